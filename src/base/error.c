@@ -1,0 +1,51 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void copy_text(char *target, size_t size, const char *source)
+{
+    snprintf(target, size, "%s", source ? source : "");
+}
+
+bool error_set(struct error *error, enum error_kind kind, const char *what, const char *advice,
+               const char *why_format, ...)
+{
+    if (!error)
+        return false;
+    /* `what` or `advice` may point into `error` itself when an error is wrapped */
+    struct error filled = {.kind = kind};
+    copy_text(filled.what, sizeof filled.what, what);
+    copy_text(filled.advice, sizeof filled.advice, advice);
+    va_list arguments;
+    va_start(arguments, why_format);
+    vsnprintf(filled.why, sizeof filled.why, why_format, arguments);
+    va_end(arguments);
+    *error = filled;
+    return false;
+}
+
+bool error_set_errno(struct error *error, const char *what, const char *advice, const char *action)
+{
+    return error_set(error, ERROR_SYSTEM, what, advice, "%s: %s", action, strerror(errno));
+}
+
+bool error_set_memory(struct error *error, const char *what, size_t bytes)
+{
+    return error_set(error, ERROR_MEMORY, what,
+                     "choose a smaller batch or network, or free some memory",
+                     "could not allocate %zu bytes (%.1f MiB)", bytes, (double)bytes / 1048576.0);
+}
+
+char *error_format(const struct error *error, char *text, size_t size)
+{
+    int length = snprintf(text, size, "%s: %s", error->what, error->why);
+    if (error->advice[0] && length >= 0 && (size_t)length < size)
+        snprintf(text + length, size - (size_t)length, ": %s", error->advice);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return text;
+}

@@ -1,0 +1,199 @@
+#include "base/file.h"
+
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool read_stream(FILE *stream, const char *path, size_t limit, char **data, size_t *size,
+                        struct error *error)
+{
+    size_t capacity = 0, used = 0;
+    for (;;) {
+        if (!memory_grow(data, &capacity, used + 65536 + 1, 1, path, error))
+            return false;
+        size_t got = fread(*data + used, 1, capacity - used - 1, stream);
+        used += got;
+        if (used > limit)
+            return error_set(error, ERROR_INPUT, path, NULL,
+                             "the file is larger than the %zu bytes that are read of its kind",
+                             limit);
+        if (got == 0)
+            break;
+    }
+    if (ferror(stream))
+        return error_set_errno(error, path, NULL, "reading failed");
+    (*data)[used] = '\0';
+    *size = used;
+    return true;
+}
+
+char *file_read(const char *path, size_t limit, size_t *size, struct error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+        error_set_errno(error, path, "check the path and its permissions", "cannot open");
+        if (descriptor >= 0)
+            close(descriptor);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        close(descriptor);
+        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
+        return NULL;
+    }
+    FILE *stream = fdopen(descriptor, "rb");
+    if (!stream) {
+        close(descriptor);
+        error_set_memory(error, path, 0);
+        return NULL;
+    }
+    char *data = NULL;
+    bool read = read_stream(stream, path, limit, &data, size, error);
+    fclose(stream);
+    if (read)
+        return data;
+    free(data);
+    return NULL;
+}
+
+bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
+                      struct error *error)
+{
+    *writer = (struct file_writer){0};
+    writer->path = memory_copy_text(path, error);
+    size_t size = strlen(path) + 32;
+    writer->aside = memory_new(size, 1, path, error);
+    if (!writer->path || !writer->aside) {
+        file_writer_abandon(writer);
+        return false;
+    }
+    snprintf(writer->aside, size, "%s.%ld.part", path, (long)getpid());
+    int descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+                          private_file ? 0600 : 0666);
+    writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+    if (writer->stream)
+        return true;
+    error_set_errno(error, path, "check that the folder exists and can be written to",
+                    "cannot create");
+    if (descriptor >= 0)
+        close(descriptor);
+    file_writer_abandon(writer);
+    return false;
+}
+
+/* The new name itself reaches the disk only when its directory does. */
+static void sync_directory_of(const char *path)
+{
+    char *copy = memory_copy_text(path, NULL);
+    if (!copy)
+        return;
+    int descriptor = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor >= 0) {
+        fsync(descriptor);
+        close(descriptor);
+    }
+    free(copy);
+}
+
+bool file_writer_commit(struct file_writer *writer, struct error *error)
+{
+    bool written = fflush(writer->stream) == 0 && !ferror(writer->stream) &&
+                   fsync(fileno(writer->stream)) == 0;
+    int code = errno;
+    if (fclose(writer->stream) != 0 && written) {
+        written = false;
+        code = errno;
+    }
+    writer->stream = NULL;
+    if (written && rename(writer->aside, writer->path) == 0) {
+        sync_directory_of(writer->path);
+        free(writer->aside);
+        writer->aside = NULL; /* nothing to remove any more */
+        file_writer_abandon(writer);
+        return true;
+    }
+    errno = written ? errno : code;
+    error_set_errno(error, writer->path, "free some space, or choose another place",
+                    "cannot write");
+    file_writer_abandon(writer);
+    return false;
+}
+
+void file_writer_abandon(struct file_writer *writer)
+{
+    if (writer->stream)
+        fclose(writer->stream);
+    if (writer->aside)
+        unlink(writer->aside);
+    free(writer->aside);
+    free(writer->path);
+    *writer = (struct file_writer){0};
+}
+
+bool file_write(const char *path, const void *bytes, size_t size, bool private_file,
+                struct error *error)
+{
+    struct file_writer writer;
+    if (!file_writer_open(&writer, path, private_file, error))
+        return false;
+    fwrite(bytes, 1, size, writer.stream);
+    return file_writer_commit(&writer, error);
+}
+
+bool file_make_directories(const char *path, struct error *error)
+{
+    char *partial = memory_copy_text(path, error);
+    if (!partial)
+        return false;
+    bool made = true;
+    for (char *slash = partial + 1; made && *slash; slash++) {
+        if (*slash != '/')
+            continue;
+        *slash = '\0';
+        made = mkdir(partial, 0700) == 0 || errno == EEXIST || file_is_directory(partial);
+        *slash = '/';
+    }
+    made = made && (mkdir(partial, 0700) == 0 || errno == EEXIST);
+    if (made && !file_is_directory(partial)) {
+        made = false;
+        errno = ENOTDIR;
+    }
+    if (!made)
+        error_set_errno(error, path, "choose a place that can be written to",
+                        "cannot create the folder");
+    free(partial);
+    return made;
+}
+
+bool file_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+char *file_join(const char *directory, const char *name)
+{
+    size_t size = strlen(directory) + strlen(name) + 2;
+    char *joined = memory_new(size, 1, "a path", NULL);
+    if (joined)
+        snprintf(joined, size, "%s/%s", directory, name);
+    return joined;
+}
+
+const char *file_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}

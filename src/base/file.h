@@ -1,0 +1,43 @@
+/* file.h: whole files in and out, so that a good file is never replaced by half a one. */
+#ifndef TINCA_BASE_FILE_H
+#define TINCA_BASE_FILE_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Reads the whole of a regular file of at most `limit` bytes. The result is NUL-terminated beyond
+ * *size and owned by the caller. */
+char *file_read(const char *path, size_t limit, size_t *size, struct error *error);
+
+/* Writes a file aside (`path` with a suffix), to be renamed over `path` by file_writer_commit after
+ * it has reached the disk. Write through `stream` and do not check it: commit reports what failed.
+ */
+struct file_writer {
+    FILE *stream;
+    char *path, *aside;
+};
+
+/* `private_file`: readable by the user alone (0600), else as the umask says. */
+bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
+                      struct error *error);
+bool file_writer_commit(struct file_writer *writer, struct error *error);
+void file_writer_abandon(struct file_writer *writer); /* also after a commit: does nothing then */
+
+bool file_write(const char *path, const void *bytes, size_t size, bool private_file,
+                struct error *error);
+
+/* mkdir -p; new directories are readable by the user alone (0700). */
+bool file_make_directories(const char *path, struct error *error);
+
+bool file_exists(const char *path);
+bool file_is_directory(const char *path);
+
+/* "directory/name", owned by the caller; NULL when memory is out. */
+char *file_join(const char *directory, const char *name);
+
+/* The last component of a path; points into it. */
+const char *file_base_name(const char *path);
+
+#endif

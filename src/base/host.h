@@ -1,0 +1,34 @@
+/* host.h: what machine this is, and what this process uses of it. */
+#ifndef TINCA_BASE_HOST_H
+#define TINCA_BASE_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The vector instruction sets that kernels are compiled for, weakest first. */
+enum instruction_set { ISA_GENERIC, ISA_AVX2, ISA_AVX512 };
+
+struct host {
+    char name[128]; /* host name */
+    char cpu[128];  /* the processor's own words for itself, or the architecture */
+    size_t cores;   /* that this process may run on */
+    uint64_t memory_bytes;
+    enum instruction_set instruction_set; /* the strongest that it can run */
+};
+
+void host_describe(struct host *host);
+
+/* The strongest instruction set to use: the processor's, or less when the environment variable
+ * TINCA_CPU names generic, avx2 or avx512. */
+enum instruction_set host_instruction_set(void);
+const char *instruction_set_name(enum instruction_set set);
+
+/* Bytes that could be allocated now without swapping: the least of the machine's available memory,
+ * the control group's limit and RLIMIT_AS / RLIMIT_DATA. 0: not known. */
+uint64_t host_memory_free(void);
+
+/* Resident memory of this process in bytes, now and at its highest. 0: not known. */
+uint64_t host_process_memory(void);
+uint64_t host_process_peak(void);
+
+#endif

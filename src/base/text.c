@@ -1,0 +1,138 @@
+#include "base/text.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(struct text *text, size_t extra)
+{
+    if (text->failed)
+        return false;
+    text->failed =
+        !memory_grow(&text->data, &text->capacity, text->length + extra + 1, 1, "a text", NULL);
+    return !text->failed;
+}
+
+void text_append_bytes(struct text *text, const char *bytes, size_t count)
+{
+    if (!reserve(text, count))
+        return;
+    memcpy(text->data + text->length, bytes, count);
+    text->length += count;
+    text->data[text->length] = '\0';
+}
+
+void text_append(struct text *text, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    if (length >= 0 && reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        text->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(arguments);
+}
+
+void text_free(struct text *text)
+{
+    free(text->data);
+    *text = (struct text){0};
+}
+
+char *text_count(uint64_t value, char *out, size_t size)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 1 < size; i++) {
+        if (i && (length - i) % 3 == 0 && used + 2 < size)
+            out[used++] = ',';
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+    return out;
+}
+
+static char *scaled(double value, double base, const char *const *units, size_t count, char *out,
+                    size_t size)
+{
+    size_t unit = 0;
+    while (fabs(value) >= base && unit + 1 < count) {
+        value /= base;
+        unit++;
+    }
+    int decimals = unit == 0 ? 0 : fabs(value) < 10 ? 2 : fabs(value) < 100 ? 1 : 0;
+    snprintf(out, size, "%.*f%s", decimals, value, units[unit]);
+    return out;
+}
+
+char *text_bytes(uint64_t bytes, char *out, size_t size)
+{
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    return scaled((double)bytes, 1024, units, 5, out, size);
+}
+
+char *text_si(double value, char *out, size_t size)
+{
+    static const char *const units[] = {"", " k", " M", " G", " T", " P"};
+    return scaled(value, 1000, units, 6, out, size);
+}
+
+char *text_duration(double seconds, char *out, size_t size)
+{
+    if (!(seconds >= 0) || seconds > 1e9)
+        snprintf(out, size, "-");
+    else if (seconds < 60)
+        snprintf(out, size, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+    else if (seconds < 3600)
+        snprintf(out, size, "%d:%02d min", (int)seconds / 60, (int)seconds % 60);
+    else
+        snprintf(out, size, "%d:%02d:%02d h", (int)seconds / 3600, (int)seconds / 60 % 60,
+                 (int)seconds % 60);
+    return out;
+}
+
+bool text_to_uint64(const char *text, uint64_t *value)
+{
+    if (!isdigit((unsigned char)text[0])) /* strtoull would accept "-1" and " 1" */
+        return false;
+    char *end;
+    errno = 0;
+    unsigned long long parsed = strtoull(text, &end, 10);
+    if (errno || *end)
+        return false;
+    *value = parsed;
+    return true;
+}
+
+bool text_to_size(const char *text, size_t *value)
+{
+    uint64_t parsed;
+    if (!text_to_uint64(text, &parsed) || parsed > SIZE_MAX)
+        return false;
+    *value = (size_t)parsed;
+    return true;
+}
+
+bool text_to_double(const char *text, double *value)
+{
+    if (!text[0] || isspace((unsigned char)text[0]))
+        return false;
+    char *end;
+    errno = 0;
+    double parsed = strtod(text, &end);
+    if (*end || !isfinite(parsed) || (errno == ERANGE && parsed != 0 && fabs(parsed) > 1))
+        return false;
+    *value = parsed;
+    return true;
+}

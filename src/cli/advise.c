@@ -1,0 +1,221 @@
+/* tinca advise: the studies' flowchart, read off the user's own measured runs. */
+#include "session/advise.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/run_directory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct numbers {
+    const char *limit_ms, *limit_mb, *accept_loss; /* as given; NULL: not */
+};
+
+/* --- what was asked --- */
+
+static bool read_number(const char *option, const char *text, double *value, struct error *error)
+{
+    if (!text || (text_to_double(text, value) && *value >= 0 && isfinite(*value)))
+        return true;
+    return error_set(error, ERROR_USAGE, option, "give a number from 0",
+                     "%s is not understood, or out of range", text);
+}
+
+static bool read_request(struct advise_request *request, const struct numbers *numbers,
+                         const char *need, struct error *error)
+{
+    request->limit_ms = request->limit_mb = NAN;
+    request->accept_loss = ADVISE_ACCEPT_LOSS;
+    if (!read_number("--limit-ms", numbers->limit_ms, &request->limit_ms, error) ||
+        !read_number("--limit-mb", numbers->limit_mb, &request->limit_mb, error) ||
+        !read_number("--accept-loss", numbers->accept_loss, &request->accept_loss, error))
+        return false;
+    if (need)
+        for (size_t i = 0; advise_need_names[i]; i++)
+            if (strcmp(advise_need_names[i], need) == 0)
+                request->need = (enum advise_need)i;
+    if (!need && !numbers->limit_ms && !numbers->limit_mb)
+        return error_set(error, ERROR_USAGE, "--need",
+                         "give --need faster, smaller or both, or limits",
+                         "it was not said what the network is to become");
+    if (!need)
+        request->need = !numbers->limit_mb   ? ADVISE_FASTER
+                        : !numbers->limit_ms ? ADVISE_SMALLER
+                                             : ADVISE_BOTH;
+    return true;
+}
+
+/* --- the answer --- */
+
+static void print_row(const struct comparison *comparison, size_t number, const char *device)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    const struct measurement *time = measurements_find(&row->ms, device);
+    char parameters[32];
+    printf("  %s: ", row->network);
+    if (isfinite(row->top1))
+        printf("top-1 %.2f %%, ", row->top1);
+    printf("%s parameters, %.4g MB", text_count(row->parameters, parameters, sizeof parameters),
+           (double)row->model_bytes / 1e6);
+    if (time)
+        printf(", %.4g +- %.2g ms on %s", time->ms_per_image.mean, time->ms_per_image.ci95,
+               time->device);
+    printf(" (%s)\n", row->name);
+}
+
+static void print_verdict(const struct advice *advice)
+{
+    printf("%s on %s: ", advice->network, advice->device);
+    switch (advice->verdict) {
+    case ADVISE_USE:
+        printf("use %s\n", advice->technique);
+        break;
+    case ADVISE_TRY:
+        printf("try %s, which is not known well enough yet\n", advice->technique);
+        break;
+    case ADVISE_MEASURE:
+        printf("measure it first\n");
+        break;
+    case ADVISE_KEEP:
+        printf("leave it as it is\n");
+        break;
+    case ADVISE_ELSEWHERE:
+        printf("no technique helps here\n");
+        break;
+    }
+}
+
+static int print_text(const struct comparison *comparison, const struct advice *advice)
+{
+    print_verdict(advice);
+    printf("\nWhy:\n");
+    for (size_t i = 0; i < advice->step_count; i++) {
+        printf("  ");
+        output_print_wrapped(advice->steps[i], 2, 2, OUTPUT_WIDTH);
+    }
+    if (advice->row_count > 0)
+        printf("\nRuns read, of %s:\n", advice->data);
+    for (size_t i = 0; i < advice->row_count; i++)
+        print_row(comparison, advice->rows[i], advice->device);
+    if (advice->gap_count > 0)
+        printf("\nNot known yet:\n");
+    for (size_t i = 0; i < advice->gap_count; i++)
+        printf("  %s\n    %s\n", advice->gaps[i].what, advice->gaps[i].command);
+    return EXIT_DONE;
+}
+
+/* --- the runs --- */
+
+struct runs {
+    struct run **list;
+    size_t count;
+};
+
+/* All that are kept; one that cannot be read has nothing to say. */
+static bool open_all(struct runs *runs, struct error *error)
+{
+    char **ids;
+    size_t count;
+    if (!run_directory_list(&ids, &count, error))
+        return false;
+    runs->list = memory_new(count, sizeof *runs->list, "the list of runs", error);
+    for (size_t i = 0; i < count; i++) {
+        struct run *run = runs->list ? runs_open(ids[i], NULL) : NULL;
+        if (run)
+            runs->list[runs->count++] = run;
+        free(ids[i]);
+    }
+    free(ids);
+    return runs->list;
+}
+
+static bool open_named(struct runs *runs, const struct operands *operands, struct error *error)
+{
+    runs->list = memory_new(operands->count, sizeof *runs->list, "the list of runs", error);
+    for (size_t i = 0; runs->list && i < operands->count; i++) {
+        runs->list[i] = runs_open(operands->values[i], error);
+        if (!runs->list[i])
+            return false;
+        runs->count++;
+    }
+    return runs->list;
+}
+
+static int answer(const struct runs *runs, const struct advise_request *request, bool as_json)
+{
+    struct comparison comparison = {0};
+    struct advice advice;
+    struct error error;
+    bool added = true;
+    int status;
+    for (size_t i = 0; added && i < runs->count; i++)
+        added = compare_add_run(&comparison, runs->list[i], &error);
+    if (!added || !advise(&comparison, request, &advice, &error)) {
+        status = output_error(&error);
+    } else if (as_json) {
+        struct json *root = advise_to_json(&comparison, request, &advice);
+        status = output_json(root, root);
+    } else {
+        status = print_text(&comparison, &advice);
+    }
+    compare_free(&comparison);
+    return status;
+}
+
+static int advise_command_run(const struct command *command, int argc, char **argv)
+{
+    struct error error;
+    struct operands operands;
+    struct numbers numbers = {0};
+    struct advise_request request = {.device = "cpu"};
+    struct runs runs = {0};
+    const char *need = NULL;
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {
+        {"need", 0, "NAME", "What the network is to become; without it what the limits say.",
+         OPTION_NAME, &need, 0, 0, advise_need_names},
+        {"device", 0, "NAME",
+         "Where it is to run: weak, powerful, or the name of a device; without it cpu.",
+         OPTION_TEXT, &request.device, 0, 0, NULL},
+        {"limit-ms", 0, "MS", "Milliseconds that one image may take.", OPTION_TEXT,
+         &numbers.limit_ms, 0, 0, NULL},
+        {"limit-mb", 0, "MB", "Megabytes (10^6 bytes) that the saved model may take.", OPTION_TEXT,
+         &numbers.limit_mb, 0, 0, NULL},
+        {"accept-loss", 0, "POINTS", "Points of accuracy that may be lost. [5]", OPTION_TEXT,
+         &numbers.accept_loss, 0, 0, NULL},
+        {"network", 0, "NET",
+         "The network, without a technique; without it the one that all runs are of.", OPTION_TEXT,
+         &request.network, 0, 0, NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    if (!read_request(&request, &numbers, need, &error) ||
+        !(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
+        status = output_error(&error);
+    else
+        status = answer(&runs, &request, as_json);
+    for (size_t i = 0; i < runs.count; i++)
+        run_free(runs.list[i]);
+    free(runs.list);
+    return status;
+}
+
+const struct command command_advise = {
+    "advise", "[RUN...]", "Which technique to use, read off your own measured runs.",
+    "The flowchart of the studies: leave a network alone that meets the requirements; to be faster "
+    "on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only shift when "
+    "latency matters as well; on a powerful device no technique makes a network faster. It says "
+    "which runs it read (all that are kept, unless some are named), and what it does not know, "
+    "with the command that would measure it.",
+    advise_command_run};

@@ -1,0 +1,220 @@
+/* tinca bench: how long an iteration takes on synthetic batches, and with --profile where. */
+#include "session/bench.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#include "base/text.h"
+#include "engine/ops/op.h"
+#include "session/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TRAIN_BATCH = 32, TRAIN_ITERATIONS = 10, INFER_BATCH = 1, INFER_ITERATIONS = 50 };
+static const char *const mode_names[] = {"train", "infer", NULL};
+
+static const struct plan_step *step_at(const struct bench *bench, size_t i)
+{
+    return &bench->plan->steps[i];
+}
+
+/* --- JSON --- */
+
+static bool add_layer(struct json *list, const struct bench *bench, const struct plan_step *step)
+{
+    const struct node *node = &bench->network->graph.nodes[step->node];
+    struct profile_layer layer = profile_node(bench->profile, step->node);
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "name", node->name) &&
+           json_add_string(object, "op", node->op->name) &&
+           json_add_string(object, "kernel", step->kernel->name) &&
+           json_add_count(object, "calls", layer.calls) &&
+           json_add_number(object, "forward_seconds", layer.forward_seconds) &&
+           json_add_number(object, "backward_seconds", layer.backward_seconds);
+}
+
+static bool add_gemm(struct json *list, const struct gemm_row *row)
+{
+    struct json *object = json_add_object(list, NULL);
+    bool added = json_add_string(object, "kind", gemm_kind_name(row->kind));
+    struct json *shape = json_add_array(object, "shape");
+    return added && json_add_count(shape, NULL, row->m) && json_add_count(shape, NULL, row->n) &&
+           json_add_count(shape, NULL, row->k) && json_add_count(object, "calls", row->calls) &&
+           json_add_number(object, "seconds", row->seconds);
+}
+
+static bool add_profile(struct json *root, const struct bench *bench, const struct gemm_row *rows,
+                        size_t count)
+{
+    struct json *layers = json_add_array(root, "layers");
+    bool added = layers;
+    for (size_t i = 0; i < bench->plan->step_count; i++)
+        if (step_at(bench, i)->kernel)
+            added = added && add_layer(layers, bench, step_at(bench, i));
+    struct json *gemm = json_add_array(root, "gemm");
+    for (size_t i = 0; i < count; i++)
+        added = added && add_gemm(gemm, &rows[i]);
+    return added && gemm;
+}
+
+static int print_json(const struct bench *bench, const struct gemm_row *rows, size_t count)
+{
+    const struct plan *plan = bench->plan;
+    struct json *root = json_new_object();
+    bool complete = json_add_string(root, "network", bench->network->name) &&
+                    json_add_string(root, "technique", technique_name(bench->network->technique)) &&
+                    json_add_count(root, "batch", plan->batch) &&
+                    json_add_string(root, "device", bench->device->name) &&
+                    json_add_count(root, "threads", bench->device->threads) &&
+                    json_add_string(root, "mode", mode_names[plan->mode == PLAN_INFERENCE]) &&
+                    json_add_count(root, "iterations", bench->iterations) &&
+                    output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
+                    json_add_number(root, "images_per_second", bench->images_per_second) &&
+                    json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
+                    json_add_count(root, "planned_memory_bytes", plan->forecast.total);
+    if (bench->profile)
+        complete = complete && add_profile(root, bench, rows, count);
+    return output_json(root, complete);
+}
+
+/* --- tables --- */
+
+static void print_summary(const struct bench *bench)
+{
+    char peak[32], planned[32];
+    const struct statistics *ms = &bench->ms_per_image;
+    printf("%s, technique %s: %s, batch %zu on %s with %zu thread%s, %zu iterations\n",
+           bench->network->name, technique_name(bench->network->technique),
+           bench->plan->mode == PLAN_INFERENCE ? "inference" : "training", bench->plan->batch,
+           bench->device->name, bench->device->threads, bench->device->threads == 1 ? "" : "s",
+           bench->iterations);
+    printf("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g\n", ms->median,
+           ms->min, ms->mean, ms->sd, ms->ci95);
+    printf("  images/s   %.4g\n", bench->images_per_second);
+    printf("  memory     peak %s of the process, %s planned\n",
+           text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
+           text_bytes(bench->plan->forecast.total, planned, sizeof planned));
+}
+
+static int print_layers(const struct bench *bench)
+{
+    struct table table = table_begin("llrrl", "LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL");
+    for (size_t i = 0; i < bench->plan->step_count; i++) {
+        const struct plan_step *step = step_at(bench, i);
+        if (!step->kernel)
+            continue;
+        const struct node *node = &bench->network->graph.nodes[step->node];
+        struct profile_layer layer = profile_node(bench->profile, step->node);
+        double to_ms = 1e3 / (double)bench->iterations;
+        table_cell(&table, "%s", node->name);
+        table_cell(&table, "%s", node->op->name);
+        table_cell(&table, "%.3f", layer.forward_seconds * to_ms);
+        table_cell(&table, "%.3f", layer.backward_seconds * to_ms);
+        table_cell(&table, "%s", step->kernel->name);
+    }
+    printf("\nAn iteration, layer by layer:\n");
+    return table_print(&table);
+}
+
+static int print_gemm(const struct gemm_row *rows, size_t count)
+{
+    struct table table = table_begin("lrrrrr", "GEMM|M|N|K|CALLS|SECONDS");
+    for (size_t i = 0; i < count; i++) {
+        table_cell(&table, "%s", gemm_kind_name(rows[i].kind));
+        table_cell(&table, "%zu", rows[i].m);
+        table_cell(&table, "%zu", rows[i].n);
+        table_cell(&table, "%zu", rows[i].k);
+        table_cell(&table, "%llu", (unsigned long long)rows[i].calls);
+        table_cell(&table, "%.4f", rows[i].seconds);
+    }
+    printf("\nMatrix products of all iterations, seconds summed over threads:\n");
+    return table_print(&table);
+}
+
+static int print_tables(const struct bench *bench, const struct gemm_row *rows, size_t count)
+{
+    print_summary(bench);
+    if (!bench->profile)
+        return EXIT_DONE;
+    int status = print_layers(bench);
+    return status == EXIT_DONE ? print_gemm(rows, count) : status;
+}
+
+static int print_bench(const struct bench *bench, bool as_json)
+{
+    struct error error;
+    size_t count = 0;
+    struct gemm_row *rows = NULL;
+    if (bench->profile && !(rows = profile_gemm_rows(bench->profile, &count, &error)))
+        return output_error(&error);
+    int status = as_json ? print_json(bench, rows, count) : print_tables(bench, rows, count);
+    free(rows);
+    return status;
+}
+
+static struct bench_settings make_settings(const struct run_config *config, size_t mode,
+                                           size_t iterations, bool profile)
+{
+    bool infer = strcmp(mode_names[mode], "infer") == 0;
+    struct bench_settings settings = {.network = settings_network(config, 0),
+                                      .device = config->device,
+                                      .threads = config->threads,
+                                      .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
+                                      .batch = infer ? INFER_BATCH : TRAIN_BATCH,
+                                      .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
+                                      .seed = config->seed,
+                                      .profile = profile};
+    if (config_is_given(config, "batch"))
+        settings.batch = config->batch;
+    if (iterations)
+        settings.iterations = iterations;
+    return settings;
+}
+
+static int bench_command_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const fields[] = {"technique",  "groups", "width-rate",
+                                         "block-rate", "batch",  "device",
+                                         "threads",    "seed",   NULL};
+    struct run_config config;
+    struct bench bench;
+    struct error error;
+    struct operands operands;
+    size_t mode = 0, iterations = 0;
+    bool as_json = false, profile = false;
+    int status;
+    const struct option_row rows[] = {
+        {"mode", 0, "NAME", "What is measured.", OPTION_CHOICE, &mode, 0, 0, mode_names},
+        {"iterations", 0, "N",
+         "Iterations that are measured; 10 to train, 50 to infer if not said.", OPTION_COUNT,
+         &iterations, 1, 1000000, NULL},
+        {"profile", 0, NULL, "Run the iterations once more and show where the time goes.",
+         OPTION_SWITCH, &profile, 0, 0, NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {.rows = rows,
+                                   .config = &config,
+                                   .fields = fields,
+                                   .operands_min = 1,
+                                   .operands_max = 1,
+                                   .network_operand = true};
+    config_defaults(&config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    struct bench_settings settings = make_settings(&config, mode, iterations, profile);
+    if (!bench_run(&settings, &bench, &error))
+        return output_error(&error);
+    status = print_bench(&bench, as_json);
+    bench_free(&bench);
+    return status;
+}
+
+const struct command command_bench = {
+    "bench", "NET", "Measure how long training or inference takes.",
+    "The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
+    "iterations warm up. A training iteration is forward, backward and an SGD step; an inference "
+    "is a forward pass. Without --batch it is 32 to train and 1 to infer.",
+    bench_command_run};

@@ -1,0 +1,138 @@
+/* tinca eval: the accuracy and the times of a saved model, or of a run's, on a data set. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+
+#include "base/file.h"
+#include "session/evaluate.h"
+#include "session/measurement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct statistics times_of(const struct evaluation *evaluation)
+{
+    return (struct statistics){.median = evaluation->ms_median,
+                               .min = evaluation->ms_min,
+                               .mean = evaluation->ms_mean,
+                               .sd = evaluation->ms_sd,
+                               .ci95 = evaluation->ms_ci95};
+}
+
+static int print_json(const struct model *model, const struct evaluation *evaluation)
+{
+    struct statistics times = times_of(evaluation);
+    struct json *root = json_new_object();
+    bool complete = json_add_string(root, "network", model->network->name) &&
+                    json_add_string(root, "technique", technique_name(model->network->technique)) &&
+                    json_add_string(root, "device", model->device->name) &&
+                    json_add_number(root, "top1", evaluation->top1) &&
+                    json_add_number(root, "top5", evaluation->top5) &&
+                    (model->network->classes ||
+                     json_add_number(root, "pixel_accuracy", evaluation->pixel_accuracy)) &&
+                    json_add_number(root, "loss", evaluation->loss) &&
+                    json_add_count(root, "images", evaluation->images) &&
+                    json_add_count(root, "batch", evaluation->batch) &&
+                    json_add_count(root, "memory_bytes", evaluation->memory_bytes) &&
+                    output_add_statistics(root, "ms_per_image", &times);
+    return output_json(root, complete);
+}
+
+static int print_text(const struct model *model, const struct evaluation *evaluation)
+{
+    printf("%s on %zu images: ", model->network->title, evaluation->images);
+    if (model->network->classes)
+        printf("top-1 %.2f %%, top-5 %.2f %%, ", evaluation->top1, evaluation->top5);
+    else
+        printf("pixel accuracy %.2f %% (within %g of 255), ", evaluation->pixel_accuracy,
+               model->tolerance);
+    printf("loss %.6g\n", evaluation->loss);
+    printf(
+        "  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g (%s, batch %zu)\n",
+        evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean, evaluation->ms_sd,
+        evaluation->ms_ci95, model->device->name, evaluation->batch);
+    return EXIT_DONE;
+}
+
+/* A file is a model; anything else that can be one is a run. */
+static bool names_run(const char *operand)
+{
+    size_t length = strlen(operand);
+    const char *ending = ".safetensors";
+    if (file_is_directory(operand))
+        return true;
+    return !file_exists(operand) && !strchr(operand, '/') &&
+           (length < strlen(ending) || strcmp(operand + length - strlen(ending), ending) != 0);
+}
+
+/* The model file of a run, owned by the caller; its validation data where none were named. */
+static char *find_model(const char *id, struct run_config *config, struct error *error)
+{
+    struct run *run = runs_open(id, error);
+    char *path = run ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
+    const char *validate = run ? run_config(run)->validate : "";
+    if (!config_is_given(config, "data") && validate[0] && path &&
+        !config_set(config, "data", validate, error)) {
+        free(path);
+        path = NULL;
+    }
+    run_free(run);
+    return path;
+}
+
+static int evaluate(const char *path, const struct run_config *config, bool as_json)
+{
+    struct model model;
+    struct evaluation evaluation;
+    struct error error;
+    size_t batch = config_is_given(config, "batch") ? config->batch : 0;
+    int status;
+    if (!model_load(&model, path, config->device, config->threads, &error))
+        return output_error(&error);
+    model.tolerance = (double)config->tolerance;
+    if (!model_evaluate(&model, config->data, batch, &evaluation, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(&model, &evaluation) : print_text(&model, &evaluation);
+    model_free(&model);
+    return status;
+}
+
+static int eval_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const fields[] = {"data", "batch", "device", "threads", "tolerance", NULL};
+    struct run_config config;
+    struct error error;
+    struct operands operands;
+    char *path = NULL;
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
+    const struct option_set set = {
+        .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
+    config_defaults(&config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    if (names_run(operands.values[0]) && !(path = find_model(operands.values[0], &config, &error)))
+        return output_error(&error);
+    if (!config_is_given(&config, "data")) {
+        error_set(&error, ERROR_USAGE, "--data", "give --data SPEC: tinca datasets lists them",
+                  "no data set was named");
+        status = output_error(&error);
+    } else {
+        status = evaluate(path ? path : operands.values[0], &config, as_json);
+    }
+    free(path);
+    return status;
+}
+
+const struct command command_eval = {
+    "eval", "MODEL|RUN --data SPEC", "Measure a saved model's accuracy and times on a data set.",
+    "MODEL is a file that tinca train --save wrote; RUN is an ID that tinca runs lists, the "
+    "beginning of one, or the folder of a run: then its best weights are taken, and its "
+    "validation data where none are named. Without split= the test split is taken where there is "
+    "one. Times are those of an image, by batch, after a warm-up; with --batch 1 they are the "
+    "times of single images. tinca measure keeps those with the run.",
+    eval_run};

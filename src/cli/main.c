@@ -1,0 +1,101 @@
+/* tinca: the program. Finds the subcommand and runs it; without one it opens the workbench. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order of --help. */
+static const struct command *const commands[] = {
+    &command_ui,      &command_train,   &command_info,     &command_bench,   &command_eval,
+    &command_predict, &command_runs,    &command_measure,  &command_compare, &command_advise,
+    &command_export,  &command_devices, &command_networks, &command_datasets};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_command(const struct command *command)
+{
+    printf("  %-10s", command->name);
+    output_print_wrapped(command->summary, 12, 12, OUTPUT_WIDTH);
+}
+
+static int print_help(void)
+{
+    printf("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
+           "A terminal workbench for deep-learning experiments. Without a command it opens\n"
+           "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
+           "Commands (tinca COMMAND --help tells more):\n");
+    for (int i = 0; i < COMMANDS; i++)
+        print_command(commands[i]);
+    printf("\nWith a later version come:\n");
+    for (int i = 0; i < later_command_count; i++)
+        print_command(&later_commands[i]);
+    printf("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
+           "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n");
+    return EXIT_DONE;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    for (int i = 0; i < later_command_count; i++)
+        if (strcmp(later_commands[i].name, name) == 0)
+            return &later_commands[i];
+    return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+    struct error error;
+    const char *best = NULL;
+    size_t distance = 3;
+    for (int i = 0; i < COMMANDS; i++)
+        options_consider(name, commands[i]->name, &best, &distance);
+    if (best)
+        error_set(&error, ERROR_USAGE, name, "tinca --help lists the commands",
+                  "there is no such command; did you mean %s?", best);
+    else
+        error_set(&error, ERROR_USAGE, name, "tinca --help lists the commands",
+                  "there is no such command");
+    return output_error(&error);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    static char ui_name[] = "ui";
+    const struct command *command = &command_ui;
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return print_help();
+    if (argc > 1 && argv[1][0] != '-') {
+        command = find_command(argv[1]);
+        if (!command)
+            return refuse_command(argv[1]);
+        return command->run(command, argc - 1, argv + 1);
+    }
+    if (argc < 1)
+        return print_help();
+    /* the name of the program stands where a subcommand's would */
+    argv[0] = ui_name;
+    return command->run(command, argc, argv);
+}
+
+/* What could not be written must not look like success: a full disk behind a redirection. */
+static int close_output(int status)
+{
+    struct error error;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    error_set_errno(&error, "standard output", "check the disk, or where it is redirected to",
+                    "cannot be written");
+    output_error(&error);
+    return status == EXIT_DONE ? EXIT_FAILED : status;
+}
+
+int main(int argc, char **argv)
+{
+    setlocale(LC_CTYPE, ""); /* only the character set: numbers keep their point */
+    return close_output(dispatch(argc, argv));
+}

@@ -1,0 +1,108 @@
+/* tinca measure: a run's model, one image at a time, kept with the run. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+
+#include "base/text.h"
+#include "session/measurement.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double efficiency(const struct run *run, const struct measurement *measurement)
+{
+    size_t parameters = run_facts(run)->parameters;
+    return parameters ? measurement->top1 / (double)parameters : NAN;
+}
+
+static int print_json(const struct run *run, const struct measurement *measurement)
+{
+    struct json *root = json_new_object();
+    bool complete = json_add_string(root, "run", run_facts(run)->id) &&
+                    json_add_string(root, "network", run_facts(run)->network) &&
+                    json_add_string(root, "device", measurement->device) &&
+                    json_add_count(root, "threads", measurement->threads) &&
+                    json_add_string(root, "data", measurement->data) &&
+                    json_add_string(root, "weights", measurement->weights) &&
+                    json_add_count(root, "images", measurement->images) &&
+                    json_add_number(root, "top1", measurement->top1) &&
+                    json_add_number(root, "top5", measurement->top5) &&
+                    json_add_number(root, "loss", measurement->loss) &&
+                    json_add_count(root, "parameters", run_facts(run)->parameters) &&
+                    json_add_number(root, "e_p", efficiency(run, measurement)) &&
+                    json_add_count(root, "model_bytes", measurement->model_bytes) &&
+                    json_add_count(root, "memory_bytes", measurement->memory_bytes) &&
+                    output_add_statistics(root, "ms_per_image", &measurement->ms_per_image);
+    return output_json(root, complete);
+}
+
+static int print_text(const struct run *run, const struct measurement *measurement)
+{
+    const struct statistics *ms = &measurement->ms_per_image;
+    char model[32], memory[32];
+    printf("%s: %s on %s with %zu thread%s, %zu images of %s, one at a time\n", run_facts(run)->id,
+           run_facts(run)->network, measurement->device, measurement->threads,
+           measurement->threads == 1 ? "" : "s", measurement->images, measurement->data);
+    printf("  ms/image   mean %.4g, sd %.2g, 95 %% +- %.2g, median %.4g, min %.4g\n", ms->mean,
+           ms->sd, ms->ci95, ms->median, ms->min);
+    if (isfinite(measurement->top1))
+        printf("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n", measurement->top1,
+               measurement->top5, efficiency(run, measurement) * 1e3);
+    printf("  model      %s (%s), %s to infer\n",
+           text_bytes(measurement->model_bytes, model, sizeof model), measurement->weights,
+           text_bytes(measurement->memory_bytes, memory, sizeof memory));
+    return EXIT_DONE;
+}
+
+static int measure(const char *id, const struct measure_request *request, bool as_json)
+{
+    struct error error;
+    struct measurement measurement;
+    int status;
+    struct run *run = runs_open(id, &error);
+    if (!run)
+        return output_error(&error);
+    if (!measure_run(run, request, &measurement, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(run, &measurement) : print_text(run, &measurement);
+    run_free(run);
+    return status;
+}
+
+static int measure_command_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const fields[] = {"threads", NULL};
+    struct run_config config;
+    struct measure_request request = {0};
+    struct operands operands;
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {
+        {"data", 0, "SPEC",
+         "The images; without it the run's validation data, or the test split of its data.",
+         OPTION_TEXT, &request.data, 0, 0, NULL},
+        {"device", 0, "NAME", "What computes; without it the run's device.", OPTION_TEXT,
+         &request.device, 0, 0, NULL},
+        {"images", 0, "N", "Only the first N images; without it all of them.", OPTION_COUNT,
+         &request.images, 2, (size_t)1 << 32, NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {
+        .rows = rows, .config = &config, .fields = fields, .operands_min = 1, .operands_max = 1};
+    config_defaults(&config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    request.threads = config.threads;
+    return measure(operands.values[0], &request, as_json);
+}
+
+const struct command command_measure = {
+    "measure", "RUN", "Time a run's model, one image at a time, and keep the result.",
+    "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. Its best "
+    "weights (the last ones without validation) infer the images of the test set one by one, "
+    "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
+    "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
+    "advise.",
+    measure_command_run};

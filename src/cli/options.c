@@ -1,0 +1,374 @@
+/* The table of rows and the table of fields become one array for getopt_long: first the rows, then
+ * the fields, then --help. An option's value there is FIRST_VALUE + its place, so that letters and
+ * places do not meet. */
+#include "config.h"
+
+#include "cli/options.h"
+
+#include "base/text.h"
+#include "cli/output.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 64, FIRST_VALUE = 1000, HELP_COLUMN = 26 };
+
+struct reader {
+    const struct command *command;
+    const struct option_set *set;
+    struct option longs[MAX_OPTIONS + 1];
+    const struct option_row *rows[MAX_OPTIONS]; /* by place: one of the two is set, or neither */
+    const struct config_field *fields[MAX_OPTIONS];
+    char letters[2 * MAX_OPTIONS + 4];
+    size_t count;
+};
+
+static const struct option_row help_row = {
+    .name = "help", .letter = 'h', .help = "Print this text and end.", .kind = OPTION_SWITCH};
+static const struct option_row version_row = {
+    .name = "version", .help = "Print the version and end.", .kind = OPTION_SWITCH};
+
+/* --- the table --- */
+
+static bool offers_field(const struct option_set *set, const char *key)
+{
+    if (!set->config || strcmp(key, "network") == 0)
+        return false;
+    if (!set->fields)
+        return true;
+    for (size_t i = 0; set->fields[i]; i++)
+        if (strcmp(set->fields[i], key) == 0)
+            return true;
+    return false;
+}
+
+static struct option *add_long(struct reader *reader, const char *name, bool has_argument)
+{
+    struct option *option = &reader->longs[reader->count];
+    *option = (struct option){.name = name,
+                              .has_arg = has_argument ? required_argument : no_argument,
+                              .val = FIRST_VALUE + (int)reader->count};
+    return option;
+}
+
+static void add_row(struct reader *reader, const struct option_row *row)
+{
+    size_t length = strlen(reader->letters);
+    add_long(reader, row->name, row->argument);
+    if (row->letter)
+        snprintf(reader->letters + length, sizeof reader->letters - length, "%c%s", row->letter,
+                 row->argument ? ":" : "");
+    reader->rows[reader->count++] = row;
+}
+
+static struct reader make_reader(const struct command *command, const struct option_set *set)
+{
+    /* the leading ':' tells a missing argument from an unknown option */
+    struct reader reader = {.command = command, .set = set, .letters = ":"};
+    for (size_t i = 0; i < config_field_count; i++)
+        if (offers_field(set, config_fields[i].key)) {
+            add_long(&reader, config_fields[i].key, true);
+            reader.fields[reader.count++] = &config_fields[i];
+        }
+    for (const struct option_row *row = set->rows; row->name; row++)
+        add_row(&reader, row);
+    add_row(&reader, &help_row);
+    add_row(&reader, &version_row);
+    return reader;
+}
+
+/* --- help --- */
+
+static void print_option(const char *name, char letter, const char *argument, const char *help)
+{
+    char left[96], short_form[8] = "    ";
+    if (letter)
+        snprintf(short_form, sizeof short_form, "-%c, ", letter);
+    size_t length = (size_t)snprintf(left, sizeof left, "  %s--%s%s%s", short_form, name,
+                                     argument ? " " : "", argument ? argument : "");
+    printf("%s", left);
+    if (length + 2 > HELP_COLUMN) {
+        printf("\n");
+        length = 0;
+    }
+    printf("%*s", (int)(HELP_COLUMN - length), "");
+    output_print_wrapped(help, HELP_COLUMN, HELP_COLUMN, OUTPUT_WIDTH);
+}
+
+static void append_choices(struct text *help, const char *const *choices)
+{
+    text_append(help, " One of");
+    for (size_t i = 0; choices[i]; i++)
+        text_append(help, "%s %s", i ? "," : "", choices[i]);
+    text_append(help, ".");
+}
+
+static void print_field(const struct config_field *field, const struct run_config *config)
+{
+    struct text help = {0};
+    char value[512];
+    text_append(&help, "%s", field->help);
+    if (field->choices)
+        append_choices(&help, field->choices);
+    config_get(config, field->key, value, sizeof value);
+    if (value[0] && strcmp(field->key, "data") != 0)
+        text_append(&help, " [%s]", value);
+    print_option(field->key, 0, field->argument, help.data ? help.data : field->help);
+    text_free(&help);
+}
+
+static void print_row(const struct option_row *row)
+{
+    struct text help = {0};
+    text_append(&help, "%s", row->help);
+    if (row->choices)
+        append_choices(&help, row->choices);
+    if (row->kind == OPTION_CHOICE)
+        text_append(&help, " [%s]", row->choices[*(const size_t *)row->value]);
+    if (row->kind == OPTION_COUNT && *(const size_t *)row->value)
+        text_append(&help, " [%zu]", *(const size_t *)row->value);
+    print_option(row->name, row->letter, row->argument, help.data ? help.data : row->help);
+    text_free(&help);
+}
+
+static void print_help(const struct reader *reader)
+{
+    const struct command *command = reader->command;
+    printf("Usage: tinca %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "",
+           command->operands);
+    output_print_wrapped(command->summary, 0, 0, OUTPUT_WIDTH);
+    if (command->details[0]) {
+        printf("\n");
+        output_print_wrapped(command->details, 0, 0, OUTPUT_WIDTH);
+    }
+    printf("\nOptions (defaults in brackets):\n");
+    for (size_t i = 0; i < reader->count; i++) {
+        if (reader->fields[i])
+            print_field(reader->fields[i], reader->set->config);
+        else
+            print_row(reader->rows[i]);
+    }
+}
+
+void options_print_version(void)
+{
+    printf("tinca %s\n"
+           "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n",
+           PACKAGE_VERSION);
+}
+
+/* --- mistakes --- */
+
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 40 };
+    size_t row[LONGEST + 1], width = strlen(b);
+    if (strlen(a) > LONGEST || width > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t step = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            row[j] = change < step ? change : step;
+        }
+    }
+    return row[width];
+}
+
+void options_consider(const char *word, const char *candidate, const char **best, size_t *distance)
+{
+    size_t d = edit_distance(word, candidate);
+    if (d < *distance) {
+        *best = candidate;
+        *distance = d;
+    }
+}
+
+static int refuse(const struct reader *reader, const char *what, const char *why)
+{
+    struct error error;
+    char advice[96];
+    snprintf(advice, sizeof advice, "see tinca %s --help", reader->command->name);
+    error_set(&error, ERROR_USAGE, what, advice, "%s", why);
+    return output_error(&error);
+}
+
+static int refuse_unknown(const struct reader *reader, const char *given)
+{
+    char word[64], why[160];
+    const char *best = NULL;
+    size_t distance = 3;
+    const char *name = given + strspn(given, "-");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    for (size_t i = 0; i < reader->count && word[0]; i++)
+        options_consider(word, reader->longs[i].name, &best, &distance);
+    if (strlen(word) < 2 || !best)
+        snprintf(why, sizeof why, "tinca %s has no such option", reader->command->name);
+    else
+        snprintf(why, sizeof why, "tinca %s has no such option; did you mean --%s?",
+                 reader->command->name, best);
+    return refuse(reader, given, why);
+}
+
+/* getopt_long returned '?' or ':': says what was wrong with argv[optind - 1]. */
+static int refuse_option(const struct reader *reader, int code, char **argv)
+{
+    char letter[4] = {'-', (char)optopt, '\0'};
+    bool is_letter = optopt > 0 && optopt < FIRST_VALUE;
+    const char *given = is_letter ? letter : argv[optind - 1];
+    if (code == ':')
+        return refuse(reader, given, "it needs a value");
+    if (optopt >= FIRST_VALUE)
+        return refuse(reader, given, "it takes no value");
+    if (!is_letter)
+        for (size_t i = 0; i < reader->count; i++)
+            if (strncmp(given + 2, reader->longs[i].name, strlen(given + 2)) == 0 && given[2])
+                return refuse(reader, given, "several options begin so");
+    return refuse_unknown(reader, given);
+}
+
+/* --- values --- */
+
+static int refuse_value(const struct option_row *row, const char *value, const char *expected)
+{
+    struct error error;
+    char what[160], advice[200];
+    snprintf(what, sizeof what, "--%s %.100s", row->name, value);
+    snprintf(advice, sizeof advice, "give %s", expected);
+    error_set(&error, ERROR_USAGE, what, advice, "this is not understood, or out of range");
+    return output_error(&error);
+}
+
+static int set_count(const struct option_row *row, const char *value)
+{
+    char expected[80];
+    size_t count;
+    if (text_to_size(value, &count) && count >= row->low && count <= row->high) {
+        *(size_t *)row->value = count;
+        return EXIT_DONE;
+    }
+    snprintf(expected, sizeof expected, "a whole number of %zu to %zu", row->low, row->high);
+    return refuse_value(row, value, expected);
+}
+
+static int set_choice(const struct option_row *row, const char *value)
+{
+    char expected[160] = "one of";
+    for (size_t i = 0; row->choices[i]; i++) {
+        size_t used = strlen(expected);
+        if (strcmp(row->choices[i], value) == 0) {
+            if (row->kind == OPTION_NAME)
+                *(const char **)row->value = row->choices[i];
+            else
+                *(size_t *)row->value = i;
+            return EXIT_DONE;
+        }
+        snprintf(expected + used, sizeof expected - used, "%s %s", i ? "," : "", row->choices[i]);
+    }
+    return refuse_value(row, value, expected);
+}
+
+static int set_row(const struct option_row *row, const char *value)
+{
+    switch (row->kind) {
+    case OPTION_SWITCH:
+        *(bool *)row->value = true;
+        return EXIT_DONE;
+    case OPTION_TEXT:
+        if (!value[0])
+            return refuse_value(row, "''", "something");
+        *(const char **)row->value = value;
+        return EXIT_DONE;
+    case OPTION_COUNT:
+        return set_count(row, value);
+    case OPTION_CHOICE:
+    case OPTION_NAME:
+        return set_choice(row, value);
+    }
+    return EXIT_USAGE;
+}
+
+static int set_field(const struct reader *reader, const struct config_field *field,
+                     const char *value)
+{
+    struct error error;
+    if (config_set(reader->set->config, field->key, value, &error))
+        return EXIT_DONE;
+    return output_error(&error);
+}
+
+static const struct option_row *row_of_letter(const struct reader *reader, int letter)
+{
+    for (size_t i = 0; i < reader->count; i++)
+        if (reader->rows[i] && reader->rows[i]->letter == letter)
+            return reader->rows[i];
+    return NULL;
+}
+
+/* All options; EXIT_DONE when they are fine. --help and --version end the reading: *ending. */
+static int read_options(const struct reader *reader, int argc, char **argv,
+                        const struct option_row **ending)
+{
+    optind = 0; /* begin afresh: GNU getopt forgets an earlier reading then */
+    opterr = 0;
+    for (;;) {
+        int code = getopt_long(argc, argv, reader->letters, reader->longs, NULL), status;
+        if (code == -1)
+            return EXIT_DONE;
+        if (code == '?' || code == ':')
+            return refuse_option(reader, code, argv);
+        size_t place = (size_t)(code - FIRST_VALUE);
+        const struct config_field *field = code >= FIRST_VALUE ? reader->fields[place] : NULL;
+        const struct option_row *row =
+            code >= FIRST_VALUE ? reader->rows[place] : row_of_letter(reader, code);
+        if (row == &help_row || row == &version_row) {
+            *ending = row;
+            return EXIT_DONE;
+        }
+        status = field ? set_field(reader, field, optarg) : set_row(row, optarg);
+        if (status != EXIT_DONE)
+            return status;
+    }
+}
+
+static int check_operands(const struct reader *reader, const struct operands *operands)
+{
+    char why[128];
+    if (operands->count > reader->set->operands_max)
+        return refuse(reader, operands->values[reader->set->operands_max],
+                      reader->set->operands_max ? "one argument too many"
+                                                : "this command takes no arguments");
+    if (operands->count >= reader->set->operands_min)
+        return EXIT_DONE;
+    snprintf(why, sizeof why, "it needs more arguments: tinca %s %s", reader->command->name,
+             reader->command->operands);
+    return refuse(reader, reader->command->name, why);
+}
+
+bool options_read(const struct command *command, const struct option_set *set, int argc,
+                  char **argv, struct operands *operands, int *status)
+{
+    struct reader reader = make_reader(command, set);
+    struct error error;
+    const struct option_row *ending = NULL;
+    *status = read_options(&reader, argc, argv, &ending);
+    if (ending == &help_row)
+        print_help(&reader);
+    if (ending == &version_row)
+        options_print_version();
+    if (*status != EXIT_DONE || ending)
+        return false;
+    *operands = (struct operands){argv + optind, (size_t)(argc - optind)};
+    *status = check_operands(&reader, operands);
+    if (*status == EXIT_DONE && set->network_operand && operands->count > 0 &&
+        !config_set(set->config, "network", operands->values[0], &error))
+        *status = output_error(&error);
+    return *status == EXIT_DONE;
+}

@@ -1,0 +1,191 @@
+#include "cli/output.h"
+
+#include "base/memory.h"
+#include "cli/command.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+enum { LAST_COLUMN = 24 }; /* a last column narrower than this is not worth wrapping */
+
+int output_error(const struct error *error)
+{
+    char text[1200];
+    fflush(stdout);
+    fprintf(stderr, "tinca: %s\n", error_format(error, text, sizeof text));
+    switch (error->kind) {
+    case ERROR_USAGE:
+        return EXIT_USAGE;
+    case ERROR_INTERRUPTED:
+        return EXIT_INTERRUPTED;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int output_json(struct json *root, bool complete)
+{
+    struct error error;
+    char *text = NULL;
+    if (complete)
+        text = json_print(root, true, &error);
+    else
+        error_set_memory(&error, "the JSON document", 0);
+    json_free(root);
+    if (!text)
+        return output_error(&error);
+    printf("%s\n", text);
+    free(text);
+    return EXIT_DONE;
+}
+
+void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width)
+{
+    for (const char *word = text; *word;) {
+        size_t length = strcspn(word, " \n");
+        if (column > indent && column + 1 + length > width) {
+            printf("\n");
+            column = 0;
+        }
+        if (column < indent)
+            column += (size_t)printf("%*s", (int)(indent - column), "");
+        else if (column > indent)
+            column += (size_t)printf(" ");
+        column += (size_t)printf("%.*s", (int)length, word);
+        word += length;
+        if (*word == '\n') {
+            printf("\n");
+            column = 0;
+        }
+        word += *word != '\0';
+    }
+    printf("\n");
+}
+
+bool output_add_shape(struct json *parent, const char *key, struct shape shape)
+{
+    struct json *list = json_add_array(parent, key);
+    return json_add_count(list, NULL, shape.channels) && json_add_count(list, NULL, shape.height) &&
+           json_add_count(list, NULL, shape.width);
+}
+
+bool output_add_statistics(struct json *parent, const char *key,
+                           const struct statistics *statistics)
+{
+    struct json *object = json_add_object(parent, key);
+    return json_add_number(object, "median", statistics->median) &&
+           json_add_number(object, "min", statistics->min) &&
+           json_add_number(object, "mean", statistics->mean) &&
+           json_add_number(object, "sd", statistics->sd) &&
+           json_add_number(object, "ci95", statistics->ci95);
+}
+
+/* --- tables --- */
+
+struct table table_begin(const char *align, const char *headings)
+{
+    struct table table = {.columns = strlen(align), .align = align};
+    for (const char *heading = headings; *heading;) {
+        size_t length = strcspn(heading, "|");
+        table_cell(&table, "%.*s", (int)length, heading);
+        heading += length + (heading[length] == '|');
+    }
+    return table;
+}
+
+void table_free(struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    *table = (struct table){0};
+}
+
+void table_cell(struct table *table, const char *format, ...)
+{
+    char cell[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(cell, sizeof cell, format, arguments);
+    va_end(arguments);
+    if (table->failed ||
+        !memory_grow(&table->cells, &table->capacity, table->count + 1, sizeof *table->cells,
+                     "a table", NULL) ||
+        !(table->cells[table->count] = memory_copy_text(cell, NULL))) {
+        table->failed = true;
+        return;
+    }
+    table->count++;
+}
+
+/* Columns that a text takes on a terminal; bytes where it is not valid in this locale. */
+static size_t text_width(const char *text)
+{
+    wchar_t wide[512];
+    size_t length = mbstowcs(wide, text, sizeof wide / sizeof *wide);
+    int width = length < sizeof wide / sizeof *wide ? wcswidth(wide, length) : -1;
+    return width >= 0 ? (size_t)width : strlen(text);
+}
+
+static size_t column_width(const struct table *table, size_t column)
+{
+    size_t widest = 0;
+    for (size_t i = column; i < table->count; i += table->columns) {
+        size_t width = text_width(table->cells[i]);
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* The last column is wrapped on a terminal, where its words would run over the edge. */
+static void print_last(const char *cell, size_t start, size_t width)
+{
+    if (width < start + LAST_COLUMN)
+        printf("%s\n", cell);
+    else
+        output_print_wrapped(cell, start, start, width);
+}
+
+static void print_row(const struct table *table, size_t first, size_t width)
+{
+    size_t start = 0;
+    for (size_t column = 0; column < table->columns; column++) {
+        const char *cell = table->cells[first + column];
+        bool right = table->align[column] == 'r';
+        size_t wide = column_width(table, column);
+        int padding = (int)(wide - text_width(cell));
+        printf("%*s", right ? padding : 0, "");
+        if (column + 1 == table->columns)
+            print_last(cell, start, right ? 0 : width);
+        else
+            printf("%s%*s  ", cell, right ? 0 : padding, "");
+        start += wide + 2;
+    }
+}
+
+/* 0 where there is no terminal: then nothing is wrapped, for the programs that read it. */
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int table_print(struct table *table)
+{
+    struct error error;
+    int status = EXIT_DONE;
+    size_t width = terminal_width();
+    for (size_t i = 0; !table->failed && i + table->columns <= table->count; i += table->columns)
+        print_row(table, i, width);
+    if (table->failed) {
+        error_set_memory(&error, "a table", 0);
+        status = output_error(&error);
+    }
+    table_free(table);
+    return status;
+}

@@ -1,0 +1,123 @@
+#include "cli/progress.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 320 };
+static const double plain_interval = 5; /* seconds */
+
+static double now_seconds(void)
+{
+    return clock_seconds(0, clock_nanoseconds());
+}
+
+struct progress progress_begin(bool quiet)
+{
+    return (struct progress){
+        .quiet = quiet, .terminal = isatty(STDERR_FILENO), .last = now_seconds()};
+}
+
+static size_t terminal_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 80;
+}
+
+/* The part that matters most comes first: a narrow terminal cuts the rest. */
+static void describe(const struct run_snapshot *snapshot, char *line, size_t size)
+{
+    char eta[32] = "";
+    size_t used;
+    if (snapshot->status == RUN_PREPARING) {
+        snprintf(line, size, "preparing");
+        return;
+    }
+    if (snapshot->status == RUN_VALIDATING) {
+        snprintf(line, size, "validating %llu/%llu images",
+                 (unsigned long long)snapshot->validation_done,
+                 (unsigned long long)snapshot->validation_of);
+        return;
+    }
+    used = (size_t)snprintf(line, size, "%llu/%llu  epoch %.2f/%g  loss %.4g",
+                            (unsigned long long)snapshot->iteration,
+                            (unsigned long long)snapshot->iterations, snapshot->epoch,
+                            snapshot->epochs, (double)snapshot->loss);
+    if (snapshot->has_validation && used < size)
+        used += (size_t)snprintf(line + used, size - used, "  top-1 %.2f %%", snapshot->top1);
+    if (used < size)
+        used += (size_t)snprintf(line + used, size - used, "  %.3g ms/image",
+                                 snapshot->ms_per_image_median);
+    if (snapshot->eta_seconds >= 0 && used < size)
+        snprintf(line + used, size - used, "  %s left",
+                 text_duration(snapshot->eta_seconds, eta, sizeof eta));
+}
+
+static void clear_line(struct progress *progress)
+{
+    if (progress->line_open)
+        fprintf(stderr, "\r\033[K");
+    progress->line_open = false;
+}
+
+static void show_findings(struct progress *progress, const struct run *run,
+                          const struct run_snapshot *snapshot)
+{
+    struct finding finding;
+    for (; progress->findings < snapshot->finding_count; progress->findings++) {
+        run_finding(run, progress->findings, &finding);
+        clear_line(progress);
+        fprintf(stderr, "%s, iteration %llu: %s\n", finding_kind_words(finding.kind),
+                (unsigned long long)finding.iteration, finding.text);
+    }
+}
+
+static void show_live(struct progress *progress, const char *line)
+{
+    size_t width = terminal_width();
+    fprintf(stderr, "\r%.*s\033[K", (int)(width > 1 ? width - 1 : 1), line);
+    fflush(stderr);
+    progress->line_open = true;
+}
+
+static void show_plain(struct progress *progress, const struct run_snapshot *snapshot,
+                       const char *line)
+{
+    double now = now_seconds();
+    if (now - progress->last < plain_interval || snapshot->iteration == progress->printed)
+        return;
+    fprintf(stderr, "%s\n", line);
+    progress->last = now;
+    progress->printed = snapshot->iteration;
+}
+
+void progress_show(struct progress *progress, const struct run *run)
+{
+    struct run_snapshot snapshot;
+    char line[LINE_SIZE];
+    if (progress->quiet)
+        return;
+    run_snapshot(run, &snapshot);
+    show_findings(progress, run, &snapshot);
+    describe(&snapshot, line, sizeof line);
+    if (progress->terminal)
+        show_live(progress, line);
+    else
+        show_plain(progress, &snapshot, line);
+}
+
+void progress_end(struct progress *progress, const struct run *run)
+{
+    struct run_snapshot snapshot;
+    if (progress->quiet)
+        return;
+    run_snapshot(run, &snapshot);
+    show_findings(progress, run, &snapshot);
+    clear_line(progress);
+}

@@ -1,0 +1,135 @@
+/* tinca runs: what is kept, oldest first. A run that cannot be read is listed as such. */
+#include "cli/runs.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#include "session/run_directory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct run *runs_open(const char *id, struct error *error)
+{
+    char *directory = run_directory_find(id, error);
+    struct run *run = directory ? run_open(directory, error) : NULL;
+    free(directory);
+    return run;
+}
+
+static bool add_readable(struct json *object, const struct run *run)
+{
+    const struct run_config *config = run_config(run);
+    const struct run_facts *facts = run_facts(run);
+    struct run_snapshot snapshot;
+    run_snapshot(run, &snapshot);
+    return json_add_string(object, "status", run_status_name(snapshot.status)) &&
+           json_add_string(object, "network", facts->network) &&
+           json_add_string(object, "technique", facts->technique) &&
+           json_add_string(object, "data", config->data) &&
+           json_add_count(object, "batch", config->batch) &&
+           json_add_string(object, "device", config->device) &&
+           json_add_string(object, "created", facts->created) &&
+           json_add_string(object, "directory", facts->directory) &&
+           json_add_count(object, "iteration", snapshot.iteration) &&
+           json_add_count(object, "iterations", snapshot.iterations) &&
+           (snapshot.iteration ? json_add_float(object, "loss", snapshot.loss)
+                               : json_add_null(object, "loss")) &&
+           (snapshot.has_validation ? json_add_number(object, "top1", snapshot.top1)
+                                    : json_add_null(object, "top1"));
+}
+
+static bool add_json(struct json *list, const char *id)
+{
+    struct error error;
+    char text[1200];
+    struct run *run = runs_open(id, &error);
+    struct json *object = json_add_object(list, NULL);
+    bool added = json_add_string(object, "id", id);
+    if (run)
+        added = added && add_readable(object, run);
+    else
+        added = added && json_add_string(object, "status", "unreadable") &&
+                json_add_string(object, "error", error_format(&error, text, sizeof text));
+    run_free(run);
+    return added;
+}
+
+static void add_row(struct table *table, const char *id)
+{
+    struct error error;
+    struct run_snapshot snapshot;
+    struct run *run = runs_open(id, &error);
+    table_cell(table, "%s", id);
+    if (!run) {
+        table_cell(table, "unreadable");
+        for (size_t i = 2; i + 1 < table->columns; i++)
+            table_cell(table, "-");
+        table_cell(table, "%s", error.why);
+        return;
+    }
+    run_snapshot(run, &snapshot);
+    table_cell(table, "%s", run_status_name(snapshot.status));
+    table_cell(table, "%llu/%llu", (unsigned long long)snapshot.iteration,
+               (unsigned long long)snapshot.iterations);
+    if (snapshot.iteration)
+        table_cell(table, "%.4g", (double)snapshot.loss);
+    else
+        table_cell(table, "-");
+    if (snapshot.has_validation)
+        table_cell(table, "%.2f %%", snapshot.top1);
+    else
+        table_cell(table, "-");
+    table_cell(table, "%s batch %zu on %s, %s", run_facts(run)->network, run_config(run)->batch,
+               run_config(run)->device, run_config(run)->data);
+    run_free(run);
+}
+
+static int print_json(char *const *ids, size_t count)
+{
+    struct json *root = json_new_object(), *list = json_add_array(root, "runs");
+    bool complete = list;
+    for (size_t i = 0; i < count; i++)
+        complete = complete && add_json(list, ids[i]);
+    return output_json(root, complete);
+}
+
+static int print_table(char *const *ids, size_t count)
+{
+    struct table table = table_begin("llrrrl", "RUN|STATUS|ITERATION|LOSS|TOP-1|WHAT");
+    if (count == 0) {
+        table_free(&table);
+        printf("There are no runs yet: tinca train makes one.\n");
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < count; i++)
+        add_row(&table, ids[i]);
+    return table_print(&table);
+}
+
+static int runs_run(const struct command *command, int argc, char **argv)
+{
+    struct error error;
+    struct operands operands;
+    char **ids;
+    size_t count;
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
+    if (!options_read(command, &(struct option_set){.rows = rows}, argc, argv, &operands, &status))
+        return status;
+    if (!run_directory_list(&ids, &count, &error))
+        return output_error(&error);
+    status = as_json ? print_json(ids, count) : print_table(ids, count);
+    for (size_t i = 0; i < count; i++)
+        free(ids[i]);
+    free(ids);
+    return status;
+}
+
+const struct command command_runs = {
+    "runs", "", "List the runs that are kept, oldest first.",
+    "They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove a "
+    "folder to forget a run.",
+    runs_run};

@@ -1,0 +1,189 @@
+/* tinca train: one run, without the workbench. The run is a worker thread of session/; this thread
+ * shows progress, passes signals on as commands, and writes what was asked for at the end. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+#include "base/file.h"
+#include "base/text.h"
+#include "data/dataset.h"
+#include "session/export.h"
+#include "session/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double poll_seconds = 0.2;
+
+struct train {
+    struct run_config config;
+    struct run_options options;
+    const char *export_path;
+    bool quiet;
+};
+
+/* --- signals: the first asks, a second SIGINT ends at once --- */
+
+static volatile sig_atomic_t stop_wanted;
+
+static void on_signal(int number)
+{
+    if (number == SIGINT && stop_wanted)
+        _exit(EXIT_INTERRUPTED);
+    stop_wanted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- before --- */
+
+static bool refuse_without_data(struct error *error)
+{
+    struct text text = {0};
+    size_t count;
+    const struct dataset_kind *kinds = dataset_kinds(&count);
+    text_append(&text, "give --data SPEC; built in are");
+    for (size_t i = 0, named = 0; i < count; i++)
+        if (!kinds[i].argument[0])
+            text_append(&text, "%s %s", named++ ? "," : "", kinds[i].name);
+    text_append(&text, "; your own: tinca datasets");
+    error_set(error, ERROR_USAGE, "--data", text.data, "no data set was named");
+    text_free(&text);
+    return false;
+}
+
+/* A file that is written at the end must not turn out impossible after hours. */
+static bool check_target(const char *option, const char *path, struct error *error)
+{
+    char directory[1024], what[256];
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    if (!path)
+        return true;
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path + 1) : 1,
+             slash ? path : ".");
+    snprintf(what, sizeof what, "%s %s", option, path);
+    if (file_is_directory(path))
+        return error_set(error, ERROR_USAGE, what, "name a file", "this is a folder");
+    if (!file_is_directory(directory))
+        return error_set(error, ERROR_USAGE, what, "create it first, or choose another",
+                         "the folder %s does not exist", directory);
+    if (access(directory, W_OK) != 0)
+        return error_set(error, ERROR_USAGE, what, "choose another folder",
+                         "no file can be written there");
+    return true;
+}
+
+static bool check_request(const struct train *train, const struct operands *operands,
+                          struct error *error)
+{
+    const struct run_config *config = &train->config;
+    if (operands->count == 0 && !config->preset[0])
+        return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
+                         "no network was named: tinca train NET --data SPEC");
+    if (!config_is_given(config, "data") && !config->preset[0])
+        return refuse_without_data(error);
+    return config_check(config, error) && check_target("--save", train->options.save_path, error) &&
+           check_target("--export", train->export_path, error);
+}
+
+/* --- after --- */
+
+static void print_summary(const struct train *train, const struct run *run,
+                          const struct run_snapshot *snapshot)
+{
+    char duration[32];
+    const struct run_facts *facts = run_facts(run);
+    printf("%s: %s after %llu iterations in %s\n", facts->id, run_status_name(snapshot->status),
+           (unsigned long long)snapshot->iteration,
+           text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
+    printf("  loss %.6g, %.4g ms/image (median)", (double)snapshot->loss,
+           snapshot->ms_per_image_median);
+    if (snapshot->has_validation)
+        printf(", validation loss %.4g, top-1 %.2f %% (best %.2f %%)", snapshot->validation_loss,
+               snapshot->top1, snapshot->best_top1);
+    printf("\n  kept in %s\n", facts->directory);
+    if (train->options.save_path)
+        printf("  weights in %s\n", train->options.save_path);
+    if (train->export_path)
+        printf("  session in %s\n", train->export_path);
+}
+
+/* Even a run that failed is worth exporting: it says why. One that was refused has nothing. */
+static int finish(const struct train *train, struct run *run)
+{
+    struct run_snapshot snapshot;
+    struct error error;
+    int status = EXIT_DONE;
+    run_snapshot(run, &snapshot);
+    if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED)
+        status = output_error(&snapshot.error);
+    else if (snapshot.status == RUN_STOPPED && stop_wanted)
+        status = EXIT_INTERRUPTED;
+    if (train->export_path && snapshot.status != RUN_REFUSED &&
+        !export_session(&run, 1, train->export_path, &error))
+        return output_error(&error);
+    if (!train->quiet && (status == EXIT_DONE || status == EXIT_INTERRUPTED))
+        print_summary(train, run, &snapshot);
+    return status;
+}
+
+static int follow(const struct train *train, struct run *run)
+{
+    struct progress progress = progress_begin(train->quiet);
+    bool asked = false;
+    while (!run_wait(run, poll_seconds)) {
+        if (stop_wanted && !asked)
+            asked = run_send(run, COMMAND_STOP, 0);
+        progress_show(&progress, run);
+    }
+    progress_end(&progress, run);
+    return finish(train, run);
+}
+
+static int train_run(const struct command *command, int argc, char **argv)
+{
+    struct train train = {0};
+    struct error error;
+    struct operands operands;
+    int status;
+    const struct option_row rows[] = {
+        {"run-dir", 0, "DIR", "Keep the run in this new folder instead of the folder of all runs.",
+         OPTION_TEXT, &train.options.run_directory, 0, 0, NULL},
+        {"save", 0, "FILE", "Write the weights to FILE (safetensors) at the end.", OPTION_TEXT,
+         &train.options.save_path, 0, 0, NULL},
+        {"export", 0, "FILE", "Write the session to FILE (JSON) at the end.", OPTION_TEXT,
+         &train.export_path, 0, 0, NULL},
+        {"quiet", 'q', NULL, "Say nothing but errors.", OPTION_SWITCH, &train.quiet, 0, 0, NULL},
+        {0}};
+    const struct option_set set = {
+        .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
+    config_defaults(&train.config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    if (!check_request(&train, &operands, &error))
+        return output_error(&error);
+    catch_signals();
+    struct run *run = run_start(&train.config, &train.options, &error);
+    if (!run)
+        return output_error(&error);
+    status = follow(&train, run);
+    run_free(run);
+    return status;
+}
+
+const struct command command_train = {
+    "train", "NET --data SPEC", "Train a network on a data set, without the workbench.",
+    "NET is a network's name (tinca networks) or the path of a network file; SPEC names the data "
+    "(tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
+    "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once.",
+    train_run};

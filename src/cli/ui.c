@@ -1,0 +1,40 @@
+/* tinca ui, and tinca alone: the workbench. */
+#include "ui/ui.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+static int ui_command_run(const struct command *command, int argc, char **argv)
+{
+    struct ui_options options = {0};
+    struct error error;
+    struct operands operands;
+    int status;
+    const struct option_row rows[] = {
+        {"start", 0, NULL, "Run what the options describe at once.", OPTION_SWITCH, &options.start,
+         0, 0, NULL},
+        {"colours", 0, "NAME", "The colours of the screen.", OPTION_NAME, &options.colours, 0, 0,
+         ui_colours},
+        {"symbols", 0, "NAME", "What curves are drawn with; without it what the locale can show.",
+         OPTION_NAME, &options.symbols, 0, 0, ui_symbols},
+        {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
+         &options.run.run_directory, 0, 0, NULL},
+        {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
+         OPTION_TEXT, &options.run.save_path, 0, 0, NULL},
+        {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
+         &options.export_path, 0, 0, NULL},
+        {0}};
+    const struct option_set set = {
+        .rows = rows, .config = &options.config, .operands_max = 1, .network_operand = true};
+    config_defaults(&options.config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    if (!ui_run(&options, &error))
+        return output_error(&error);
+    return EXIT_DONE;
+}
+
+const struct command command_ui = {
+    "ui", "[NET]", "The workbench: set runs up, watch and export them (the default).",
+    "The options fill the workbench's form. Keys are listed by ? inside it.", ui_command_run};

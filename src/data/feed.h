@@ -1,0 +1,63 @@
+/* feed.h: batches, prepared ahead by threads of the feed's own.
+ *
+ * A feed walks its data set epoch after epoch. In training the order of an epoch is a permutation
+ * that depends on (seed, epoch) only, an epoch has floor(images / batch) full batches, and each
+ * image is cropped and flipped by draws that depend on (seed, epoch, image) only: the number of
+ * threads and stopping and resuming change nothing. In evaluation the order is the set's, crops are
+ * central, and the last batch may be short. One consumer calls feed_next; the feed's readers fill a
+ * ring of batches and never touch one that the consumer holds.
+ */
+#ifndef TINCA_DATA_FEED_H
+#define TINCA_DATA_FEED_H
+
+#include "base/error.h"
+#include "data/dataset.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct feed;
+
+struct feed_settings {
+    size_t batch;  /* images */
+    bool training; /* shuffled, full batches, without end; else in order, once an epoch */
+    bool augment;  /* random crop and flip (digits are never flipped, only where legal) */
+    size_t pad;    /* zero border before the random crop: 4 for CIFAR, else 0 */
+    uint64_t seed;
+    struct normalisation normalisation;
+    size_t threads;                    /* readers; 0: decided here */
+    uint64_t first_epoch, first_batch; /* where to begin: resuming */
+};
+
+/* A batch lent to the consumer until the next call of feed_next. */
+struct feed_batch {
+    const float *images;     /* [count, C, H, W], normalised */
+    const int32_t *labels;   /* [count]; NULL for paired sets */
+    const float *targets;    /* [count, C, H, W] of a paired set, else NULL */
+    const uint32_t *indices; /* [count]: which images of the set these are */
+    size_t count;            /* settings.batch, but for the last one of an evaluation */
+    uint64_t epoch, number;  /* epoch from 0; number of this batch within it from 0 */
+    bool last;               /* the last batch of its epoch */
+};
+
+/* Borrows `dataset`. Memory for the ring is allocated here; nothing later. */
+struct feed *feed_open(const struct dataset *dataset, const struct feed_settings *settings,
+                       struct error *error);
+void feed_free(struct feed *feed); /* stops the readers; may be NULL */
+
+/* The next batch; waits for it when the readers are behind. False on an unreadable image of a set
+ * that skips none (error says which), and in evaluation never more than once past the end: the call
+ * after a batch with `last` begins the next epoch. */
+bool feed_next(struct feed *feed, struct feed_batch *batch, struct error *error);
+
+struct feed_statistics {
+    double waited_seconds; /* the consumer, in all */
+    size_t ready;          /* batches prepared and not yet taken */
+    uint64_t skipped;      /* images that turned out unreadable and were replaced by the next one */
+    uint64_t bytes;        /* of the ring */
+};
+void feed_statistics(const struct feed *feed, struct feed_statistics *statistics);
+
+size_t feed_batches_per_epoch(const struct feed *feed);
+
+#endif

@@ -1,0 +1,114 @@
+#include "data/packed.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { READ_PIECE = 1 << 18 };
+
+char *packed_find(const char *directory, const char *name, struct error *error)
+{
+    static const char *const endings[] = {"", ".gz"};
+    size_t size = strlen(directory) + strlen(name) + sizeof "/.gz";
+    char *path = memory_new(size, 1, "a path", error);
+    for (size_t i = 0; path && i < sizeof endings / sizeof *endings; i++) {
+        snprintf(path, size, "%s/%s%s", directory, name, endings[i]);
+        if (file_exists(path))
+            return path;
+    }
+    free(path);
+    return NULL;
+}
+
+/* zlib's gzopen waits for ever on a FIFO, and takes a directory for an empty file. */
+static gzFile open_regular(const char *path, struct error *error)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+        error_set_errno(error, path, "check the path and its permissions", "cannot open");
+        if (descriptor >= 0)
+            close(descriptor);
+        return NULL;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        close(descriptor);
+        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
+        return NULL;
+    }
+    gzFile file = gzdopen(descriptor, "rb");
+    if (!file) {
+        close(descriptor);
+        error_set_memory(error, path, READ_PIECE);
+        return NULL;
+    }
+    gzbuffer(file, READ_PIECE);
+    return file;
+}
+
+static bool set_gzip_error(gzFile file, const char *path, size_t reached, struct error *error)
+{
+    static const char *const advice = "unpack or download it again";
+    int code;
+    const char *reason = gzerror(file, &code);
+    if (code == Z_ERRNO)
+        return error_set_errno(error, path, NULL, "reading failed");
+    if (code == Z_BUF_ERROR)
+        return error_set(error, ERROR_INPUT, path, advice,
+                         "the gzip file is truncated: it ends after %zu unpacked bytes, in the "
+                         "middle of its data",
+                         reached);
+    return error_set(error, ERROR_INPUT, path, advice,
+                     "the gzip file is damaged after %zu unpacked bytes (%s)", reached, reason);
+}
+
+static bool read_all(gzFile file, const char *path, size_t limit, bool whole, uint8_t **bytes,
+                     size_t *size, struct error *error)
+{
+    size_t capacity = 0;
+    /* one byte beyond the limit tells a file that is too long from one that fits */
+    size_t wanted = limit + (whole ? 1 : 0);
+    while (*size < wanted) {
+        size_t piece = wanted - *size < READ_PIECE ? wanted - *size : READ_PIECE;
+        if (!memory_grow(bytes, &capacity, *size + piece, 1, path, error))
+            return false;
+        int got = gzread(file, *bytes + *size, (unsigned)piece);
+        if (got < 0)
+            return set_gzip_error(file, path, *size, error);
+        *size += (size_t)got;
+        if ((size_t)got < piece)
+            break;
+    }
+    int code;
+    gzerror(file, &code);
+    if (code != Z_OK && code != Z_STREAM_END)
+        return set_gzip_error(file, path, *size, error);
+    if (*size > limit)
+        return error_set(error, ERROR_INPUT, path, NULL, "more than the %zu bytes expected", limit);
+    return true;
+}
+
+uint8_t *packed_read(const char *path, size_t limit, bool whole, size_t *size, struct error *error)
+{
+    uint8_t *bytes = NULL;
+    *size = 0;
+    gzFile file = open_regular(path, error);
+    if (!file)
+        return NULL;
+    bool read = read_all(file, path, limit, whole, &bytes, size, error);
+    gzclose(file);
+    if (read && !bytes)
+        bytes = memory_new(1, 1, path, error); /* an empty file is not a failure */
+    if (read)
+        return bytes;
+    free(bytes);
+    return NULL;
+}

@@ -1,0 +1,158 @@
+/* Average pooling: a row of outputs at a time, one window element after the other. What a window
+ * divides by counts the padding but not what lies beyond it (see ops/average_pool.c). */
+#include "engine/devices/cpu/pool_window.h"
+
+/* Elements of the window at `out` along one axis that lie in the image or its padding. */
+static size_t counted(size_t out, size_t kernel, size_t stride, size_t pad, size_t size)
+{
+    const size_t start = out * stride;
+    return least(start + kernel, size + 2 * pad) - start;
+}
+
+static inline float share(const struct pooling *p, size_t y, size_t x)
+{
+    const struct window *w = &p->w;
+    return 1.0f /
+           (float)(counted(y, w->kernel_height, w->stride_height, w->pad_height, p->in.height) *
+                   counted(x, w->kernel_width, w->stride_width, w->pad_width, p->in.width));
+}
+
+static inline __attribute__((always_inline)) void
+add_strided(const float *restrict in, float *restrict sum, size_t count, const size_t stride)
+{
+#pragma omp simd
+    for (size_t x = 0; x < count; x++)
+        sum[x] += in[x * stride];
+}
+
+static inline __attribute__((always_inline)) void
+spread_strided(const float *restrict g, float *restrict to, size_t count, const size_t stride)
+{
+#pragma omp simd
+    for (size_t x = 0; x < count; x++)
+        to[x * stride] += g[x];
+}
+
+static void add_row(const float *in, float *sum, size_t count, size_t stride)
+{
+    if (stride == 1)
+        add_strided(in, sum, count, 1);
+    else if (stride == 2)
+        add_strided(in, sum, count, 2);
+    else
+        add_strided(in, sum, count, stride);
+}
+
+static void spread_row(const float *g, float *to, size_t count, size_t stride)
+{
+    if (stride == 1)
+        spread_strided(g, to, count, 1);
+    else if (stride == 2)
+        spread_strided(g, to, count, 2);
+    else
+        spread_strided(g, to, count, stride);
+}
+
+/* Forward: adds up the windows of one row of outputs in `row`. Backward: `row` holds what every
+ * element of a window gets, and `plane` is added to. */
+static void walk_row(const struct pooling *p, float *plane, size_t y, float *row, bool backward)
+{
+    const struct window *w = &p->w;
+    size_t ky, end;
+    taps_inside(y, w->kernel_height, w->stride_height, w->pad_height, p->in.height, &ky, &end);
+    for (; ky < end; ky++)
+        for (size_t kx = 0; kx < w->kernel_width; kx++) {
+            size_t x0, x1;
+            outputs_inside(kx, w->stride_width, w->pad_width, p->in.width, p->out.width, &x0, &x1);
+            if (x0 == x1)
+                continue;
+            float *at = plane + (y * w->stride_height + ky - w->pad_height) * p->in.width +
+                        (x0 * w->stride_width + kx - w->pad_width);
+            if (backward)
+                spread_row(row + x0, at, x1 - x0, w->stride_width);
+            else
+                add_row(at, row + x0, x1 - x0, w->stride_width);
+        }
+}
+
+static void forward_plane(const struct pooling *p, const float *in, float *out)
+{
+    if (pooling_is_global(p)) {
+        *out = sum_floats(in, p->in_area) * share(p, 0, 0);
+        return;
+    }
+    for (size_t y = 0; y < p->out.height; y++, out += p->out.width) {
+        memset(out, 0, p->out.width * sizeof *out);
+        walk_row(p, (float *)in, y, out, false);
+        for (size_t x = 0; x < p->out.width; x++)
+            out[x] *= share(p, y, x);
+    }
+}
+
+static void backward_plane(const struct pooling *p, const float *g, float *to, float *row)
+{
+    if (!p->call->accumulate[0])
+        memset(to, 0, p->in_area * sizeof *to);
+    if (pooling_is_global(p)) {
+        const float value = *g * share(p, 0, 0);
+#pragma omp simd
+        for (size_t i = 0; i < p->in_area; i++)
+            to[i] += value;
+        return;
+    }
+    for (size_t y = 0; y < p->out.height; y++, g += p->out.width) {
+        for (size_t x = 0; x < p->out.width; x++)
+            row[x] = g[x] * share(p, y, x);
+        walk_row(p, to, y, row, true);
+    }
+}
+
+static void forward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct pooling *p = context;
+    for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++)
+        forward_plane(p, p->call->inputs[0] + plane * p->in_area,
+                      p->call->output + plane * p->out_area);
+}
+
+static size_t row_floats(const struct shape out)
+{
+    return round_up(out.width, 16);
+}
+
+static size_t workspace_average_pool(const struct kernel_site *site)
+{
+    return site->training ? site->threads * row_floats(site->node->output) * sizeof(float) : 0;
+}
+
+static void backward_task(void *context, size_t task, size_t thread)
+{
+    const struct pooling *p = context;
+    float *row = (float *)p->call->workspace + thread * row_floats(p->out);
+    for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++)
+        backward_plane(p, p->call->output_gradient + plane * p->out_area,
+                       p->call->input_gradients[0] + plane * p->in_area, row);
+}
+
+static void forward_average_pool(const struct kernel_call *call)
+{
+    const struct pooling p = pooling_of(call);
+    run_tasks(call, pooling_tasks(&p), forward_task, &p);
+}
+
+static void backward_average_pool(const struct kernel_call *call)
+{
+    const struct pooling p = pooling_of(call);
+    if (call->input_gradients[0])
+        run_tasks(call, pooling_tasks(&p), backward_task, &p);
+}
+
+const struct kernel KERNEL(average_pool) = {
+    .name = "average_pool rows",
+    .instruction_set = ISA_NAME,
+    .op = &op_average_pool,
+    .workspace_bytes = workspace_average_pool,
+    .forward = forward_average_pool,
+    .backward = backward_average_pool,
+};

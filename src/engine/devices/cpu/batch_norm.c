@@ -1,0 +1,445 @@
+/* Batch normalisation (see ops/batch_norm.c for the formulas).
+ *
+ * A piece is one plane: one channel of one image. Its mean and the sum of squares around that mean
+ * are taken while it is in the first cache, in float32 lanes; pieces of equal size are then joined
+ * in double, in image order: M2 = sum of M2_n + area * sum of (mean_n - mean)^2. So one pass over
+ * memory gives the precision of two.
+ *
+ * Planes of a few values (vectors have planes of one) would not fill a vector: there a task takes a
+ * range of channels and runs along memory, image by image, with one sum a value, in double.
+ */
+#include "engine/devices/cpu/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR };
+enum { SMALL_AREA = 16, COLUMN_CHANNELS = 64 };
+
+/* Two numbers of a plane, or of a channel. Forward: mean and M2. Backward: sum of g, of g xhat. */
+struct pair {
+    double a, b;
+};
+
+struct norm {
+    const struct kernel_call *call;
+    struct shape shape;
+    size_t batch, area;
+    struct pair *planes;   /* [N, C] in the workspace */
+    struct pair *channels; /* [C] */
+    /* [C] each. Forward: y = (x - offset) scale + bias.
+     * Backward: x' = scale g + slope (x - mean) + offset */
+    float *scale, *offset, *slope;
+};
+
+static bool small(const struct norm *norm)
+{
+    return norm->area < SMALL_AREA;
+}
+
+static size_t workspace_batch_norm(const struct kernel_site *site)
+{
+    const size_t channels = site->inputs[0].channels;
+    return (site->batch + 1) * channels * sizeof(struct pair) + 3 * channels * sizeof(float);
+}
+
+static struct norm norm_of(const struct kernel_call *call)
+{
+    struct norm norm = {.call = call, .shape = call->site->inputs[0], .batch = call->site->batch};
+    norm.area = shape_area(norm.shape);
+    norm.planes = call->workspace;
+    norm.channels = norm.planes + norm.batch * norm.shape.channels;
+    norm.scale = (float *)(norm.channels + norm.shape.channels);
+    norm.offset = norm.scale + norm.shape.channels;
+    norm.slope = norm.offset + norm.shape.channels;
+    return norm;
+}
+
+static size_t plane_tasks(const struct norm *norm)
+{
+    return divide_up(norm->batch * norm->shape.channels, planes_in_task(norm->area));
+}
+
+static size_t plane_end(const struct norm *norm, size_t task)
+{
+    return least(norm->batch * norm->shape.channels, (task + 1) * planes_in_task(norm->area));
+}
+
+static size_t column_tasks(const struct norm *norm)
+{
+    return divide_up(norm->shape.channels, COLUMN_CHANNELS);
+}
+
+/* --- statistics of the batch --- */
+
+/* A plane of any size, in pieces short enough for float32 sums. */
+enum { PIECE = 4096 };
+
+static struct pair measure_plane(const float *x, size_t area)
+{
+    double sum = 0, squares = 0;
+    for (size_t at = 0; at < area; at += PIECE)
+        sum += sum_floats(x + at, least(PIECE, area - at));
+    const double mean = sum / (double)area;
+    const float centre = (float)mean;
+    for (size_t at = 0; at < area; at += PIECE) {
+        const float *from = x + at;
+        float part = 0;
+#pragma omp simd reduction(+ : part)
+        for (size_t i = 0; i < least(PIECE, area - at); i++)
+            part += (from[i] - centre) * (from[i] - centre);
+        squares += part;
+    }
+    /* the centre was rounded: its distance from the mean counts in every value */
+    return (struct pair){mean, squares - (double)area * (mean - centre) * (mean - centre)};
+}
+
+static void measure_planes_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++)
+        norm->planes[p] = measure_plane(norm->call->inputs[0] + p * norm->area, norm->area);
+}
+
+static struct pair join_planes(const struct norm *norm, size_t c)
+{
+    const struct pair *planes = norm->planes + c;
+    const size_t channels = norm->shape.channels;
+    double mean = 0, squares = 0;
+    for (size_t n = 0; n < norm->batch; n++)
+        mean += planes[n * channels].a;
+    mean /= (double)norm->batch;
+    for (size_t n = 0; n < norm->batch; n++) {
+        const double distance = planes[n * channels].a - mean;
+        squares += planes[n * channels].b + (double)norm->area * distance * distance;
+    }
+    return (struct pair){mean, squares};
+}
+
+/* sums[i] over the images of value i of the channels in this task; SMALL_AREA values a channel. */
+static void column_sums(const struct norm *norm, const float *x, size_t first, size_t count,
+                        double *sums)
+{
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t n = 0; n < norm->batch; n++) {
+        const float *from = x + n * shape_count(norm->shape) + first;
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sums[i] += from[i];
+    }
+}
+
+static double channel_sum(const struct norm *norm, const double *sums, size_t c)
+{
+    double sum = 0;
+    for (size_t i = 0; i < norm->area; i++)
+        sum += sums[c * norm->area + i];
+    return sum;
+}
+
+static void measure_columns_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const size_t begin = task * COLUMN_CHANNELS;
+    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t first = begin * norm->area, count = channels * norm->area;
+    const double values = (double)(norm->batch * norm->area);
+    double sums[COLUMN_CHANNELS * SMALL_AREA], mean[COLUMN_CHANNELS * SMALL_AREA];
+    column_sums(norm, norm->call->inputs[0], first, count, sums);
+    for (size_t c = 0; c < channels; c++) {
+        norm->channels[begin + c].a = channel_sum(norm, sums, c) / values;
+        for (size_t i = 0; i < norm->area; i++)
+            mean[c * norm->area + i] = norm->channels[begin + c].a;
+    }
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t n = 0; n < norm->batch; n++) {
+        const float *from = norm->call->inputs[0] + n * shape_count(norm->shape) + first;
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sums[i] += (from[i] - mean[i]) * (from[i] - mean[i]);
+    }
+    for (size_t c = 0; c < channels; c++)
+        norm->channels[begin + c].b = channel_sum(norm, sums, c);
+}
+
+static void move_towards(float *running, float momentum, double value)
+{
+    *running = (float)((1.0 - momentum) * *running + momentum * value);
+}
+
+static void keep_statistics(const struct norm *norm, size_t c, struct pair statistics)
+{
+    const struct kernel_call *call = norm->call;
+    const struct batch_norm_attributes *attributes = &call->site->node->attributes.batch_norm;
+    const double values = (double)(norm->batch * norm->area);
+    float *saved = call->saved;
+    saved[c] = (float)statistics.a;
+    saved[norm->shape.channels + c] =
+        (float)(1.0 / sqrt(statistics.b / values + attributes->epsilon));
+    move_towards(&call->parameters[RUNNING_MEAN][c], attributes->momentum, statistics.a);
+    /* one value alone has no unbiased variance; its spread, 0, is taken instead of 0 / 0 */
+    move_towards(&call->parameters[RUNNING_VAR][c], attributes->momentum,
+                 statistics.b / (values > 1 ? values - 1 : 1));
+}
+
+static void measure(const struct norm *norm)
+{
+    if (small(norm))
+        run_tasks(norm->call, column_tasks(norm), measure_columns_task, norm);
+    else
+        run_tasks(norm->call, plane_tasks(norm), measure_planes_task, norm);
+    for (size_t c = 0; c < norm->shape.channels; c++)
+        keep_statistics(norm, c, small(norm) ? norm->channels[c] : join_planes(norm, c));
+}
+
+/* --- forward --- */
+
+/* The mean is taken off first, so that a large one costs no digits. */
+static void apply_plane(const float *x, float *y, size_t area, float mean, float scale, float bias)
+{
+#pragma omp simd
+    for (size_t i = 0; i < area; i++)
+        y[i] = (x[i] - mean) * scale + bias;
+}
+
+static void apply_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const struct kernel_call *call = norm->call;
+    const size_t channels = norm->shape.channels;
+    for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++) {
+        const size_t c = p % channels;
+        apply_plane(call->inputs[0] + p * norm->area, call->output + p * norm->area, norm->area,
+                    norm->offset[c], norm->scale[c], call->parameters[BIAS][c]);
+    }
+}
+
+/* Planes of one value: along the channels of an image. */
+static void apply_vectors_task(void *context, size_t n, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const struct kernel_call *call = norm->call;
+    const size_t channels = norm->shape.channels;
+    const float *x = call->inputs[0] + n * channels, *mean = norm->offset, *scale = norm->scale;
+    const float *bias = call->parameters[BIAS];
+    float *y = call->output + n * channels;
+#pragma omp simd
+    for (size_t c = 0; c < channels; c++)
+        y[c] = (x[c] - mean[c]) * scale[c] + bias[c];
+}
+
+/* Inference by the statistics of each image: a plane is normalised while it is in the cache. */
+static void apply_instances_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const struct kernel_call *call = norm->call;
+    const double epsilon = call->site->node->attributes.batch_norm.epsilon;
+    for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++) {
+        const size_t c = p % norm->shape.channels;
+        const float *x = call->inputs[0] + p * norm->area;
+        const struct pair statistics = measure_plane(x, norm->area);
+        const double invstd = 1.0 / sqrt(statistics.b / (double)norm->area + epsilon);
+        apply_plane(x, call->output + p * norm->area, norm->area, (float)statistics.a,
+                    (float)invstd * call->parameters[WEIGHT][c], call->parameters[BIAS][c]);
+    }
+}
+
+static void forward_batch_norm(const struct kernel_call *call)
+{
+    const struct norm norm = norm_of(call);
+    const size_t channels = norm.shape.channels;
+    const float epsilon = call->site->node->attributes.batch_norm.epsilon, *saved = call->saved;
+    if (!call->site->training && call->site->node->attributes.batch_norm.instance) {
+        run_tasks(call, plane_tasks(&norm), apply_instances_task, &norm);
+        return;
+    }
+    if (call->site->training)
+        measure(&norm);
+    for (size_t c = 0; c < channels; c++) {
+        const bool training = call->site->training;
+        const float invstd = training ? saved[channels + c]
+                                      : 1.0f / sqrtf(call->parameters[RUNNING_VAR][c] + epsilon);
+        norm.offset[c] = training ? saved[c] : call->parameters[RUNNING_MEAN][c];
+        norm.scale[c] = invstd * call->parameters[WEIGHT][c];
+    }
+    if (norm.area == 1)
+        run_tasks(call, norm.batch, apply_vectors_task, &norm);
+    else
+        run_tasks(call, plane_tasks(&norm), apply_task, &norm);
+}
+
+/* --- backward --- */
+
+/* Sums of g and of g (x - mean) of one plane. */
+static struct pair correlate_plane(const float *x, const float *g, size_t area, float mean)
+{
+    struct pair sums = {0, 0};
+    for (size_t at = 0; at < area; at += PIECE) {
+        const float *values = x + at, *gradient = g + at;
+        float sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+        for (size_t i = 0; i < least(PIECE, area - at); i++) {
+            sum += gradient[i];
+            product += gradient[i] * (values[i] - mean);
+        }
+        sums.a += sum;
+        sums.b += product;
+    }
+    return sums;
+}
+
+static void correlate_planes_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const float *mean = norm->call->saved;
+    for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++)
+        norm->planes[p] = correlate_plane(norm->call->inputs[0] + p * norm->area,
+                                          norm->call->output_gradient + p * norm->area, norm->area,
+                                          mean[p % norm->shape.channels]);
+}
+
+static void correlate_columns_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const size_t begin = task * COLUMN_CHANNELS;
+    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t first = begin * norm->area, count = channels * norm->area;
+    const float *saved = norm->call->saved;
+    double sums[COLUMN_CHANNELS * SMALL_AREA];
+    float mean[COLUMN_CHANNELS * SMALL_AREA];
+    column_sums(norm, norm->call->output_gradient, first, count, sums);
+    for (size_t c = 0; c < channels; c++) {
+        norm->channels[begin + c].a = channel_sum(norm, sums, c);
+        for (size_t i = 0; i < norm->area; i++)
+            mean[c * norm->area + i] = saved[begin + c];
+    }
+    memset(sums, 0, count * sizeof *sums);
+    for (size_t n = 0; n < norm->batch; n++) {
+        const size_t at = n * shape_count(norm->shape) + first;
+        const float *x = norm->call->inputs[0] + at, *g = norm->call->output_gradient + at;
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sums[i] += g[i] * (x[i] - mean[i]);
+    }
+    for (size_t c = 0; c < channels; c++)
+        norm->channels[begin + c].b = channel_sum(norm, sums, c);
+}
+
+static struct pair channel_sums(const struct norm *norm, size_t c)
+{
+    if (small(norm))
+        return norm->channels[c];
+    struct pair sums = {0, 0};
+    for (size_t n = 0; n < norm->batch; n++) {
+        sums.a += norm->planes[n * norm->shape.channels + c].a;
+        sums.b += norm->planes[n * norm->shape.channels + c].b;
+    }
+    return sums;
+}
+
+/* With xhat = (x - mean) * invstd: x' = scale g + slope (x - mean) + offset. */
+static void finish_channel(const struct norm *norm, size_t c)
+{
+    const struct kernel_call *call = norm->call;
+    const double values = (double)(norm->batch * norm->area);
+    const float *saved = call->saved;
+    const double invstd = saved[norm->shape.channels + c];
+    const struct pair sums = channel_sums(norm, c);
+    const double weight_gradient = sums.b * invstd, factor = call->parameters[WEIGHT][c] * invstd;
+    if (call->parameter_gradients[WEIGHT])
+        call->parameter_gradients[WEIGHT][c] = (float)weight_gradient;
+    if (call->parameter_gradients[BIAS])
+        call->parameter_gradients[BIAS][c] = (float)sums.a;
+    norm->scale[c] = (float)factor;
+    norm->slope[c] = (float)(-factor * invstd * weight_gradient / values);
+    norm->offset[c] = (float)(-factor * sums.a / values);
+}
+
+static void gradient_plane(const float *x, const float *g, float *to, size_t area, float mean,
+                           float scale, float slope, float offset, bool accumulate)
+{
+    if (accumulate) {
+#pragma omp simd
+        for (size_t i = 0; i < area; i++)
+            to[i] += scale * g[i] + slope * (x[i] - mean) + offset;
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < area; i++)
+            to[i] = scale * g[i] + slope * (x[i] - mean) + offset;
+    }
+}
+
+static void gradient_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const struct kernel_call *call = norm->call;
+    const float *mean = call->saved;
+    for (size_t p = task * planes_in_task(norm->area); p < plane_end(norm, task); p++) {
+        const size_t c = p % norm->shape.channels, at = p * norm->area;
+        gradient_plane(call->inputs[0] + at, call->output_gradient + at,
+                       call->input_gradients[0] + at, norm->area, mean[c], norm->scale[c],
+                       norm->slope[c], norm->offset[c], call->accumulate[0]);
+    }
+}
+
+static void gradient_vectors_task(void *context, size_t n, size_t thread)
+{
+    (void)thread;
+    const struct norm *norm = context;
+    const struct kernel_call *call = norm->call;
+    const size_t channels = norm->shape.channels;
+    const float *x = call->inputs[0] + n * channels, *g = call->output_gradient + n * channels;
+    const float *mean = call->saved, *scale = norm->scale, *slope = norm->slope;
+    const float *offset = norm->offset;
+    float *to = call->input_gradients[0] + n * channels;
+    if (call->accumulate[0]) {
+#pragma omp simd
+        for (size_t c = 0; c < channels; c++)
+            to[c] += scale[c] * g[c] + slope[c] * (x[c] - mean[c]) + offset[c];
+    } else {
+#pragma omp simd
+        for (size_t c = 0; c < channels; c++)
+            to[c] = scale[c] * g[c] + slope[c] * (x[c] - mean[c]) + offset[c];
+    }
+}
+
+static void backward_batch_norm(const struct kernel_call *call)
+{
+    const struct norm norm = norm_of(call);
+    if (small(&norm))
+        run_tasks(call, column_tasks(&norm), correlate_columns_task, &norm);
+    else
+        run_tasks(call, plane_tasks(&norm), correlate_planes_task, &norm);
+    for (size_t c = 0; c < norm.shape.channels; c++)
+        finish_channel(&norm, c);
+    if (!call->input_gradients[0])
+        return;
+    if (norm.area == 1)
+        run_tasks(call, norm.batch, gradient_vectors_task, &norm);
+    else
+        run_tasks(call, plane_tasks(&norm), gradient_task, &norm);
+}
+
+static size_t saved_batch_norm(const struct kernel_site *site)
+{
+    return site->training ? 2 * site->inputs[0].channels * sizeof(float) : 0;
+}
+
+const struct kernel KERNEL(batch_norm) = {
+    .name = "batch_norm planes",
+    .instruction_set = ISA_NAME,
+    .op = &op_batch_norm,
+    .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE,
+    .saved_bytes = saved_batch_norm,
+    .workspace_bytes = workspace_batch_norm,
+    .forward = forward_batch_norm,
+    .backward = backward_batch_norm,
+};

@@ -1,0 +1,500 @@
+/* Direct convolution: the forward pass, and the gradient of the input as a convolution itself.
+ *
+ * Both are correlations: a few output channels (the rows of a tile) at neighbouring positions (its
+ * vectors) sum over terms, each a weight times the source at a constant distance (conv_layout.h).
+ *
+ *   forward    source: the input in stride x stride phases. Rows: output channels; terms: (input
+ *              channel, window element).
+ *   backward   source: the output's gradient. Input position q gets weight[t] * gradient[(q + pad -
+ *              t) / stride] where that divides: each residue of q by the stride has its own subset
+ *              of window elements t and its own positions. Rows: input channels; terms: (output
+ *              channel, window element of the subset).
+ *
+ * Few images: all are copied first, then tiles and rows of positions are shared out. Many: a task
+ * is one image and group, and the copy stays in that thread's cache. The limit is by the number of
+ * images alone, so results do not depend on threads; the sums are the same either way.
+ */
+#include "engine/devices/cpu/conv.h"
+#include "engine/devices/cpu/tiles.h"
+
+enum { FEW_IMAGES = 16, WANTED_TASKS = 32, MAX_STRIDE = 16 };
+
+/* One residue's positions along an axis, or all of them in the forward pass. */
+struct residue {
+    size_t first, step, count; /* in the destination */
+    size_t taps, first_tap, tap_step;
+    size_t base; /* the source position of position 0 and the first tap; each further tap: 1 less */
+};
+
+struct correlation {
+    struct conv_sizes sizes;
+    struct layout layout;
+    size_t source_channels, rows, groups; /* channels of one group */
+    struct shape destination;
+    struct residue y[MAX_STRIDE], x[MAX_STRIDE];
+    size_t residues_y, residues_x;
+    size_t *offsets; /* the terms of all residues, y-major */
+    float *weights;  /* packed: [group][residue][tile][term][row] */
+    float *shared;   /* few images: all sources */
+    char *scratch;   /* by thread: a source (many images), then a tile of results */
+    size_t scratch_bytes, source_floats;
+    size_t tiles, bands, bands_rows, tile_blocks; /* few images: how results are shared out */
+    /* the call */
+    const struct kernel_call *call;
+    const float *from, *bias;
+    float *to;
+    bool accumulate, backward;
+};
+
+/* --- geometry --- */
+
+static struct axis input_axis(size_t size, size_t pad, size_t stride, size_t kernel, size_t out)
+{
+    return (struct axis){.size = size,
+                         .stride = stride,
+                         .phases = least(stride, kernel),
+                         .pad = pad,
+                         .length = out + (kernel - 1) / stride};
+}
+
+struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
+{
+    const struct window *w = &s->window;
+    return layout_make(
+        input_axis(s->in.height, w->pad_height, w->stride_height, w->kernel_height, s->out.height),
+        input_axis(s->in.width, w->pad_width, w->stride_width, w->kernel_width, s->out.width),
+        s->out.width);
+}
+
+void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout *layout,
+                                size_t *offsets)
+{
+    const struct axis *y = &layout->y, *x = &layout->x;
+    for (size_t i = 0; i < s->inputs; i++)
+        for (size_t ky = 0; ky < s->window.kernel_height; ky++)
+            for (size_t kx = 0; kx < s->window.kernel_width; kx++) {
+                size_t phase = ky % y->stride * x->phases + kx % x->stride;
+                *offsets++ = i * layout->plane + phase * y->length * layout->pitch +
+                             ky / y->stride * layout->pitch + kx / x->stride;
+            }
+}
+
+/* Which window elements reach the input positions q = residue (mod stride), and where from. */
+static struct residue residue_of(size_t residue, size_t size, size_t stride, size_t pad,
+                                 size_t kernel)
+{
+    const size_t first_tap = (residue + pad) % stride;
+    return (struct residue){
+        .first = residue,
+        .step = stride,
+        .count = size > residue ? divide_up(size - residue, stride) : 0,
+        .taps = kernel > first_tap ? divide_up(kernel - first_tap, stride) : 0,
+        .first_tap = first_tap,
+        .tap_step = stride,
+        .base = (residue + pad) / stride,
+    };
+}
+
+/* The axis of an output gradient that all residues can read, and their bases moved into it. */
+static struct axis gradient_axis(struct residue *residues, size_t count, size_t size)
+{
+    size_t zeros = 0, length = size;
+    for (size_t i = 0; i < count; i++)
+        if (residues[i].taps > residues[i].base + 1)
+            zeros = most(zeros, residues[i].taps - 1 - residues[i].base);
+    for (size_t i = 0; i < count; i++) {
+        residues[i].base += zeros;
+        if (residues[i].taps && residues[i].count)
+            length = most(length, residues[i].base + residues[i].count);
+    }
+    return (struct axis){
+        .size = size, .stride = 1, .phases = 1, .pad = zeros, .length = most(length, zeros + size)};
+}
+
+static size_t most_positions(const struct residue *residues, size_t count)
+{
+    size_t positions = 1;
+    for (size_t i = 0; i < count; i++)
+        positions = most(positions, residues[i].count);
+    return positions;
+}
+
+static void set_forward(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    c->layout = KERNEL(conv_input_layout)(s);
+    c->source_channels = s->inputs;
+    c->rows = s->outputs;
+    c->destination = s->out;
+    c->y[0] = (struct residue){.step = 1, .count = s->out.height};
+    c->x[0] = (struct residue){.step = 1, .count = s->out.width};
+}
+
+static void set_backward(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    const struct window *w = &s->window;
+    for (size_t i = 0; i < c->residues_y; i++)
+        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height);
+    for (size_t i = 0; i < c->residues_x; i++)
+        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width);
+    c->layout = layout_make(gradient_axis(c->y, c->residues_y, s->out.height),
+                            gradient_axis(c->x, c->residues_x, s->out.width),
+                            most_positions(c->x, c->residues_x));
+    c->source_channels = s->outputs;
+    c->rows = s->inputs;
+    c->destination = s->in;
+}
+
+static bool few_images(const struct conv_sizes *s)
+{
+    return s->batch * s->groups < FEW_IMAGES;
+}
+
+/* Shares the results of few images out: tiles of channels, bands of rows. */
+static void share_out(struct correlation *c)
+{
+    const size_t height = most_positions(c->y, c->residues_y);
+    const size_t wanted = divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups);
+    c->tile_blocks = few_images(&c->sizes) ? least(c->tiles, wanted) : 1;
+    c->bands = few_images(&c->sizes) ? least(height, divide_up(wanted, c->tile_blocks)) : 1;
+    c->bands_rows = divide_up(height, c->bands);
+}
+
+/* Floats of one row of a tile of results: a band of rows of positions, in whole vectors. */
+static size_t result_stride(const struct correlation *c)
+{
+    return round_up(c->bands_rows * c->layout.pitch, LANES) + LANES;
+}
+
+static void set_geometry(struct correlation *c, struct carve *carve, size_t threads)
+{
+    const struct conv_sizes *s = &c->sizes;
+    c->groups = s->groups;
+    if (c->backward)
+        set_backward(c);
+    else
+        set_forward(c);
+    c->tiles = divide_up(c->rows, TILE_ROWS);
+    share_out(c);
+    c->source_floats = layout_floats(&c->layout, c->source_channels);
+    c->offsets = carve_bytes(carve, c->source_channels * s->taps * sizeof(size_t));
+    c->weights = carve_floats(carve, s->groups * s->inputs * s->outputs * s->taps);
+    size_t floats = result_stride(c) * TILE_ROWS;
+    if (few_images(s))
+        c->shared = carve_floats(carve, s->batch * s->groups * c->source_floats);
+    else
+        floats += c->source_floats;
+    c->scratch_bytes = round_up(floats * sizeof(float), 64);
+    c->scratch = carve_bytes(carve, c->scratch_bytes * threads);
+}
+
+static struct correlation correlation_make(const struct kernel_site *site, bool backward,
+                                           struct carve *carve)
+{
+    struct correlation c = {.sizes = conv_sizes_of(site), .backward = backward};
+    c.residues_y = backward ? c.sizes.window.stride_height : 1;
+    c.residues_x = backward ? c.sizes.window.stride_width : 1;
+    set_geometry(&c, carve, site->threads);
+    return c;
+}
+
+/* --- offsets and weights --- */
+
+static size_t residue_terms(const struct correlation *c, size_t ry, size_t rx)
+{
+    return c->backward ? c->source_channels * c->y[ry].taps * c->x[rx].taps
+                       : c->source_channels * c->sizes.taps;
+}
+
+static void backward_offsets(const struct correlation *c)
+{
+    size_t *at = c->offsets;
+    for (size_t ry = 0; ry < c->residues_y; ry++)
+        for (size_t rx = 0; rx < c->residues_x; rx++)
+            for (size_t o = 0; o < c->source_channels; o++)
+                for (size_t ty = 0; ty < c->y[ry].taps; ty++)
+                    for (size_t tx = 0; tx < c->x[rx].taps; tx++)
+                        *at++ = o * c->layout.plane + (c->y[ry].base - ty) * c->layout.pitch +
+                                c->x[rx].base - tx;
+}
+
+/* weights[term][row] of one tile of the forward pass: rows are output channels. */
+static void pack_forward(const struct correlation *c, size_t channel, size_t rows, float *to)
+{
+    const size_t terms = c->sizes.inputs * c->sizes.taps;
+    const float *from = c->call->parameters[0] + channel * terms;
+    for (size_t k = 0; k < terms; k++)
+        for (size_t r = 0; r < rows; r++)
+            *to++ = from[r * terms + k];
+}
+
+/* The same for a residue of the backward pass: rows are input channels. */
+static void pack_backward(const struct correlation *c, size_t group, size_t first, size_t rows,
+                          const struct residue *y, const struct residue *x, float *to)
+{
+    const struct conv_sizes *s = &c->sizes;
+    for (size_t o = 0; o < s->outputs; o++) {
+        const float *from =
+            c->call->parameters[0] + ((group * s->outputs + o) * s->inputs + first) * s->taps;
+        for (size_t ty = 0; ty < y->taps; ty++)
+            for (size_t tx = 0; tx < x->taps; tx++)
+                for (size_t r = 0; r < rows; r++)
+                    *to++ = from[r * s->taps +
+                                 (y->first_tap + ty * y->tap_step) * s->window.kernel_width +
+                                 x->first_tap + tx * x->tap_step];
+    }
+}
+
+/* Where tile `tile` of (group, residue) begins in the packed weights. */
+static float *packed_at(const struct correlation *c, size_t group, size_t ry, size_t rx,
+                        size_t tile)
+{
+    size_t terms = 0; /* of the residues before this one */
+    for (size_t i = 0; i < ry * c->residues_x + rx; i++)
+        terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
+    return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +
+           residue_terms(c, ry, rx) * piece_begin(c->rows, c->tiles, tile);
+}
+
+static void pack_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct correlation *c = context;
+    const size_t group = task / c->tiles, tile = task % c->tiles;
+    const size_t first = piece_begin(c->rows, c->tiles, tile);
+    const size_t rows = piece_begin(c->rows, c->tiles, tile + 1) - first;
+    if (!c->backward) {
+        pack_forward(c, group * c->rows + first, rows, packed_at(c, group, 0, 0, tile));
+        return;
+    }
+    for (size_t ry = 0; ry < c->residues_y; ry++)
+        for (size_t rx = 0; rx < c->residues_x; rx++)
+            pack_backward(c, group, first, rows, &c->y[ry], &c->x[rx],
+                          packed_at(c, group, ry, rx, tile));
+}
+
+/* --- the work --- */
+
+/* Where a tile's results go: rows of the destination. */
+static void store_results(const struct correlation *c, const float *results, float *plane,
+                          const struct residue *y, const struct residue *x, size_t first_row,
+                          size_t rows, float bias)
+{
+    for (size_t row = 0; row < rows; row++, results += c->layout.pitch) {
+        float *to =
+            plane + (y->first + (first_row + row) * y->step) * c->destination.width + x->first;
+        if (c->accumulate) {
+            for (size_t i = 0; i < x->count; i++)
+                to[i * x->step] += results[i];
+        } else if (x->step == 1) {
+#pragma omp simd
+            for (size_t i = 0; i < x->count; i++)
+                to[i] = results[i] + bias;
+        } else {
+            for (size_t i = 0; i < x->count; i++)
+                to[i * x->step] = results[i] + bias;
+        }
+    }
+}
+
+/* One tile of channels at the positions of some rows of one residue. */
+static void correlate(const struct correlation *c, const float *source, size_t image, size_t group,
+                      size_t tile, size_t ry, size_t rx, const size_t *offsets, size_t first_row,
+                      size_t rows, float *results)
+{
+    const struct residue *y = &c->y[ry], *x = &c->x[rx];
+    const size_t channel = piece_begin(c->rows, c->tiles, tile);
+    const size_t channels = piece_begin(c->rows, c->tiles, tile + 1) - channel;
+    const size_t terms = residue_terms(c, ry, rx), stride = result_stride(c);
+    const size_t vectors = divide_up((rows - 1) * c->layout.pitch + x->count, LANES);
+    const size_t steps = divide_up(vectors, TILE_VECTORS);
+    const float *weights = packed_at(c, group, ry, rx, tile);
+    source += first_row * c->layout.pitch;
+    for (size_t step = 0; step < steps; step++) {
+        size_t v = piece_begin(vectors, steps, step);
+        size_t count = piece_begin(vectors, steps, step + 1) - v;
+        tiles_correlate[channels - 1][count - 1](source + v * LANES, offsets, weights, terms,
+                                                 results + v * LANES, stride);
+    }
+    const size_t area = shape_area(c->destination);
+    for (size_t r = 0; r < channels; r++) {
+        size_t at = group * c->rows + channel + r;
+        store_results(c, results + r * stride, c->to + (image * c->groups * c->rows + at) * area, y,
+                      x, first_row, rows, c->bias ? c->bias[at] : 0);
+    }
+}
+
+/* Tiles [begin, end) in band `band` of the rows, for every residue. */
+static void correlate_band(const struct correlation *c, const float *source, size_t image,
+                           size_t group, size_t begin, size_t end, size_t band, size_t thread,
+                           float *results)
+{
+    const size_t *offsets = c->offsets;
+    const uint64_t start = profile_start(c->call->profile);
+    for (size_t ry = 0; ry < c->residues_y; ry++)
+        for (size_t rx = 0; rx < c->residues_x; rx++) {
+            const size_t first = band * c->bands_rows;
+            const size_t last = least(c->y[ry].count, first + c->bands_rows);
+            for (size_t tile = begin; tile < end && first < last && c->x[rx].count; tile++)
+                correlate(c, source, image, group, tile, ry, rx, offsets, first, last - first,
+                          results);
+            offsets += residue_terms(c, ry, rx);
+        }
+    if (c->call->profile) {
+        const struct conv_sizes *s = &c->sizes;
+        size_t rows = piece_begin(c->rows, c->tiles, end) - piece_begin(c->rows, c->tiles, begin);
+        size_t area = shape_area(s->out) / c->bands, terms = s->taps;
+        if (c->backward)
+            profile_add_gemm(c->call->profile, thread, GEMM_TN, rows * terms, area, s->outputs,
+                             start);
+        else
+            profile_add_gemm(c->call->profile, thread, GEMM_NN, rows, area, s->inputs * terms,
+                             start);
+    }
+}
+
+static const float *source_image(const struct correlation *c, size_t image, size_t group)
+{
+    const size_t area = c->layout.y.size * c->layout.x.size;
+    return c->from + (image * c->groups + group) * c->source_channels * area;
+}
+
+static void image_task(void *context, size_t task, size_t thread)
+{
+    const struct correlation *c = context;
+    const size_t image = task / c->groups, group = task % c->groups;
+    float *results = (float *)(c->scratch + thread * c->scratch_bytes);
+    float *source = results + result_stride(c) * TILE_ROWS;
+    layout_copy(&c->layout, c->source_channels, source_image(c, image, group), source);
+    correlate_band(c, source, image, group, 0, c->tiles, 0, thread, results);
+}
+
+/* Few images: copies some channels of a group's source. */
+static void copy_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct correlation *c = context;
+    const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
+    const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
+    const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
+    const size_t area = c->layout.y.size * c->layout.x.size;
+    float *to = c->shared + source * c->source_floats;
+    const float *from = source_image(c, source / c->groups, source % c->groups);
+    layout_copy_planes(&c->layout, end - begin, from + begin * area, to + begin * c->layout.plane);
+    if (end == c->source_channels)
+        layout_clear_behind(&c->layout, c->source_channels, to);
+}
+
+static void band_task(void *context, size_t task, size_t thread)
+{
+    const struct correlation *c = context;
+    const size_t band = task % c->bands, rest = task / c->bands;
+    const size_t block = rest % c->tile_blocks, source = rest / c->tile_blocks;
+    correlate_band(c, c->shared + source * c->source_floats, source / c->groups, source % c->groups,
+                   piece_begin(c->tiles, c->tile_blocks, block),
+                   piece_begin(c->tiles, c->tile_blocks, block + 1), band, thread,
+                   (float *)(c->scratch + thread * c->scratch_bytes));
+}
+
+static void correlation_run(const struct correlation *c)
+{
+    const size_t sources = c->sizes.batch * c->groups;
+    run_tasks(c->call, c->groups * c->tiles, pack_task, c);
+    if (few_images(&c->sizes)) {
+        run_tasks(c->call, sources * least(c->source_channels, WANTED_TASKS), copy_task, c);
+        run_tasks(c->call, sources * c->tile_blocks * c->bands, band_task, c);
+    } else {
+        run_tasks(c->call, sources, image_task, c);
+    }
+}
+
+/* --- the kernel --- */
+
+void KERNEL(conv_forward)(const struct kernel_call *call, bool accumulate)
+{
+    struct carve carve = {.base = call->workspace};
+    struct correlation c = correlation_make(call->site, false, &carve);
+    c.call = call;
+    c.from = call->inputs[0];
+    c.to = call->output;
+    c.accumulate = accumulate;
+    c.bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
+    KERNEL(conv_input_offsets)(&c.sizes, &c.layout, c.offsets);
+    correlation_run(&c);
+}
+
+void KERNEL(conv_input_backward)(const struct kernel_call *call, const float *bias)
+{
+    struct carve carve = {.base = call->workspace};
+    struct correlation c = correlation_make(call->site, true, &carve);
+    c.call = call;
+    c.from = call->output_gradient;
+    c.to = call->input_gradients[0];
+    c.accumulate = call->accumulate[0];
+    c.bias = bias;
+    backward_offsets(&c);
+    correlation_run(&c);
+}
+
+static void forward_conv(const struct kernel_call *call)
+{
+    KERNEL(conv_forward)(call, false);
+}
+
+static void backward_conv(const struct kernel_call *call)
+{
+    if (call->input_gradients[0])
+        KERNEL(conv_input_backward)(call, NULL);
+    if (call->parameter_gradients[0])
+        KERNEL(conv_weights_backward)(call);
+    if (call->site->node->attributes.conv.bias && call->parameter_gradients[1])
+        KERNEL(conv_bias_backward)(call);
+}
+
+static size_t correlation_bytes(const struct kernel_site *site, bool backward)
+{
+    struct carve carve = {0};
+    correlation_make(site, backward, &carve);
+    return carve.used;
+}
+
+/* A smaller batch than planned may be one of few images, which are laid out otherwise. */
+static size_t either_bytes(const struct kernel_site *site, bool backward)
+{
+    const size_t groups = site->node->attributes.conv.groups;
+    struct kernel_site few = *site;
+    few.batch = most(1, least(site->batch, (FEW_IMAGES - 1) / groups));
+    return most(correlation_bytes(site, backward), correlation_bytes(&few, backward));
+}
+
+size_t KERNEL(conv_input_workspace)(const struct kernel_site *site)
+{
+    return either_bytes(site, true);
+}
+
+size_t KERNEL(conv_workspace)(const struct kernel_site *site)
+{
+    size_t bytes = either_bytes(site, false);
+    if (!site->training)
+        return bytes;
+    return most(bytes, most(either_bytes(site, true), KERNEL(conv_weights_workspace)(site)));
+}
+
+bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)
+{
+    const struct window *w = &site->node->attributes.conv.window;
+    *reason = "a stride above 16";
+    return w->stride_height <= MAX_STRIDE && w->stride_width <= MAX_STRIDE;
+}
+
+const struct kernel KERNEL(conv) = {
+    .name = "conv direct",
+    .instruction_set = ISA_NAME,
+    .op = &op_conv,
+    .traits = KERNEL_BACKWARD_READS_INPUT,
+    .supports = KERNEL(conv_supports),
+    .workspace_bytes = KERNEL(conv_workspace),
+    .forward = forward_conv,
+    .backward = backward_conv,
+};

@@ -1,0 +1,159 @@
+/* conv_layout.h: images copied so that convolution needs no im2col. Not for use outside this room.
+ *
+ * A source image is copied once with its padding, its columns and rows dealt out to stride x stride
+ * phases. Then the value that window element (ky, kx) needs for output position (y, x) lies at
+ *     offset(channel, ky, kx) + y * pitch + x,
+ * a constant distance from the position: neighbouring positions are neighbours in memory for any
+ * stride and padding. A row's padding on the right is the next row's on the left where that works.
+ * Results for the positions between `width` and `pitch` are computed and dropped.
+ */
+#ifndef TINCA_ENGINE_DEVICES_CPU_CONV_LAYOUT_H
+#define TINCA_ENGINE_DEVICES_CPU_CONV_LAYOUT_H
+
+#include "engine/devices/cpu/simd.h"
+
+#include <string.h>
+
+/* One axis of a source: what to copy where. */
+struct axis {
+    size_t size;   /* of the source */
+    size_t stride; /* distance of two neighbours in a phase */
+    size_t phases;
+    size_t pad;    /* zeros before the first value, counted in source positions */
+    size_t length; /* of one phase, in positions that are read */
+};
+
+struct layout {
+    struct axis y, x;
+    size_t pitch, plane; /* floats from row to row of a phase; from channel to channel */
+    float fill;          /* what the padding holds: 0 unless it is changed */
+};
+
+/* What vectors may read beyond the last plane: it must hold numbers, and it is kept at zero. */
+enum { LAYOUT_SLACK = 4 * LANES * TILE_VECTORS };
+
+/* The first position in `phase` that holds a value, and one beyond the last. */
+static inline void axis_content(const struct axis *axis, size_t phase, size_t *begin, size_t *end)
+{
+    size_t last = axis->size + axis->pad; /* padded position beyond the values */
+    *begin = axis->pad > phase ? divide_up(axis->pad - phase, axis->stride) : 0;
+    *end = last > phase ? divide_up(last - phase, axis->stride) : 0;
+    *begin = least(*begin, axis->length);
+    *end = most(*begin, least(*end, axis->length));
+}
+
+/* How many of a row's last zeros can be the first zeros of the next row. */
+static inline size_t axis_shared(const struct axis *axis)
+{
+    size_t shared = axis->length;
+    for (size_t phase = 0; phase < axis->phases; phase++) {
+        size_t begin, end;
+        axis_content(axis, phase, &begin, &end);
+        shared = least(shared, least(begin, axis->length - end));
+    }
+    return shared;
+}
+
+/* `width`: of the results, which the pitch must not be below. */
+static inline struct layout layout_make(struct axis y, struct axis x, size_t width)
+{
+    struct layout layout = {.y = y, .x = x};
+    layout.pitch = most(x.length - axis_shared(&x), width);
+    layout.plane = y.phases * x.phases * y.length * layout.pitch;
+    if (layout.plane % 1024 < LANES) /* channels a page apart would compete for one cache set */
+        layout.plane += LANES;
+    return layout;
+}
+
+static inline size_t layout_floats(const struct layout *layout, size_t channels)
+{
+    return round_up(channels * layout->plane + layout->pitch + LAYOUT_SLACK, LANES);
+}
+
+/* Copies a row of values to positions [begin, end) and fills the rest. Whole vectors are copied
+ * where `from_end` and `to_end` leave room for what is too much: short rows then need no scalar
+ * loop, and the row's own fill and later rows overwrite it. */
+static inline void layout_copy_row(const struct layout *layout, size_t begin, size_t end,
+                                   const float *from, const float *from_end, float *to,
+                                   const float *to_end)
+{
+    const size_t stride = layout->x.stride, whole = round_up(end - begin, LANES);
+    const bool room =
+        whole * stride <= (size_t)(from_end - from) && begin + whole <= (size_t)(to_end - to);
+    const size_t count = room ? whole : end - begin;
+    for (size_t i = 0; i < begin; i++)
+        to[i] = layout->fill;
+    if (stride == 1) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            to[begin + i] = from[i];
+    } else if (stride == 2) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            to[begin + i] = from[2 * i];
+    } else {
+        for (size_t i = 0; i < end - begin; i++)
+            to[begin + i] = from[i * stride];
+    }
+    for (size_t i = end; i < layout->pitch; i++)
+        to[i] = layout->fill;
+}
+
+/* One phase of a channel. */
+static inline void layout_copy_phase(const struct layout *layout, size_t py, size_t px,
+                                     const float *from, float *to, const float *to_end)
+{
+    const struct axis *y = &layout->y, *x = &layout->x;
+    const float *from_end = from + y->size * x->size;
+    size_t top, bottom, begin, end;
+    axis_content(y, py, &top, &bottom);
+    axis_content(x, px, &begin, &end);
+    const size_t left = begin < end ? begin * x->stride + px - x->pad : 0;
+    for (size_t row = 0; row < y->length; row++, to += layout->pitch)
+        if (row >= top && row < bottom)
+            layout_copy_row(layout, begin, end,
+                            from + (row * y->stride + py - y->pad) * x->size + left, from_end, to,
+                            to_end);
+        else
+            for (size_t i = 0; i < layout->pitch; i++)
+                to[i] = layout->fill;
+}
+
+static inline void layout_copy_channel(const struct layout *layout, const float *from, float *to)
+{
+    const float *to_end = to + layout->plane;
+    for (size_t py = 0; py < layout->y.phases; py++)
+        for (size_t px = 0; px < layout->x.phases; px++) {
+            layout_copy_phase(layout, py, px, from, to, to_end);
+            to += layout->y.length * layout->pitch;
+        }
+}
+
+/* Copies channels [0, channels) of an image. */
+static inline void layout_copy_planes(const struct layout *layout, size_t channels,
+                                      const float *from, float *to)
+{
+    const size_t used = layout->y.phases * layout->x.phases * layout->y.length * layout->pitch;
+    const size_t area = layout->y.size * layout->x.size;
+    for (size_t c = 0; c < channels; c++) {
+        layout_copy_channel(layout, from + c * area, to + c * layout->plane);
+        for (size_t i = used; i < layout->plane; i++)
+            to[c * layout->plane + i] = 0;
+    }
+}
+
+/* Zeroes what vectors may read behind the last of `channels` planes. */
+static inline void layout_clear_behind(const struct layout *layout, size_t channels, float *to)
+{
+    for (size_t i = channels * layout->plane; i < layout_floats(layout, channels); i++)
+        to[i] = 0;
+}
+
+static inline void layout_copy(const struct layout *layout, size_t channels, const float *from,
+                               float *to)
+{
+    layout_copy_planes(layout, channels, from, to);
+    layout_clear_behind(layout, channels, to);
+}
+
+#endif

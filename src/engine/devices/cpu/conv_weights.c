@@ -1,0 +1,301 @@
+/* The gradients of a convolution's weight and bias.
+ *
+ *   weight'[o][k] = sum over images and positions p of gradient[o][p] * input[offset(k) + p]
+ *
+ * with the input in the layout of the forward pass (conv_layout.h). Two ways, by the number of
+ * output channels in a group:
+ *   many  the gradient is transposed to [p][o]; a tile holds window elements k (its rows) for
+ *         neighbouring output channels (its vectors) and runs over all positions
+ *   few   (depthwise) vectors run over positions, and each (o, k) ends with a sum over its lanes
+ *
+ * A task is a share of the images for some input channels of a group and adds to its own partial
+ * result; the partial results are added in order. How many there are depends on shapes alone.
+ */
+#include "engine/devices/cpu/conv.h"
+#include "engine/devices/cpu/tiles.h"
+
+enum {
+    MAX_PARTIALS = 16,
+    PARTIAL_FLOATS = 1 << 22, /* of all partial results together, unless one is larger */
+    WANTED_TASKS = 32,
+    WANTED_POSITIONS = 256, /* images are taken together until they have so many */
+    MAX_TOGETHER = 8,
+    TRANSPOSE = 8,
+};
+
+struct weights_job {
+    struct conv_sizes sizes;
+    struct layout layout;
+    bool many;
+    size_t terms;    /* window elements of all input channels of a group */
+    size_t columns;  /* output channels of a group, in whole vectors where there are many */
+    size_t partials; /* shares of the images */
+    size_t blocks;   /* shares of the input channels */
+    size_t together; /* images */
+    size_t gradient_floats, source_floats; /* of one image in scratch */
+    size_t *offsets;
+    float *results; /* [partial][group][term][column] */
+    char *scratch;
+    size_t scratch_bytes;
+    const struct kernel_call *call;
+};
+
+static struct weights_job job_make(const struct kernel_site *site, struct carve *carve)
+{
+    struct weights_job job = {.sizes = conv_sizes_of(site)};
+    const struct conv_sizes *s = &job.sizes;
+    job.layout = KERNEL(conv_input_layout)(s);
+    job.many = s->outputs * 2 >= LANES;
+    job.terms = s->inputs * s->taps;
+    job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
+    const size_t floats = s->groups * job.terms * job.columns;
+    const size_t affordable = most(1, PARTIAL_FLOATS / floats);
+    job.partials = least(s->batch, least(MAX_PARTIALS, affordable));
+    job.blocks = least(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
+    job.together = least(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
+    job.together = least(job.together, divide_up(s->batch, job.partials));
+    job.gradient_floats = job.many ? shape_area(s->out) * job.columns
+                                   : s->outputs * round_up(s->out.height * job.layout.pitch, LANES);
+    job.source_floats = layout_floats(&job.layout, divide_up(s->inputs, job.blocks));
+    job.offsets = carve_bytes(carve, job.terms * sizeof *job.offsets);
+    job.results = carve_floats(carve, job.partials * floats);
+    job.scratch_bytes =
+        round_up(job.together * (job.gradient_floats + job.source_floats) * sizeof(float), 64);
+    job.scratch = carve_bytes(carve, job.scratch_bytes * site->threads);
+    return job;
+}
+
+/* No part of it grows when the batch shrinks: fewer images make fewer partial results and more,
+ * smaller blocks. */
+size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
+{
+    struct carve carve = {0};
+    job_make(site, &carve);
+    return carve.used;
+}
+
+/* --- the gradient in scratch --- */
+
+typedef float eight __attribute__((vector_size(32)));
+typedef eight eight_in_memory __attribute__((aligned(4), may_alias));
+typedef int eight_indices __attribute__((vector_size(32)));
+
+/* to[column][row] = from[row][column] for 8 x 8 values. */
+static void transpose_block(const float *from, size_t from_stride, float *to, size_t to_stride)
+{
+    const eight_indices low1 = {0, 8, 1, 9, 4, 12, 5, 13}, high1 = {2, 10, 3, 11, 6, 14, 7, 15};
+    const eight_indices low2 = {0, 1, 8, 9, 4, 5, 12, 13}, high2 = {2, 3, 10, 11, 6, 7, 14, 15};
+    const eight_indices low4 = {0, 1, 2, 3, 8, 9, 10, 11}, high4 = {4, 5, 6, 7, 12, 13, 14, 15};
+    eight a[8], b[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        a[i] = *(const eight_in_memory *)(from + (size_t)i * from_stride);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) { /* pairs of rows: 01 23 45 67 */
+        b[2 * i] = __builtin_shuffle(a[2 * i], a[2 * i + 1], low1);
+        b[2 * i + 1] = __builtin_shuffle(a[2 * i], a[2 * i + 1], high1);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++)
+#pragma GCC unroll 2
+        for (int j = 0; j < 2; j++) { /* fours of rows */
+            a[4 * i + 2 * j] = __builtin_shuffle(b[4 * i + j], b[4 * i + 2 + j], low2);
+            a[4 * i + 2 * j + 1] = __builtin_shuffle(b[4 * i + j], b[4 * i + 2 + j], high2);
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        *(eight_in_memory *)(to + (size_t)i * to_stride) = __builtin_shuffle(a[i], a[i + 4], low4);
+        *(eight_in_memory *)(to + (size_t)(i + 4) * to_stride) =
+            __builtin_shuffle(a[i], a[i + 4], high4);
+    }
+}
+
+static void transpose_plainly(const float *from, size_t from_stride, size_t rows, size_t columns,
+                              float *to, size_t to_stride)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < columns; c++)
+            to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+/* to[column][row] = from[row][column], rows and columns of any number. */
+static void transpose(const float *from, size_t from_stride, size_t rows, size_t columns, float *to,
+                      size_t to_stride)
+{
+    const size_t whole_rows = rows / TRANSPOSE * TRANSPOSE;
+    const size_t whole_columns = columns / TRANSPOSE * TRANSPOSE;
+    for (size_t c = 0; c < whole_columns; c += TRANSPOSE)
+        for (size_t r = 0; r < whole_rows; r += TRANSPOSE)
+            transpose_block(from + r * from_stride + c, from_stride, to + c * to_stride + r,
+                            to_stride);
+    transpose_plainly(from + whole_columns, from_stride, whole_rows, columns - whole_columns,
+                      to + whole_columns * to_stride, to_stride);
+    transpose_plainly(from + whole_rows * from_stride, from_stride, rows - whole_rows, columns,
+                      to + whole_rows, to_stride);
+}
+
+static void prepare_many(const struct weights_job *job, const float *gradient, float *to)
+{
+    const size_t area = shape_area(job->sizes.out), outputs = job->sizes.outputs;
+    transpose(gradient, area, outputs, area, to, job->columns);
+    for (size_t p = 0; p < area && outputs < job->columns; p++)
+        for (size_t o = outputs; o < job->columns; o++)
+            to[p * job->columns + o] = 0;
+}
+
+/* Rows as far apart as the source's, zeros between them. */
+static void prepare_few(const struct weights_job *job, const float *gradient, float *to)
+{
+    const struct conv_sizes *s = &job->sizes;
+    const size_t pitch = job->layout.pitch, used = s->out.height * pitch;
+    for (size_t o = 0; o < s->outputs; o++) {
+        for (size_t y = 0; y < s->out.height; y++, gradient += s->out.width) {
+            for (size_t x = 0; x < s->out.width; x++)
+                to[y * pitch + x] = gradient[x];
+            for (size_t x = s->out.width; x < pitch; x++)
+                to[y * pitch + x] = 0;
+        }
+        for (size_t i = used; i < round_up(used, LANES); i++)
+            to[i] = 0;
+        to += round_up(used, LANES);
+    }
+}
+
+/* --- the sums --- */
+
+/* Some images together, for the terms [0, terms) whose results begin at `out`. */
+static void add_many(const struct weights_job *job, size_t images, const float *source,
+                     const float *gradient, size_t terms, float *out)
+{
+    const struct tile_positions positions = {
+        .images = images,
+        .height = job->sizes.out.height,
+        .width = job->sizes.out.width,
+        .pitch = job->layout.pitch,
+        .source_step = job->source_floats,
+        .gradient_step = job->gradient_floats,
+    };
+    const size_t vectors = job->columns / LANES;
+    const size_t across = divide_up(vectors, TILE_VECTORS), down = divide_up(terms, TILE_ROWS);
+    for (size_t i = 0; i < down; i++) {
+        const size_t k = piece_begin(terms, down, i);
+        const size_t rows = piece_begin(terms, down, i + 1) - k;
+        for (size_t j = 0; j < across; j++) {
+            const size_t v = piece_begin(vectors, across, j);
+            const size_t count = piece_begin(vectors, across, j + 1) - v;
+            tiles_gradient[rows - 1][count - 1](&positions, source, job->offsets + k,
+                                                gradient + v * LANES, job->columns,
+                                                out + k * job->columns + v * LANES);
+        }
+    }
+}
+
+static void add_few(const struct weights_job *job, const float *source, const float *gradient,
+                    size_t terms, float *out)
+{
+    const size_t count = round_up(job->sizes.out.height * job->layout.pitch, LANES);
+    const size_t down = divide_up(terms, TILE_ROWS);
+    for (size_t o = 0; o < job->sizes.outputs; o++)
+        for (size_t i = 0; i < down; i++) {
+            const size_t k = piece_begin(terms, down, i);
+            const size_t rows = piece_begin(terms, down, i + 1) - k;
+            float sums[TILE_ROWS];
+            tiles_dot[rows - 1](source, job->offsets + k, gradient + o * count, count, sums);
+            for (size_t r = 0; r < rows; r++)
+                out[(k + r) * job->columns + o] += sums[r];
+        }
+}
+
+static void weights_task(void *context, size_t task, size_t thread)
+{
+    const struct weights_job *job = context;
+    const struct conv_sizes *s = &job->sizes;
+    const size_t block = task % job->blocks, group = task / job->blocks % s->groups;
+    const size_t partial = task / job->blocks / s->groups;
+    const size_t channel = piece_begin(s->inputs, job->blocks, block);
+    const size_t channels = piece_begin(s->inputs, job->blocks, block + 1) - channel;
+    const size_t terms = channels * s->taps;
+    const size_t last = piece_begin(s->batch, job->partials, partial + 1);
+    float *out = job->results +
+                 ((partial * s->groups + group) * job->terms + channel * s->taps) * job->columns;
+    float *sources = (float *)(job->scratch + thread * job->scratch_bytes);
+    float *gradients = sources + job->together * job->source_floats;
+    uint64_t start = profile_start(job->call->profile);
+    memset(out, 0, terms * job->columns * sizeof *out);
+    for (size_t n = piece_begin(s->batch, job->partials, partial); n < last;) {
+        const size_t images = least(job->together, last - n);
+        for (size_t i = 0; i < images; i++, n++) {
+            const float *input = job->call->inputs[0] + n * shape_count(s->in) +
+                                 (group * s->inputs + channel) * shape_area(s->in);
+            const float *gradient = job->call->output_gradient + n * shape_count(s->out) +
+                                    group * s->outputs * shape_area(s->out);
+            float *source = sources + i * job->source_floats;
+            float *prepared = gradients + i * job->gradient_floats;
+            layout_copy(&job->layout, channels, input, source);
+            if (job->many) {
+                prepare_many(job, gradient, prepared);
+            } else {
+                prepare_few(job, gradient, prepared);
+                add_few(job, source, prepared, terms, out);
+            }
+        }
+        if (job->many)
+            add_many(job, images, sources, gradients, terms, out);
+        profile_add_gemm(job->call->profile, thread, GEMM_NT, s->outputs, terms,
+                         images * shape_area(s->out), start);
+        start = profile_start(job->call->profile);
+    }
+}
+
+/* --- adding the partial results --- */
+
+enum { REDUCE_TERMS = 32 };
+
+/* weight'[o][k] for some terms k of a group, from all partial results. */
+static void reduce_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct weights_job *job = context;
+    const struct conv_sizes *s = &job->sizes;
+    const size_t pieces = divide_up(job->terms, REDUCE_TERMS), group = task / pieces;
+    const size_t k = task % pieces * REDUCE_TERMS;
+    const size_t terms = least(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
+    float *sum = job->results + (group * job->terms + k) * job->columns;
+    for (size_t partial = 1; partial < job->partials; partial++) {
+        const float *more = sum + partial * s->groups * job->terms * job->columns;
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sum[i] += more[i];
+    }
+    transpose(sum, job->columns, terms, s->outputs,
+              job->call->parameter_gradients[0] + group * s->outputs * job->terms + k, job->terms);
+}
+
+void KERNEL(conv_weights_backward)(const struct kernel_call *call)
+{
+    struct carve carve = {.base = call->workspace};
+    struct weights_job job = job_make(call->site, &carve);
+    job.call = call;
+    KERNEL(conv_input_offsets)(&job.sizes, &job.layout, job.offsets);
+    run_tasks(call, job.partials * job.sizes.groups * job.blocks, weights_task, &job);
+    run_tasks(call, job.sizes.groups * divide_up(job.terms, REDUCE_TERMS), reduce_task, &job);
+}
+
+/* --- bias --- */
+
+static void bias_task(void *context, size_t channel, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const struct shape out = call->site->node->output;
+    const size_t area = shape_area(out);
+    double sum = 0;
+    for (size_t n = 0; n < call->site->batch; n++)
+        sum += sum_floats(call->output_gradient + (n * out.channels + channel) * area, area);
+    call->parameter_gradients[1][channel] = (float)sum;
+}
+
+void KERNEL(conv_bias_backward)(const struct kernel_call *call)
+{
+    run_tasks(call, call->site->node->output.channels, bias_task, call);
+}

@@ -1,0 +1,82 @@
+/* The device `cpu`: kernels for the strongest instruction set of this machine (or the one that
+ * TINCA_CPU names), and OpenBLAS, which computes single-threaded here: the threads are ours. */
+#include "config.h"
+
+#include "engine/devices/cpu/cpu.h"
+
+#include "base/pool.h"
+#include "engine/devices/drivers.h"
+
+#include <cblas.h>
+#include <stdio.h>
+
+extern const struct cpu_table cpu_table_generic, cpu_table_avx2, cpu_table_avx512;
+
+const struct cpu_table *cpu_table_for(enum instruction_set set)
+{
+    switch (set) {
+    case ISA_GENERIC:
+        return &cpu_table_generic;
+#ifdef HAVE_X86_KERNELS
+    case ISA_AVX2:
+        return &cpu_table_avx2;
+    case ISA_AVX512:
+        return &cpu_table_avx512;
+#endif
+    default:
+        return NULL;
+    }
+}
+
+static const struct cpu_table *table_here(void)
+{
+    const struct cpu_table *table = cpu_table_for(host_instruction_set());
+    return table ? table : &cpu_table_generic;
+}
+
+static bool cpu_available(char *reason, size_t size)
+{
+    snprintf(reason, size, "%s kernels", instruction_set_name(host_instruction_set()));
+    return true;
+}
+
+static bool cpu_open(struct device *device, struct error *error)
+{
+    openblas_set_num_threads(1);
+    device->state = (void *)table_here();
+    device->pool = pool_create(device->threads, error);
+    return device->pool;
+}
+
+static void cpu_close(struct device *device)
+{
+    pool_free(device->pool);
+}
+
+static size_t cpu_kernels(const struct op *op, const struct kernel **list, size_t capacity)
+{
+    size_t count = 0;
+    for (const struct kernel *const *kernel = table_here()->kernels; *kernel; kernel++)
+        if ((*kernel)->op == op && count < capacity)
+            list[count++] = *kernel;
+    return count;
+}
+
+static void cpu_update(struct device *device, const struct solver_update *update)
+{
+    const struct cpu_table *table = device->state;
+    table->update(update, device->pool);
+}
+
+const struct device_driver device_cpu = {
+    .name = "cpu",
+    .description = "SIMD kernels and OpenBLAS on all cores",
+    .available = cpu_available,
+    .open = cpu_open,
+    .close = cpu_close,
+    .kernels = cpu_kernels,
+    .update = cpu_update,
+    .allocate = device_allocate_host,
+    .release = device_release_host,
+    .host_memory = true,
+};

@@ -1,0 +1,102 @@
+/* functions.h: exp, log and their relatives without branches or tables, so that loops over them
+ * become vector code. Not for use outside this room.
+ *
+ * The usual range reductions with minimax polynomials (coefficients as in Moshier's Cephes library,
+ * single precision); errors are a few units in the last place. A value that is no number stays one.
+ */
+#ifndef TINCA_ENGINE_DEVICES_CPU_FUNCTIONS_H
+#define TINCA_ENGINE_DEVICES_CPU_FUNCTIONS_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline float float_of_bits(int32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline int32_t bits_of_float(float value)
+{
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* e^x: exactly 1 at 0, exactly 0 below -87.3, infinite above 88.7. */
+static inline float fast_exp(float x)
+{
+    const float lowest = -87.33f, highest = 88.72f, rounder = 0x1.8p23f;
+    float clipped = x < lowest ? lowest : x;
+    clipped = clipped > highest ? highest : clipped;
+    const float shifted = clipped * 1.44269504f + rounder; /* the nearest integer in its low bits */
+    const float n = shifted - rounder;
+    const float r = (clipped - n * 0.693359375f) - n * -2.12194440e-4f;
+    float p = 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r) * r + r + 1.0f;
+    /* n is in [-126, 128]; 2^128 is no float, so the power is applied in two halves */
+    const int32_t power = bits_of_float(shifted) - bits_of_float(rounder), half = power / 2;
+    /* shifted without sign: for an x that is no number, power is arbitrary */
+    const uint32_t low = (uint32_t)(half + 127) << 23, high = (uint32_t)(power - half + 127) << 23;
+    float y = p * float_of_bits((int32_t)low) * float_of_bits((int32_t)high);
+    y = x < lowest ? 0.0f : y;
+    return x > highest ? INFINITY : y;
+}
+
+/* The natural logarithm of a positive, normal number. */
+static inline float fast_log(float x)
+{
+    const int32_t bits = bits_of_float(x);
+    /* x = m 2^e with m in [sqrt(1/2), sqrt(2)) */
+    const int32_t e = (bits - 0x3f3504f3) >> 23;
+    const float m = float_of_bits(bits - (int32_t)((uint32_t)e << 23)) - 1.0f;
+    const float square = m * m, n = (float)e;
+    float p = 7.0376836292e-2f;
+    p = p * m - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    p = p * m * square;
+    p += n * -2.12194440e-4f;
+    p -= 0.5f * square;
+    return m + p + n * 0.693359375f;
+}
+
+/* log(1 + z) for z in [0, 1]: what 1 + z rounds off is made up for. */
+static inline float fast_log1p(float z)
+{
+    const float u = 1.0f + z;
+    return fast_log(u) + (z - (u - 1.0f)) / u;
+}
+
+static inline float fast_sigmoid(float x)
+{
+    return 1.0f / (1.0f + fast_exp(-x));
+}
+
+static inline float fast_tanh(float x)
+{
+    const float size = fabsf(x), square = x * x;
+    float p = -5.70498872745e-3f; /* small x: an odd polynomial, exact to the last place near 0 */
+    p = p * square + 2.06390887954e-2f;
+    p = p * square - 5.37397155531e-2f;
+    p = p * square + 1.33314422036e-1f;
+    p = p * square - 3.33332819422e-1f;
+    const float small = p * square * x + x;
+    const float large = 1.0f - 2.0f / (fast_exp(2.0f * size) + 1.0f);
+    const float signed_large = x < 0 ? -large : large;
+    return size < 0.625f ? small : signed_large;
+}
+
+#endif

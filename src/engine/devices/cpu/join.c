@@ -1,0 +1,125 @@
+/* concat and add. */
+#include "engine/devices/cpu/simd.h"
+
+/* --- concat: a task is one input of one image --- */
+
+/* Where input k begins within an output image. */
+static size_t concat_offset(const struct kernel_site *site, size_t k)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < k; i++)
+        offset += shape_count(site->inputs[i]);
+    return offset;
+}
+
+static void concat_forward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
+    const size_t count = shape_count(call->site->inputs[k]);
+    store_or_add(call->output + n * shape_count(call->site->node->output) +
+                     concat_offset(call->site, k),
+                 call->inputs[k] + n * count, count, false);
+}
+
+static void concat_backward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t k = task % call->site->node->input_count, n = task / call->site->node->input_count;
+    const size_t count = shape_count(call->site->inputs[k]);
+    if (call->input_gradients[k])
+        store_or_add(call->input_gradients[k] + n * count,
+                     call->output_gradient + n * shape_count(call->site->node->output) +
+                         concat_offset(call->site, k),
+                     count, call->accumulate[k]);
+}
+
+/* One layer given twice has one gradient, which its two shares must not add to at the same time. */
+static bool has_twins(const struct kernel_call *call)
+{
+    const size_t count = call->site->node->input_count;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++)
+            if (call->input_gradients[i] && call->input_gradients[i] == call->input_gradients[k])
+                return true;
+    return false;
+}
+
+static void concat_forward(const struct kernel_call *call)
+{
+    run_tasks(call, call->site->batch * call->site->node->input_count, concat_forward_task, call);
+}
+
+static void concat_backward(const struct kernel_call *call)
+{
+    const size_t tasks = call->site->batch * call->site->node->input_count;
+    if (!has_twins(call)) {
+        run_tasks(call, tasks, concat_backward_task, call);
+        return;
+    }
+    for (size_t task = 0; task < tasks; task++)
+        concat_backward_task((void *)call, task, 0);
+}
+
+const struct kernel KERNEL(concat) = {
+    .name = "concat copy",
+    .instruction_set = ISA_NAME,
+    .op = &op_concat,
+    .forward = concat_forward,
+    .backward = concat_backward,
+};
+
+/* --- add --- */
+
+/* A piece is summed up apart from memory that inputs, output or gradients may share. */
+enum { PIECE = 256 };
+
+static void add_forward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t end = block_end(output_values(call), task);
+    float sum[PIECE];
+    for (size_t at = task * BLOCK; at < end; at += PIECE) {
+        const size_t count = least(PIECE, end - at);
+        for (size_t k = 0; k < call->site->node->input_count; k++)
+            store_or_add(sum, call->inputs[k] + at, count, k > 0);
+        store_or_add(call->output + at, sum, count, false);
+    }
+}
+
+static void add_backward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct kernel_call *call = context;
+    const size_t end = block_end(output_values(call), task);
+    float gradient[PIECE];
+    for (size_t at = task * BLOCK; at < end; at += PIECE) {
+        const size_t count = least(PIECE, end - at);
+        store_or_add(gradient, call->output_gradient + at, count, false);
+        for (size_t k = 0; k < call->site->node->input_count; k++)
+            if (call->input_gradients[k])
+                store_or_add(call->input_gradients[k] + at, gradient, count, call->accumulate[k]);
+    }
+}
+
+static void add_forward(const struct kernel_call *call)
+{
+    run_tasks(call, block_count(output_values(call)), add_forward_task, call);
+}
+
+static void add_backward(const struct kernel_call *call)
+{
+    run_tasks(call, block_count(output_values(call)), add_backward_task, call);
+}
+
+const struct kernel KERNEL(add) = {
+    .name = "add simd",
+    .instruction_set = ISA_NAME,
+    .op = &op_add,
+    .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+    .forward = add_forward,
+    .backward = add_backward,
+};

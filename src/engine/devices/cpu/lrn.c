@@ -1,0 +1,199 @@
+/* Local response normalisation (see ops/lrn.c for the formulas).
+ *
+ * An image [C, area] is taken as one row of values: the neighbour d channels away lies d * area
+ * values away, and the values that have such a neighbour are a range. So every pass runs along
+ * memory, whatever the area. A task is a piece of the row; for the gradient it first computes the
+ * ratios g y / scale that its own values need, half a window beyond its ends.
+ */
+#include "engine/devices/cpu/functions.h"
+#include "engine/devices/cpu/simd.h"
+
+enum { LEAST_PIECE = 4096 };
+
+struct lrn {
+    const struct kernel_call *call;
+    size_t count, area, half; /* values of an image, of a plane; channels to each side */
+    size_t piece, pieces;     /* values of a task, tasks of an image */
+    size_t ratios;            /* floats of scratch for each thread */
+    float alpha, beta, k;     /* alpha already divided by the size */
+};
+
+static struct lrn lrn_of(const struct kernel_site *site)
+{
+    const struct lrn_attributes *a = &site->node->attributes.lrn;
+    struct lrn lrn = {.count = shape_count(site->inputs[0]),
+                      .area = shape_area(site->inputs[0]),
+                      .half = least(a->size / 2, site->inputs[0].channels),
+                      .alpha = a->alpha / (float)a->size,
+                      .beta = a->beta,
+                      .k = a->k};
+    const size_t reach = lrn.half * lrn.area;
+    lrn.piece = least(lrn.count, most(LEAST_PIECE, 8 * reach)); /* a quarter more ratios at most */
+    lrn.pieces = divide_up(lrn.count, lrn.piece);
+    lrn.ratios = round_up(lrn.piece + 2 * reach, LANES);
+    return lrn;
+}
+
+static size_t saved_lrn(const struct kernel_site *site)
+{
+    return site->training ? site->batch * shape_count(site->inputs[0]) * sizeof(float) : 0;
+}
+
+static size_t workspace_lrn(const struct kernel_site *site)
+{
+    const struct lrn lrn = lrn_of(site);
+    return site->training ? lrn.ratios * site->threads * sizeof(float) : 0;
+}
+
+/* scale^-beta */
+static inline float power(float scale, float beta)
+{
+    return fast_exp(-beta * fast_log(scale));
+}
+
+static inline float power_three_quarters(float scale)
+{
+    const float root = sqrtf(scale);
+    return 1.0f / (root * sqrtf(root));
+}
+
+/* sum[i] += from[i + distance] (squared) for the i in [0, count) where that lies in the row. `at`
+ * is value 0's place in the row of `row` values. */
+static void add_neighbours(const float *from, float *sum, size_t at, size_t count, size_t row,
+                           ptrdiff_t distance, bool squared)
+{
+    const ptrdiff_t before = -distance - (ptrdiff_t)at; /* these have no such neighbour */
+    const ptrdiff_t room = (ptrdiff_t)row - distance - (ptrdiff_t)at;
+    const size_t begin = before > 0 ? least((size_t)before, count) : 0;
+    const size_t end = room > 0 ? least((size_t)room, count) : 0;
+    if (squared) {
+#pragma omp simd
+        for (size_t i = begin; i < end; i++)
+            sum[i] += from[(ptrdiff_t)i + distance] * from[(ptrdiff_t)i + distance];
+    } else {
+#pragma omp simd
+        for (size_t i = begin; i < end; i++)
+            sum[i] += from[(ptrdiff_t)i + distance];
+    }
+}
+
+enum { STRIP = 512 };
+
+static void forward_strip(const struct lrn *lrn, const float *x, size_t at, size_t count, float *y,
+                          float *saved)
+{
+    const ptrdiff_t half = (ptrdiff_t)lrn->half;
+    float scale[STRIP] = {0};
+    for (ptrdiff_t d = -half; d <= half; d++)
+        add_neighbours(x + at, scale, at, count, lrn->count, d * (ptrdiff_t)lrn->area, true);
+    const float alpha = lrn->alpha, beta = lrn->beta, k = lrn->k;
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        scale[i] = k + alpha * scale[i];
+    if (saved)
+        store_or_add(saved + at, scale, count, false);
+    if (beta == 0.75f) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[at + i] = x[at + i] * power_three_quarters(scale[i]);
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[at + i] = x[at + i] * power(scale[i], beta);
+    }
+}
+
+static void forward_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct lrn *lrn = context;
+    const struct kernel_call *call = lrn->call;
+    const size_t image = task / lrn->pieces * lrn->count, piece = task % lrn->pieces;
+    const size_t end = least(lrn->count, (piece + 1) * lrn->piece);
+    for (size_t at = piece * lrn->piece; at < end; at += STRIP)
+        forward_strip(lrn, call->inputs[0] + image, at, least(STRIP, end - at),
+                      call->output + image,
+                      call->site->training ? (float *)call->saved + image : NULL);
+}
+
+static void forward_lrn(const struct kernel_call *call)
+{
+    struct lrn lrn = lrn_of(call->site);
+    lrn.call = call;
+    run_tasks(call, call->site->batch * lrn.pieces, forward_task, &lrn);
+}
+
+/* ratio[i] = g y / scale = g x scale^(-beta - 1) */
+static void compute_ratios(const struct lrn *lrn, const float *x, const float *g,
+                           const float *scale, size_t count, float *ratio)
+{
+    const float beta = lrn->beta;
+    if (beta == 0.75f) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            ratio[i] = g[i] * x[i] * power_three_quarters(scale[i]) / scale[i];
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            ratio[i] = g[i] * x[i] * power(scale[i], beta) / scale[i];
+    }
+}
+
+/* `ratio` is that of value `at` of the row. */
+static void backward_strip(const struct lrn *lrn, const float *x, const float *g,
+                           const float *scale, const float *ratio, size_t at, size_t count,
+                           float *to, bool accumulate)
+{
+    const ptrdiff_t half = (ptrdiff_t)lrn->half;
+    const float beta = lrn->beta, factor = 2 * lrn->alpha * lrn->beta;
+    float sum[STRIP] = {0};
+    for (ptrdiff_t d = -half; d <= half; d++)
+        add_neighbours(ratio, sum, at, count, lrn->count, d * (ptrdiff_t)lrn->area, false);
+    if (beta == 0.75f) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sum[i] = g[i] * power_three_quarters(scale[i]) - factor * x[i] * sum[i];
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            sum[i] = g[i] * power(scale[i], beta) - factor * x[i] * sum[i];
+    }
+    store_or_add(to, sum, count, accumulate);
+}
+
+static void backward_task(void *context, size_t task, size_t thread)
+{
+    const struct lrn *lrn = context;
+    const struct kernel_call *call = lrn->call;
+    const size_t image = task / lrn->pieces * lrn->count, reach = lrn->half * lrn->area;
+    const size_t begin = task % lrn->pieces * lrn->piece;
+    const size_t end = least(lrn->count, begin + lrn->piece);
+    const size_t from = begin > reach ? begin - reach : 0, until = least(lrn->count, end + reach);
+    const float *x = call->inputs[0] + image, *g = call->output_gradient + image;
+    const float *scale = (const float *)call->saved + image;
+    float *ratio = (float *)call->workspace + thread * lrn->ratios;
+    compute_ratios(lrn, x + from, g + from, scale + from, until - from, ratio);
+    for (size_t at = begin; at < end; at += STRIP)
+        backward_strip(lrn, x + at, g + at, scale + at, ratio + (at - from), at,
+                       least(STRIP, end - at), call->input_gradients[0] + image + at,
+                       call->accumulate[0]);
+}
+
+static void backward_lrn(const struct kernel_call *call)
+{
+    struct lrn lrn = lrn_of(call->site);
+    lrn.call = call;
+    if (call->input_gradients[0])
+        run_tasks(call, call->site->batch * lrn.pieces, backward_task, &lrn);
+}
+
+const struct kernel KERNEL(lrn) = {
+    .name = "lrn rows",
+    .instruction_set = ISA_NAME,
+    .op = &op_lrn,
+    .traits = KERNEL_BACKWARD_READS_INPUT,
+    .saved_bytes = saved_lrn,
+    .workspace_bytes = workspace_lrn,
+    .forward = forward_lrn,
+    .backward = backward_lrn,
+};

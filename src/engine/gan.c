@@ -1,0 +1,290 @@
+/* Three executions over two sets of weights. The generator's runs forward once and backward once an
+ * iteration; in between, the learner takes the discriminator's step (two backward passes, whose
+ * gradients are added), and the judge, which shares its weights and never changes them, turns its
+ * loss into the gradient of the fake image. That gradient, the image's part of the pair's, is where
+ * the generator's backward pass begins. */
+#include "engine/gan.h"
+
+#include "base/memory.h"
+#include "engine/ops/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gan {
+    const struct gan_plan *plan;
+    struct device *device;
+    struct weights discriminator;
+    struct execution *generator, *learner, *judge;
+    size_t input_values, image_values; /* of one image: the condition, what is judged */
+    size_t count;                      /* images of the batch that is bound */
+    float *pairs;                      /* [batch, input + image] */
+    float *yes, *no;                   /* what the answers should be */
+    float *gradients;                  /* of the real pairs, while the fakes run */
+};
+
+/* --- plans --- */
+
+static size_t answers(const struct network *network)
+{
+    const struct graph *graph = &network->discriminator;
+    return shape_count(graph->nodes[graph->output].output);
+}
+
+/* What gan_create allocates besides the executions and the discriminator's weights, in floats. */
+static size_t own_floats(const struct gan_plan *plan)
+{
+    const struct graph *graph = &plan->network->discriminator;
+    return plan->learner->batch *
+               (shape_count(graph->nodes[0].output) + 2 * answers(plan->network)) +
+           graph->learnable_floats;
+}
+
+static void add_forecasts(struct gan_plan *plan)
+{
+    const struct memory_forecast *generator = &plan->generator->forecast;
+    const struct memory_forecast *learner = &plan->learner->forecast;
+    const struct memory_forecast *judge = &plan->judge->forecast;
+    struct memory_forecast *sum = &plan->forecast;
+    sum->weights = generator->weights + learner->weights; /* the judge's are the learner's */
+    sum->gradients = generator->gradients + learner->gradients;
+    sum->solver = generator->solver + learner->solver;
+    sum->activations = generator->activations + learner->activations + judge->activations +
+                       own_floats(plan) * sizeof(float);
+    sum->workspace = generator->workspace + learner->workspace + judge->workspace;
+    sum->total = sum->weights + sum->gradients + sum->solver + sum->activations + sum->workspace;
+}
+
+bool gan_plan_build(struct gan_plan *plan, const struct network *network,
+                    const struct device_driver *driver, const struct plan_settings *settings,
+                    struct error *error)
+{
+    struct plan_settings generator = *settings, learner = *settings, judge = *settings;
+    *plan = (struct gan_plan){.network = network};
+    if (!driver->host_memory)
+        return error_set(error, ERROR_UNSUPPORTED, network->name, "use the device cpu",
+                         "the device %s does not train two networks against each other",
+                         driver->name);
+    generator.seeds_output = true;
+    judge.frozen = judge.keeps_input_gradient = true;
+    plan->generator = plan_build(&network->graph, driver, &generator, error);
+    if (plan->generator)
+        plan->learner = plan_build(&network->discriminator, driver, &learner, error);
+    if (plan->learner)
+        plan->judge = plan_build(&network->discriminator, driver, &judge, error);
+    if (!plan->judge) {
+        gan_plan_free(plan);
+        return false;
+    }
+    add_forecasts(plan);
+    return true;
+}
+
+void gan_plan_free(struct gan_plan *plan)
+{
+    plan_free(plan->generator);
+    plan_free(plan->learner);
+    plan_free(plan->judge);
+    *plan = (struct gan_plan){0};
+}
+
+/* --- creation --- */
+
+static bool new_floats(float **out, size_t count, struct error *error)
+{
+    *out = memory_new_aligned(count, sizeof **out, "the discriminator's pairs", error);
+    return *out;
+}
+
+static bool make_buffers(struct gan *gan, struct error *error)
+{
+    const struct graph *graph = &gan->plan->network->discriminator;
+    const size_t batch = gan->plan->learner->batch;
+    const size_t count = batch * answers(gan->plan->network);
+    if (!new_floats(&gan->pairs, batch * (gan->input_values + gan->image_values), error) ||
+        !new_floats(&gan->yes, count, error) || !new_floats(&gan->no, count, error) ||
+        !new_floats(&gan->gradients, graph->learnable_floats, error))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        gan->yes[i] = 1;
+        gan->no[i] = 0;
+    }
+    return true;
+}
+
+static bool make_executions(struct gan *gan, struct weights *generator,
+                            const struct solver_settings *solver, uint64_t seed,
+                            struct error *error)
+{
+    const struct gan_plan *plan = gan->plan;
+    struct device *device = gan->device;
+    if (!weights_create(&gan->discriminator, &plan->network->discriminator, error))
+        return false;
+    weights_initialise(&gan->discriminator, seed + 1, device->pool);
+    gan->generator = execution_create(plan->generator, device, generator, solver, seed, error);
+    if (gan->generator)
+        gan->learner =
+            execution_create(plan->learner, device, &gan->discriminator, solver, seed + 1, error);
+    if (gan->learner)
+        gan->judge =
+            execution_create(plan->judge, device, &gan->discriminator, NULL, seed + 1, error);
+    return gan->judge;
+}
+
+struct gan *gan_create(const struct gan_plan *plan, struct device *device,
+                       struct weights *generator, const struct solver_settings *solver,
+                       uint64_t seed, struct error *error)
+{
+    const struct graph *graph = &plan->network->graph;
+    struct gan *gan = memory_new(1, sizeof *gan, "the discriminator", error);
+    if (!gan)
+        return NULL;
+    gan->plan = plan;
+    gan->device = device;
+    gan->input_values = shape_count(graph->nodes[0].output);
+    gan->image_values = shape_count(graph->nodes[graph->output].output);
+    if (make_buffers(gan, error) && make_executions(gan, generator, solver, seed, error))
+        return gan;
+    gan_free(gan);
+    return NULL;
+}
+
+void gan_free(struct gan *gan)
+{
+    if (!gan)
+        return;
+    execution_free(gan->generator);
+    execution_free(gan->learner);
+    execution_free(gan->judge);
+    weights_free(&gan->discriminator);
+    free(gan->pairs);
+    free(gan->yes);
+    free(gan->no);
+    free(gan->gradients);
+    free(gan);
+}
+
+/* --- an iteration --- */
+
+static float *pair_at(const struct gan *gan, size_t image)
+{
+    return gan->pairs + image * (gan->input_values + gan->image_values);
+}
+
+static void pair_inputs(struct gan *gan, const float *inputs)
+{
+    for (size_t n = 0; n < gan->count; n++)
+        memcpy(pair_at(gan, n), inputs + n * gan->input_values, gan->input_values * sizeof(float));
+}
+
+static void pair_images(struct gan *gan, const float *images)
+{
+    for (size_t n = 0; n < gan->count; n++)
+        memcpy(pair_at(gan, n) + gan->input_values, images + n * gan->image_values,
+               gan->image_values * sizeof(float));
+}
+
+/* The loss of the pairs against the answer that they should get. */
+static float judge_pairs(const struct gan *gan, struct execution *execution, const float *wanted,
+                         uint64_t iteration)
+{
+    struct execution_batch batch = {.images = gan->pairs, .targets = wanted, .count = gan->count};
+    execution_bind(execution, &batch);
+    execution_forward(execution, iteration);
+    return execution_loss(execution);
+}
+
+/* Real and fake pairs in two passes, one step. */
+static bool step_discriminator(struct gan *gan, const float *real, uint64_t iteration,
+                               float learning_rate, struct gan_losses *losses)
+{
+    const size_t floats = gan->plan->network->discriminator.learnable_floats;
+    pair_images(gan, real);
+    float of_real = judge_pairs(gan, gan->learner, gan->yes, iteration);
+    execution_backward(gan->learner);
+    memcpy(gan->gradients, execution_parameter_gradients(gan->learner), floats * sizeof(float));
+    pair_images(gan, gan_images(gan));
+    float of_fake = judge_pairs(gan, gan->learner, gan->no, iteration);
+    losses->discriminator = 0.5f * (of_real + of_fake);
+    if (!isfinite(losses->discriminator))
+        return false;
+    execution_backward(gan->learner);
+    execution_mix_gradients(gan->learner, gan->gradients, 0.5f);
+    execution_update(gan->learner, learning_rate);
+    return true;
+}
+
+/* The image's part of the pairs' gradient becomes the output's. */
+static void hand_gradient_over(struct gan *gan)
+{
+    const float *from = execution_input_gradient(gan->judge);
+    float *to = execution_output_gradient(gan->generator);
+    const size_t pair = gan->input_values + gan->image_values;
+    for (size_t n = 0; n < gan->count; n++)
+        memcpy(to + n * gan->image_values, from + n * pair + gan->input_values,
+               gan->image_values * sizeof(float));
+}
+
+/* The fakes are still in the pairs. */
+static bool step_generator(struct gan *gan, uint64_t iteration, float learning_rate,
+                           struct gan_losses *losses)
+{
+    losses->adversarial = judge_pairs(gan, gan->judge, gan->yes, iteration);
+    losses->generator = losses->adversarial + execution_loss(gan->generator);
+    if (!isfinite(losses->generator))
+        return false;
+    execution_backward(gan->judge);
+    hand_gradient_over(gan);
+    execution_backward(gan->generator);
+    execution_update(gan->generator, learning_rate);
+    return true;
+}
+
+bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t iteration,
+                 float learning_rate, struct gan_losses *losses)
+{
+    gan->count = batch->count;
+    execution_bind(gan->generator, batch);
+    execution_forward(gan->generator, iteration);
+    const float main = execution_main_loss(gan->generator);
+    *losses = (struct gan_losses){.generator = NAN, .adversarial = NAN, .main = main};
+    pair_inputs(gan, batch->images);
+    return step_discriminator(gan, batch->targets, iteration, learning_rate, losses) &&
+           step_generator(gan, iteration, learning_rate, losses);
+}
+
+/* --- what can be seen --- */
+
+const float *gan_images(const struct gan *gan)
+{
+    return execution_output(gan->generator);
+}
+
+struct weights *gan_discriminator(struct gan *gan)
+{
+    return &gan->discriminator;
+}
+
+struct execution *gan_generator_execution(struct gan *gan)
+{
+    return gan->generator;
+}
+
+struct execution *gan_discriminator_execution(struct gan *gan)
+{
+    return gan->learner;
+}
+
+bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit)
+{
+    struct culprit inner;
+    if (execution_find_culprit(gan->generator, iteration, culprit))
+        return true;
+    if (!execution_find_culprit(gan->learner, iteration, &inner))
+        return false;
+    culprit->in_weights = inner.in_weights;
+    snprintf(culprit->node, sizeof culprit->node, "discriminator: %.48s", inner.node);
+    return true;
+}

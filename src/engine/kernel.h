@@ -1,0 +1,68 @@
+/* kernel.h: one implementation of one operator, and how it is called.
+ *
+ * A device offers an ordered list of kernels, best first; the plan takes the first whose supports()
+ * agrees and keeps its name where people can see it. Pointers in a call are in the device's memory.
+ */
+#ifndef TINCA_ENGINE_KERNEL_H
+#define TINCA_ENGINE_KERNEL_H
+
+#include "engine/graph.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pool;
+struct profile;
+
+/* Where a kernel is to work: all that is known when the plan is made. */
+struct kernel_site {
+    const struct node *node;
+    struct shape inputs[NODE_MAX_INPUTS];
+    size_t batch;
+    bool training;
+    size_t threads;                       /* may size the workspace; must not change results */
+    bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
+};
+
+struct kernel_call {
+    const struct kernel_site *site; /* site->batch images; fewer than planned at an epoch's end */
+    const float *inputs[NODE_MAX_INPUTS];
+    float *output;
+    const float *output_gradient;            /* backward; NULL for a loss */
+    float *input_gradients[NODE_MAX_INPUTS]; /* backward; NULL: not wanted */
+    bool accumulate[NODE_MAX_INPUTS];        /* add to the gradient there, do not overwrite it */
+    float *parameters[NODE_MAX_PARAMETERS];
+    float *parameter_gradients[NODE_MAX_PARAMETERS]; /* overwritten; NULL: not learnable */
+    void *saved;              /* written by forward (training), read by backward */
+    void *workspace;          /* scratch, undefined at entry */
+    const int32_t *labels;    /* [N], losses over classes */
+    uint64_t seed, iteration; /* dropout: see random.h */
+    size_t node_number;       /* the stream of this node's random numbers */
+    struct pool *pool;
+    struct profile *profile; /* NULL: nobody wants to know */
+};
+
+enum kernel_traits {
+    KERNEL_IN_PLACE = 1 << 0,              /* output may be the memory of inputs[0] */
+    KERNEL_BACKWARD_READS_INPUT = 1 << 1,  /* backward reads inputs[], so they are kept */
+    KERNEL_BACKWARD_READS_OUTPUT = 1 << 2, /* backward reads output, so it is kept */
+    KERNEL_GRADIENT_IN_PLACE = 1 << 3,     /* input_gradients[0] may be output_gradient's memory,
+                                              unless accumulate[0] */
+};
+
+struct kernel {
+    const char *name;            /* "conv im2col+sgemm" */
+    const char *instruction_set; /* "any", "avx2", "avx512" */
+    const struct op *op;
+    unsigned traits;
+    /* NULL: everything. Else false with a printable reason. */
+    bool (*supports)(const struct kernel_site *site, const char **reason);
+    size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
+    size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */
+    /* Forward writes all of output. Backward is NULL only for operators without gradient. */
+    void (*forward)(const struct kernel_call *call);
+    void (*backward)(const struct kernel_call *call);
+};
+
+#endif

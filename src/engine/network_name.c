@@ -1,0 +1,204 @@
+/* "resnet20-dsc-0.36": the name of a built-in network, then suffixes in any order, each kind once:
+ * a technique, a width rate (a number), a block rate (a number and "_block"). */
+#include "engine/network_name.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const technique_names[TECHNIQUES] = {"none", "dsc", "shuffle", "shift"};
+
+const char *technique_name(enum technique technique)
+{
+    return technique_names[technique];
+}
+
+bool technique_parse(const char *name, enum technique *technique)
+{
+    for (size_t i = 0; i < TECHNIQUES; i++)
+        if (strcmp(name, technique_names[i]) == 0) {
+            *technique = (enum technique)i;
+            return true;
+        }
+    return false;
+}
+
+/* --- which network --- */
+
+static bool is_path(const char *name)
+{
+    size_t length = strlen(name);
+    return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static const struct network_builtin *find_builtin(const char *name, size_t length)
+{
+    for (size_t i = 0; i < network_builtin_count; i++)
+        if (strlen(network_builtins[i].name) == length &&
+            memcmp(network_builtins[i].name, name, length) == 0)
+            return &network_builtins[i];
+    return NULL;
+}
+
+static bool refuse_name(const char *name, struct error *error)
+{
+    char list[256];
+    size_t used = (size_t)snprintf(list, sizeof list, "choose one of");
+    for (size_t i = 0; i < network_builtin_count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s %s", i ? "," : "",
+                                 network_builtins[i].name);
+    if (used < sizeof list)
+        snprintf(list + used, sizeof list - used, ", or name a network file (FILE.json)");
+    return error_set(error, ERROR_USAGE, name, list, "there is no network of this name");
+}
+
+/* --- suffixes --- */
+
+struct suffixes {
+    const char *name; /* the whole */
+    bool has_technique, has_width_rate, has_block_rate;
+    enum technique technique;
+    double width_rate, block_rate;
+    struct error *error;
+};
+
+static bool say_once(const struct suffixes *suffixes, bool *has)
+{
+    if (*has)
+        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+                         "two of its suffixes are of the same kind");
+    return *has = true;
+}
+
+/* Digits and a point: no signs, exponents or names of infinity. */
+static bool parse_rate(const char *text, size_t length, double *rate)
+{
+    char digits[24];
+    if (length == 0 || length >= sizeof digits || strspn(text, "0123456789.") < length)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    return text_to_double(digits, rate);
+}
+
+static bool parse_suffix(struct suffixes *suffixes, const char *text)
+{
+    static const char block[] = "_block";
+    const size_t length = strlen(text), block_length = sizeof block - 1;
+    if (technique_parse(text, &suffixes->technique))
+        return say_once(suffixes, &suffixes->has_technique);
+    if (parse_rate(text, length, &suffixes->width_rate))
+        return say_once(suffixes, &suffixes->has_width_rate);
+    if (length > block_length && strcmp(text + length - block_length, block) == 0 &&
+        parse_rate(text, length - block_length, &suffixes->block_rate))
+        return say_once(suffixes, &suffixes->has_block_rate);
+    return error_set(suffixes->error, ERROR_USAGE, suffixes->name,
+                     "use -dsc, -shuffle or -shift, a width rate (-2.6) or a block rate "
+                     "(-2.4_block)",
+                     "\"%s\" is neither a technique nor a rate", text);
+}
+
+static bool parse_suffixes(struct suffixes *suffixes, const char *text)
+{
+    char suffix[32];
+    while (*text) {
+        size_t length = strcspn(++text, "-");
+        snprintf(suffix, sizeof suffix, "%.*s", (int)(length < 31 ? length : 31), text);
+        if (!parse_suffix(suffixes, suffix))
+            return false;
+        text += length;
+    }
+    return true;
+}
+
+/* --- names and options together --- */
+
+static bool contradiction(const struct suffixes *suffixes, const char *option, const char *value)
+{
+    return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+                     "the name and the option --%s %s contradict each other", option, value);
+}
+
+/* A rate of 0 is one that was not asked for. */
+static bool join_rate(const struct suffixes *suffixes, const char *option, bool named, double rate,
+                      double *asked)
+{
+    char value[32];
+    if (!named)
+        return true;
+    if (rate == 0)
+        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "give a rate above 0",
+                         "its rate is zero");
+    snprintf(value, sizeof value, "%g", *asked);
+    if (*asked != 0 && *asked != rate)
+        return contradiction(suffixes, option, value);
+    *asked = rate;
+    return true;
+}
+
+static bool join_suffixes(const struct suffixes *suffixes, struct network_request *request)
+{
+    if (suffixes->has_technique && request->technique != TECHNIQUE_NONE &&
+        request->technique != suffixes->technique)
+        return contradiction(suffixes, "technique", technique_name(request->technique));
+    if (suffixes->has_technique)
+        request->technique = suffixes->technique;
+    return join_rate(suffixes, "width-rate", suffixes->has_width_rate, suffixes->width_rate,
+                     &request->width_rate) &&
+           join_rate(suffixes, "block-rate", suffixes->has_block_rate, suffixes->block_rate,
+                     &request->block_rate);
+}
+
+static bool rate_in_range(double rate)
+{
+    return rate == 0 || (rate >= NETWORK_MIN_RATE && rate <= NETWORK_MAX_RATE);
+}
+
+static bool check_request(const struct network_request *request, struct error *error)
+{
+    if (!rate_in_range(request->width_rate) || !rate_in_range(request->block_rate))
+        return error_set(error, ERROR_USAGE, request->network, "choose another rate",
+                         "a width rate or block rate lies between %g and %g", NETWORK_MIN_RATE,
+                         NETWORK_MAX_RATE);
+    if (request->groups > NETWORK_MAX_GROUPS)
+        return error_set(error, ERROR_USAGE, request->network, "choose fewer groups",
+                         "there are at most %d groups", NETWORK_MAX_GROUPS);
+    if (request->block_rate > 0 && request->technique != TECHNIQUE_NONE)
+        return error_set(error, ERROR_USAGE, request->network, "choose one of them",
+                         "a block rate asks for bottleneck blocks, the technique %s for others",
+                         technique_name(request->technique));
+    return true;
+}
+
+bool network_name_complete(struct network_request *request, const struct network_builtin **builtin,
+                           struct error *error)
+{
+    const char *name = request->network;
+    struct suffixes suffixes = {.name = name, .error = error};
+    *builtin = NULL;
+    if (!request->text && !is_path(name)) {
+        size_t length = strcspn(name, "-");
+        *builtin = find_builtin(name, length);
+        if (!*builtin)
+            return refuse_name(name, error);
+        if (!parse_suffixes(&suffixes, name + length) || !join_suffixes(&suffixes, request))
+            return false;
+    }
+    return check_request(request, error);
+}
+
+char *network_full_name(const struct network *network, char *text, size_t size)
+{
+    char technique[16] = "", width[32] = "", block[32] = "", groups[32] = "";
+    if (network->technique != TECHNIQUE_NONE)
+        snprintf(technique, sizeof technique, "-%s", technique_name(network->technique));
+    if (network->width_rate > 0)
+        snprintf(width, sizeof width, "-%g", network->width_rate);
+    if (network->block_rate > 0)
+        snprintf(block, sizeof block, "-%g_block", network->block_rate);
+    if (network->groups > 0 && network->groups != network->usual_groups)
+        snprintf(groups, sizeof groups, " (%zu groups)", network->groups);
+    snprintf(text, size, "%s%s%s%s%s", network->name, technique, width, block, groups);
+    return text;
+}

@@ -1,0 +1,124 @@
+#include "engine/ops/rules.h"
+
+#include "engine/ops/op.h"
+
+/* 16 GiB of float32: beyond any machine's use, and far from where size_t overflows. */
+#define MAX_IMAGE_VALUES ((uint64_t)1 << 32)
+
+bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
+                     struct error *error)
+{
+    (void)graph, (void)error;
+    node->output = inputs[0];
+    return true;
+}
+
+bool rule_set_output(struct node *node, struct shape output, struct error *error)
+{
+    node->output = output;
+    if (!output.channels || !output.height || !output.width)
+        return error_set(error, ERROR_INPUT, node->name, "give every size a value of 1 or more",
+                         "%s: an output of %zu x %zu x %zu has no values", node->op->name,
+                         output.channels, output.height, output.width);
+    if (output.channels > MAX_IMAGE_VALUES / output.height ||
+        (uint64_t)output.channels * output.height > MAX_IMAGE_VALUES / output.width)
+        return error_set(error, ERROR_INPUT, node->name, "choose smaller sizes",
+                         "%s: an output of %zu x %zu x %zu values an image is too large",
+                         node->op->name, output.channels, output.height, output.width);
+    return true;
+}
+
+bool rule_equal_inputs(const struct node *node, const struct shape *inputs, struct error *error)
+{
+    if (shape_equal(inputs[0], inputs[1]))
+        return true;
+    return error_set(error, ERROR_INPUT, node->name, "correct its \"from\" or the layers before it",
+                     "%s: its inputs must have one shape, not %zu x %zu x %zu and %zu x %zu x %zu",
+                     node->op->name, inputs[0].channels, inputs[0].height, inputs[0].width,
+                     inputs[1].channels, inputs[1].height, inputs[1].width);
+}
+
+bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
+                       struct shape input, size_t channels, struct error *error)
+{
+    if (!window->kernel_height || !window->kernel_width || !window->stride_height ||
+        !window->stride_width)
+        return error_set(error, ERROR_INPUT, node->name,
+                         "give \"kernel\" and \"stride\" values of 1 or more",
+                         "%s: its kernel or stride is zero", node->op->name);
+    struct shape output = {
+        channels,
+        window_output(input.height, window->kernel_height, window->stride_height,
+                      window->pad_height, ceil_mode),
+        window_output(input.width, window->kernel_width, window->stride_width, window->pad_width,
+                      ceil_mode),
+    };
+    if (!output.height || !output.width)
+        return error_set(error, ERROR_INPUT, node->name,
+                         "choose a smaller \"kernel\", more \"pad\" or a larger input",
+                         "%s: a window of %zu x %zu does not fit an input of %zu x %zu with "
+                         "padding %zu x %zu",
+                         node->op->name, window->kernel_height, window->kernel_width, input.height,
+                         input.width, window->pad_height, window->pad_width);
+    return rule_set_output(node, output, error);
+}
+
+bool rule_pool(struct graph *graph, struct node *node, const struct shape *inputs,
+               struct error *error)
+{
+    (void)graph;
+    struct pool_attributes *pool = &node->attributes.pool;
+    struct window *window = &pool->window;
+    if (pool->global)
+        *window = (struct window){inputs[0].height, inputs[0].width, 1, 1, 0, 0};
+    /* With more padding some window would lie in it entirely, and have no maximum. */
+    if (window->pad_height > window->kernel_height / 2 ||
+        window->pad_width > window->kernel_width / 2)
+        return error_set(error, ERROR_INPUT, node->name, "choose less \"pad\"",
+                         "%s: padding %zu x %zu is more than half of the kernel, %zu x %zu",
+                         node->op->name, window->pad_height, window->pad_width,
+                         window->kernel_height, window->kernel_width);
+    return rule_slide_window(node, window, pool->ceil_mode, inputs[0], inputs[0].channels, error);
+}
+
+bool rule_loss(struct node *node, struct error *error)
+{
+    node->output = (struct shape){1, 1, 1};
+    if (node->attributes.loss.weight > 0)
+        return true;
+    return error_set(error, ERROR_INPUT, node->name, "give a \"weight\" above 0, or leave it out",
+                     "%s: with a weight of %g it would train nothing", node->op->name,
+                     node->attributes.loss.weight);
+}
+
+bool rule_weight_and_bias(struct graph *graph, struct node *node, const size_t *dims, size_t rank,
+                          struct initialiser weight_init, const struct initialiser *bias_init,
+                          struct error *error)
+{
+    size_t fan_in = 1;
+    for (size_t i = 1; i < rank; i++)
+        fan_in *= dims[i];
+    return graph_add_parameter(graph, node, "weight", dims, rank, fan_in, weight_init, true,
+                               error) &&
+           (!bias_init ||
+            graph_add_parameter(graph, node, "bias", dims, 1, fan_in, *bias_init, true, error));
+}
+
+void rule_read_pool(struct layer_reader *reader, union attributes *attributes)
+{
+    struct pool_attributes *pool = &attributes->pool;
+    pool->global = layer_flag(reader, "global", false);
+    if (pool->global) {
+        if (layer_has(reader, "kernel") || layer_has(reader, "stride") ||
+            layer_has(reader, "pad") || layer_has(reader, "ceil"))
+            layer_fail(reader, "global", "takes no kernel, stride, pad or ceil");
+        return;
+    }
+    layer_window(reader, &pool->window, false);
+    pool->ceil_mode = layer_flag(reader, "ceil", false);
+}
+
+void rule_read_loss(struct layer_reader *reader, union attributes *attributes)
+{
+    attributes->loss.weight = (float)layer_number(reader, "weight", 1, 1e-6, 1e6);
+}

@@ -1,0 +1,94 @@
+/* The loss of classification: -log(softmax(x)[label]) of each image, straight from the logits.
+ *
+ * With m = max x it is log(sum of exp(x - m)) - (x[label] - m). One term of the sum is exp(0) = 1,
+ * so the logarithm is at least 0 and at least x[label] - m: the loss overflows for no finite logits
+ * and is never negative. Its gradient is softmax(x) - onehot(label).
+ */
+#include "engine/ops/op.h"
+#include "engine/ops/reference.h"
+#include "engine/ops/rules.h"
+
+#include <assert.h>
+#include <math.h>
+
+static bool infer_softmax_cross_entropy(struct graph *graph, struct node *node,
+                                        const struct shape *inputs, struct error *error)
+{
+    (void)graph;
+    if (shape_area(inputs[0]) != 1)
+        return error_set(error, ERROR_INPUT, node->name,
+                         "put a global pool, a flatten or a linear layer before it",
+                         "softmax_cross_entropy: it takes one value a class, not %zu x %zu x %zu",
+                         inputs[0].channels, inputs[0].height, inputs[0].width);
+    return rule_loss(node, error);
+}
+
+static float maximum(const float *x, size_t classes)
+{
+    float largest = x[0];
+    for (size_t c = 1; c < classes; c++)
+        largest = fmaxf(largest, x[c]);
+    return largest;
+}
+
+/* sum over c of exp(x[c] - m), in [1, classes] */
+static float sum_of_exponentials(const float *x, size_t classes, float m)
+{
+    float sum = 0;
+    for (size_t c = 0; c < classes; c++)
+        sum += expf(x[c] - m);
+    return sum;
+}
+
+static size_t label_of(const struct kernel_call *call, size_t n)
+{
+    assert(call->labels[n] >= 0 && (size_t)call->labels[n] < call->site->inputs[0].channels);
+    return (size_t)call->labels[n];
+}
+
+static void forward_softmax_cross_entropy(const struct kernel_call *call)
+{
+    const size_t classes = call->site->inputs[0].channels;
+    for (size_t n = 0; n < call->site->batch; n++) {
+        const float *x = call->inputs[0] + n * classes;
+        const float m = maximum(x, classes);
+        call->output[n] = logf(sum_of_exponentials(x, classes, m)) - (x[label_of(call, n)] - m);
+    }
+}
+
+static void backward_softmax_cross_entropy(const struct kernel_call *call)
+{
+    const size_t classes = call->site->inputs[0].channels;
+    if (!call->input_gradients[0])
+        return;
+    for (size_t n = 0; n < call->site->batch; n++) {
+        const float *x = call->inputs[0] + n * classes;
+        const float m = maximum(x, classes), sum = sum_of_exponentials(x, classes, m);
+        for (size_t c = 0; c < classes; c++) {
+            float probability = expf(x[c] - m) / sum;
+            float target = c == label_of(call, n) ? 1.0f : 0.0f;
+            gradient_store(&call->input_gradients[0][n * classes + c], call->accumulate[0],
+                           loss_scale(call) * (probability - target));
+        }
+    }
+}
+
+static const struct kernel reference = {
+    .name = "softmax_cross_entropy reference",
+    .instruction_set = "any",
+    .op = &op_softmax_cross_entropy,
+    .traits = KERNEL_BACKWARD_READS_INPUT,
+    .forward = forward_softmax_cross_entropy,
+    .backward = backward_softmax_cross_entropy,
+};
+
+const struct op op_softmax_cross_entropy = {
+    .name = "softmax_cross_entropy",
+    .description = "loss: minus the log of the probability of the right class, from logits",
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .traits = OP_LOSS | OP_READS_LABELS,
+    .read = rule_read_loss,
+    .infer = infer_softmax_cross_entropy,
+    .reference = &reference,
+};

@@ -1,0 +1,477 @@
+/* Time: step i of S runs forward at time i and backward at time 2S - 1 - i. Every array (a value, a
+ * gradient, what a kernel saves) becomes a memory block with the times of its first write and last
+ * read. Arrays that share memory (views, in-place results) share a block: `value_block[node]` and
+ * `gradient_block[node]` say which, and merging two widens the lifetime of the one that is kept. */
+#include "engine/plan.h"
+
+#include "base/memory.h"
+#include "engine/ops/op.h"
+#include "engine/plan_memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_BLOCK ((size_t)-1)
+/* Beyond this an arena cannot be real; refusing early keeps size arithmetic from overflowing. */
+#define BYTES_LIMIT (SIZE_MAX / 4096)
+
+struct planner {
+    struct plan *plan;
+    const struct plan_settings *settings;
+    size_t nodes;
+    bool *needed, *wants_gradient; /* by node */
+    bool *written;                 /* by block: a gradient that someone has begun */
+    size_t *value_block, *gradient_block, *saved_block; /* by node (saved: by step) */
+    struct memory_block *blocks;
+    size_t block_count;
+};
+
+static size_t backward_time(const struct planner *planner, size_t step)
+{
+    return 2 * planner->plan->step_count - 1 - step;
+}
+
+static size_t end_time(const struct planner *planner)
+{
+    return 2 * planner->plan->step_count;
+}
+
+static const struct node *node_at(const struct planner *planner, size_t number)
+{
+    return &planner->plan->graph->nodes[number];
+}
+
+static bool is_view(const struct planner *planner, const struct node *node)
+{
+    return (node->op->traits & OP_VIEW) ||
+           (planner->plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
+}
+
+static size_t value_bytes(const struct planner *planner, size_t node)
+{
+    return shape_count(node_at(planner, node)->output) * sizeof(float) * planner->plan->batch;
+}
+
+/* --- which nodes take part --- */
+
+static bool mark_needed(struct planner *planner, struct error *error)
+{
+    const struct graph *graph = planner->plan->graph;
+    bool *ancestors = memory_new(planner->nodes, sizeof *ancestors, "the plan", error);
+    if (!ancestors)
+        return false;
+    bool training = planner->plan->mode == PLAN_TRAINING;
+    size_t losses = training ? graph->loss_count : planner->settings->with_loss ? 1 : 0;
+    if (losses > graph->loss_count)
+        losses = graph->loss_count;
+    graph_mark_ancestors(graph, graph->output, planner->needed);
+    for (size_t i = 0; i < losses; i++) {
+        graph_mark_ancestors(graph, graph->losses[i], ancestors);
+        for (size_t node = 0; node < planner->nodes; node++)
+            planner->needed[node] |= ancestors[node];
+    }
+    free(ancestors);
+    if (training && graph->loss_count == 0)
+        return error_set(error, ERROR_INPUT, "the network", "end it with a \"loss\"",
+                         "it has no loss, so it cannot be trained");
+    return true;
+}
+
+static void mark_gradients(struct planner *planner)
+{
+    for (size_t n = 0; n < planner->nodes && planner->plan->mode == PLAN_TRAINING; n++) {
+        const struct node *node = node_at(planner, n);
+        bool wants = n == 0 ? planner->settings->keeps_input_gradient
+                            : !planner->plan->frozen &&
+                                  graph_node_parameter_count(planner->plan->graph, n) > 0;
+        for (size_t k = 0; k < node->input_count; k++)
+            wants |= planner->wants_gradient[node->inputs[k]];
+        planner->wants_gradient[n] = wants;
+    }
+}
+
+/* --- steps and kernels --- */
+
+static bool check_size(const struct planner *planner, size_t number, struct error *error)
+{
+    const struct node *node = node_at(planner, number);
+    if (shape_count(node->output) < BYTES_LIMIT / sizeof(float) / planner->plan->batch)
+        return true;
+    return error_set(error, ERROR_MEMORY, node->name, "choose a smaller batch",
+                     "%zu images of %zu x %zu x %zu do not fit the address space",
+                     planner->plan->batch, node->output.channels, node->output.height,
+                     node->output.width);
+}
+
+static bool build_step(struct planner *planner, size_t number, struct error *error)
+{
+    struct plan *plan = planner->plan;
+    const struct node *node = node_at(planner, number);
+    struct plan_step *step = &plan->steps[plan->step_count];
+    *step = (struct plan_step){
+        .node = number,
+        .backward = planner->wants_gradient[number],
+        .saved = PLAN_NOWHERE,
+        .site = {.node = node,
+                 .batch = plan->batch,
+                 .training = plan->mode == PLAN_TRAINING,
+                 .threads = plan->threads},
+    };
+    graph_input_shapes(plan->graph, node, step->site.inputs);
+    for (size_t k = 0; k < node->input_count; k++)
+        step->site.input_gradient[k] = planner->wants_gradient[node->inputs[k]];
+    plan->step_count++;
+    if (is_view(planner, node)) {
+        snprintf(step->choice, sizeof step->choice, "a view of its input: nothing to compute");
+        return true;
+    }
+    step->kernel =
+        device_choose_kernel(plan->driver, &step->site, step->choice, sizeof step->choice, error);
+    return step->kernel;
+}
+
+static bool build_steps(struct planner *planner, struct error *error)
+{
+    for (size_t n = 0; n < planner->nodes; n++) {
+        if (!planner->needed[n])
+            continue;
+        if (!check_size(planner, n, error))
+            return false;
+        if (node_at(planner, n)->op != &op_input && !build_step(planner, n, error))
+            return false;
+    }
+    return true;
+}
+
+/* --- lifetimes --- */
+
+static size_t new_block(struct planner *planner, size_t bytes, size_t first, size_t last)
+{
+    planner->blocks[planner->block_count] =
+        (struct memory_block){.bytes = bytes, .first = first, .last = last};
+    return planner->block_count++;
+}
+
+static void extend(struct planner *planner, size_t block, size_t time)
+{
+    if (block != NO_BLOCK && planner->blocks[block].last < time)
+        planner->blocks[block].last = time;
+}
+
+static unsigned traits_of(const struct plan_step *step)
+{
+    return step->kernel ? step->kernel->traits : 0;
+}
+
+/* A block for every value, living from its step to its last reader. */
+static void make_value_blocks(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        const struct node *node = step->site.node;
+        bool result = step->node == plan->graph->output || (node->op->traits & OP_LOSS);
+        size_t last = result ? end_time(planner)
+                      : step->backward && (traits_of(step) & KERNEL_BACKWARD_READS_OUTPUT)
+                          ? backward_time(planner, s)
+                          : s;
+        planner->value_block[step->node] =
+            new_block(planner, value_bytes(planner, step->node), s, last);
+        bool kept = step->backward && (traits_of(step) & KERNEL_BACKWARD_READS_INPUT);
+        for (size_t k = 0; k < node->input_count; k++)
+            extend(planner, planner->value_block[node->inputs[k]],
+                   kept ? backward_time(planner, s) : s);
+    }
+}
+
+/* Makes the value of a step live in its first input's block. */
+static void merge_value_with_input(struct planner *planner, const struct plan_step *step)
+{
+    size_t input = planner->value_block[step->site.node->inputs[0]];
+    size_t own = planner->value_block[step->node];
+    extend(planner, input, planner->blocks[own].last);
+    planner->blocks[own].bytes = 0; /* nobody else lives in it yet: steps come in order */
+    planner->value_block[step->node] = input;
+}
+
+/* Views first: what reads a view reads the memory behind it, which decides what may be overwritten.
+ * Backwards, so that chains of views hand their lifetimes down to the first. */
+static void extend_behind_views(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    for (size_t s = plan->step_count; s-- > 0;) {
+        const struct plan_step *step = &plan->steps[s];
+        if (!step->kernel)
+            extend(planner, planner->value_block[step->site.node->inputs[0]],
+                   planner->blocks[planner->value_block[step->node]].last);
+    }
+}
+
+static void share_values(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    extend_behind_views(planner);
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        size_t input = planner->value_block[step->site.node->inputs[0]];
+        bool in_place = (traits_of(step) & KERNEL_IN_PLACE) && input != NO_BLOCK &&
+                        planner->blocks[input].last == s;
+        if (!step->kernel || in_place)
+            merge_value_with_input(planner, step);
+    }
+}
+
+/* A gradient's block lives from the backward pass of its last consumer to that of its own step. A
+ * view's gradient is its input's. */
+static void make_gradient_blocks(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    if (planner->wants_gradient[0]) /* kept: its first write is found below */
+        planner->gradient_block[0] =
+            new_block(planner, value_bytes(planner, 0), end_time(planner), end_time(planner));
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        const struct node *node = step->site.node;
+        if (!step->backward || (node->op->traits & OP_LOSS))
+            continue;
+        size_t time = backward_time(planner, s);
+        planner->gradient_block[step->node] =
+            step->kernel ? new_block(planner, value_bytes(planner, step->node), time, time)
+                         : planner->gradient_block[node->inputs[0]];
+    }
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct node *node = plan->steps[s].site.node;
+        for (size_t k = 0; plan->steps[s].backward && k < node->input_count; k++) {
+            size_t block = planner->gradient_block[node->inputs[k]];
+            if (block != NO_BLOCK && planner->blocks[block].first > backward_time(planner, s))
+                planner->blocks[block].first = backward_time(planner, s);
+        }
+    }
+}
+
+/* Input 0's gradient moves into the block of the output's gradient, which dies at that moment. */
+static void merge_gradient_with_output(struct planner *planner, size_t input, size_t output)
+{
+    extend(planner, output, planner->blocks[input].last);
+    planner->blocks[input].bytes = 0;
+    planner->written[output] = true;
+    for (size_t n = 0; n < planner->nodes; n++)
+        if (planner->gradient_block[n] == input)
+            planner->gradient_block[n] = output;
+}
+
+/* The caller writes the output's gradient before the backward pass begins: all others add. */
+static void seed_output_gradient(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    size_t block = planner->gradient_block[plan->graph->output];
+    if (!plan->seeds_output || block == NO_BLOCK)
+        return;
+    planner->written[block] = true;
+    planner->blocks[block].first = plan->step_count;
+}
+
+/* Walks the backward pass in time: who begins a gradient overwrites, who comes later adds. */
+static void order_gradient_writes(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    for (size_t s = plan->step_count; s-- > 0;) {
+        struct plan_step *step = &plan->steps[s];
+        if (!step->backward || !step->kernel)
+            continue;
+        size_t own = planner->gradient_block[step->node];
+        for (size_t k = 0; k < step->site.node->input_count; k++) {
+            size_t block = planner->gradient_block[step->site.node->inputs[k]];
+            if (block == NO_BLOCK)
+                continue;
+            step->accumulate[k] = planner->written[block];
+            planner->written[block] = true;
+            if (k == 0 && !step->accumulate[0] && own != NO_BLOCK &&
+                (step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) &&
+                planner->blocks[own].last == backward_time(planner, s) &&
+                planner->blocks[own].bytes == planner->blocks[block].bytes)
+                merge_gradient_with_output(planner, block, own);
+        }
+    }
+}
+
+static void make_saved_blocks(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        bool saves = step->backward && step->kernel && step->kernel->saved_bytes;
+        planner->saved_block[s] = saves ? new_block(planner, step->kernel->saved_bytes(&step->site),
+                                                    s, backward_time(planner, s))
+                                        : NO_BLOCK;
+    }
+}
+
+/* --- the arena --- */
+
+static size_t offset_of(const struct planner *planner, size_t block)
+{
+    return block == NO_BLOCK ? PLAN_NOWHERE : planner->blocks[block].offset;
+}
+
+static size_t workspace_bytes(const struct plan *plan)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        size_t bytes = step->kernel && step->kernel->workspace_bytes
+                           ? step->kernel->workspace_bytes(&step->site)
+                           : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return memory_round_up(most);
+}
+
+static void forecast_memory(struct plan *plan, const struct plan_settings *settings,
+                            size_t workspace)
+{
+    struct memory_forecast *forecast = &plan->forecast;
+    uint64_t learnable = plan->graph->learnable_floats * sizeof(float);
+    forecast->weights = plan->graph->total_floats * sizeof(float);
+    if (plan->mode == PLAN_TRAINING && !plan->frozen) {
+        forecast->gradients = learnable;
+        forecast->solver = learnable * solver_state_count(&settings->solver);
+    }
+    forecast->workspace = workspace;
+    forecast->activations = plan->arena_bytes - workspace;
+    forecast->total = forecast->weights + forecast->gradients + forecast->solver +
+                      forecast->activations + forecast->workspace;
+}
+
+static bool lay_out_arena(struct planner *planner, struct error *error)
+{
+    struct plan *plan = planner->plan;
+    size_t packed;
+    if (!memory_pack(planner->blocks, planner->block_count, &packed, error))
+        return false;
+    for (size_t n = 0; n < planner->nodes; n++) {
+        plan->values[n] = offset_of(planner, planner->value_block[n]);
+        plan->gradients[n] = offset_of(planner, planner->gradient_block[n]);
+    }
+    for (size_t s = 0; s < plan->step_count; s++)
+        plan->steps[s].saved = offset_of(planner, planner->saved_block[s]);
+    size_t workspace = workspace_bytes(plan);
+    plan->workspace = packed;
+    plan->arena_bytes = packed + workspace;
+    forecast_memory(plan, planner->settings, workspace);
+    return true;
+}
+
+/* --- putting it together --- */
+
+static size_t *new_indices(size_t count, struct error *error)
+{
+    size_t *indices = memory_new(count, sizeof *indices, "the plan", error);
+    for (size_t i = 0; indices && i < count; i++)
+        indices[i] = NO_BLOCK;
+    return indices;
+}
+
+static bool planner_create(struct planner *planner, struct error *error)
+{
+    size_t nodes = planner->nodes;
+    planner->needed = memory_new(nodes, sizeof(bool), "the plan", error);
+    planner->wants_gradient = memory_new(nodes, sizeof(bool), "the plan", error);
+    planner->written = memory_new(3 * nodes, sizeof(bool), "the plan", error);
+    planner->blocks = memory_new(3 * nodes, sizeof *planner->blocks, "the plan", error);
+    planner->value_block = new_indices(nodes, error);
+    planner->gradient_block = new_indices(nodes, error);
+    planner->saved_block = new_indices(nodes, error);
+    return planner->needed && planner->wants_gradient && planner->written && planner->blocks &&
+           planner->value_block && planner->gradient_block && planner->saved_block;
+}
+
+static void planner_free(struct planner *planner)
+{
+    free(planner->needed);
+    free(planner->wants_gradient);
+    free(planner->written);
+    free(planner->blocks);
+    free(planner->value_block);
+    free(planner->gradient_block);
+    free(planner->saved_block);
+}
+
+static bool plan_with(struct planner *planner, struct error *error)
+{
+    if (!planner_create(planner, error) || !mark_needed(planner, error))
+        return false;
+    mark_gradients(planner);
+    if (!build_steps(planner, error))
+        return false;
+    make_value_blocks(planner);
+    share_values(planner);
+    if (planner->plan->mode == PLAN_TRAINING) {
+        make_gradient_blocks(planner);
+        seed_output_gradient(planner);
+        order_gradient_writes(planner);
+        make_saved_blocks(planner);
+    }
+    return lay_out_arena(planner, error);
+}
+
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error)
+{
+    struct plan *plan = memory_new(1, sizeof *plan, "the plan", error);
+    if (!plan)
+        return NULL;
+    *plan = (struct plan){.graph = graph,
+                          .driver = driver,
+                          .mode = settings->mode,
+                          .frozen = settings->frozen,
+                          .seeds_output = settings->seeds_output,
+                          .batch = settings->batch ? settings->batch : 1,
+                          .threads = settings->threads ? settings->threads : 1};
+    plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
+    plan->values = new_indices(graph->node_count, error);
+    plan->gradients = new_indices(graph->node_count, error);
+    struct planner planner = {.plan = plan, .settings = settings, .nodes = graph->node_count};
+    bool built = plan->steps && plan->values && plan->gradients && plan_with(&planner, error);
+    planner_free(&planner);
+    if (built)
+        return plan;
+    plan_free(plan);
+    return NULL;
+}
+
+void plan_free(struct plan *plan)
+{
+    if (!plan)
+        return;
+    free(plan->steps);
+    free(plan->values);
+    free(plan->gradients);
+    free(plan);
+}
+
+static bool batch_fits(const struct graph *graph, const struct device_driver *driver,
+                       const struct plan_settings *settings, size_t batch, uint64_t bytes)
+{
+    struct plan_settings smaller = *settings;
+    smaller.batch = batch;
+    struct plan *plan = plan_build(graph, driver, &smaller, NULL);
+    bool fits = plan && plan->forecast.total <= bytes;
+    plan_free(plan);
+    return fits;
+}
+
+size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, size_t limit, uint64_t bytes)
+{
+    size_t fits = 0, too_large = limit + 1;
+    while (too_large - fits > 1) {
+        size_t middle = fits + (too_large - fits) / 2;
+        if (batch_fits(graph, driver, settings, middle, bytes))
+            fits = middle;
+        else
+            too_large = middle;
+    }
+    return fits;
+}

@@ -1,0 +1,78 @@
+/* plan.h: graph x batch x device x mode -> a schedule and one arena.
+ *
+ * The plan is made once a run and is constant afterwards. It chooses a kernel for every node,
+ * decides what is computed in place, finds when each array is first written and last read, and
+ * packs the arrays into one arena so that two that live at the same time never overlap. Its size is
+ * the memory forecast: an iteration allocates nothing else.
+ */
+#ifndef TINCA_ENGINE_PLAN_H
+#define TINCA_ENGINE_PLAN_H
+
+#include "base/error.h"
+#include "engine/device.h"
+#include "engine/graph.h"
+#include "engine/kernel.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAN_NOWHERE ((size_t)-1)
+
+enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
+
+/* Bytes, by kind. `activations` holds values, their gradients and what backward needs besides. */
+struct memory_forecast {
+    uint64_t weights, gradients, solver, activations, workspace, total;
+};
+
+/* What happens at one node. Offsets are bytes into the arena, PLAN_NOWHERE where there is nothing.
+ */
+struct plan_step {
+    size_t node;
+    const struct kernel *kernel; /* NULL: a view, nothing is executed */
+    struct kernel_site site;
+    bool backward; /* it takes part in the backward pass */
+    bool accumulate[NODE_MAX_INPUTS];
+    size_t saved;     /* offset */
+    char choice[160]; /* why this kernel: for people */
+};
+
+struct plan {
+    const struct graph *graph;
+    const struct device_driver *driver;
+    enum plan_mode mode;
+    bool frozen, seeds_output;
+    size_t batch, threads;
+    struct plan_step *steps; /* in order of execution; the input is not among them */
+    size_t step_count;
+    size_t *values;    /* by node: offset of its output; the input's is PLAN_NOWHERE */
+    size_t *gradients; /* by node: offset of the gradient of its output */
+    size_t workspace;  /* offset; shared by all steps */
+    size_t arena_bytes;
+    struct memory_forecast forecast;
+};
+
+struct plan_settings {
+    enum plan_mode mode;
+    size_t batch, threads;
+    struct solver_settings solver; /* training: sizes the solver's state */
+    /* Training of networks that are joined (gan.h). */
+    bool keeps_input_gradient; /* the gradient of the input is wanted: gradients[0] */
+    bool frozen;               /* the weights stay: no gradients of theirs, no solver */
+    bool seeds_output; /* the output's gradient begins as what the caller writes there after the
+                          forward pass; the losses' is added */
+    bool with_loss;    /* inference: evaluate the main loss too (labels or targets are bound) */
+};
+
+/* Borrows graph and driver. NULL with an error: an operator that the device lacks, or sizes that do
+ * not fit a size_t. */
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error);
+void plan_free(struct plan *plan); /* may be NULL */
+
+/* The largest batch in [1, limit] whose forecast total is at most `bytes`; 0 when not even one
+ * image fits. */
+size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, size_t limit, uint64_t bytes);
+
+#endif

@@ -1,0 +1,20 @@
+/* plan_memory.h: packing arrays with lifetimes into one arena. */
+#ifndef TINCA_ENGINE_PLAN_MEMORY_H
+#define TINCA_ENGINE_PLAN_MEMORY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* An array that must keep its `bytes` from time `first` to time `last`, both included. */
+struct memory_block {
+    size_t bytes;
+    size_t first, last;
+    size_t offset; /* result, a multiple of MEMORY_ALIGNMENT */
+};
+
+/* Places the blocks so that no two that live at the same time overlap; *total is the arena's size.
+ */
+bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struct error *error);
+
+#endif

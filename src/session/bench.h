@@ -1,0 +1,47 @@
+/* bench.h: how long an iteration takes, on synthetic batches.
+ *
+ * A training iteration is forward, loss, backward and update (SGD, rate 0.001, momentum 0.9, weight
+ * decay 0.0005); an inference is a forward pass alone. Nothing is read from files and nothing is
+ * prepared while the clock runs. The batch is drawn once, from the counter-based generator.
+ */
+#ifndef TINCA_SESSION_BENCH_H
+#define TINCA_SESSION_BENCH_H
+
+#include "base/error.h"
+#include "engine/device.h"
+#include "engine/network.h"
+#include "engine/plan.h"
+#include "engine/profile.h"
+#include "session/statistics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bench_settings {
+    struct network_request network;
+    const char *device;
+    size_t threads; /* 0: all cores */
+    enum plan_mode mode;
+    size_t batch, iterations;
+    uint64_t seed;
+    bool profile; /* the same iterations once more, with a profile attached: it costs a little */
+};
+
+/* Everything that was measured, and what it was measured on. */
+struct bench {
+    struct network *network;
+    struct device *device;
+    struct plan *plan;
+    struct profile *profile; /* NULL unless asked for */
+    size_t iterations;
+    struct statistics ms_per_image;
+    double images_per_second;
+    uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
+};
+
+/* Refuses, with the largest batch that fits, what the memory that is free would not hold. */
+bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error);
+void bench_free(struct bench *bench);
+
+#endif

@@ -1,0 +1,370 @@
+/* The table as text. People get cells: rounded, with units, with marks; CSV gets plain numbers,
+ * empty where nothing was measured. */
+#include "session/compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 640, MB = 1000000 };
+enum fixed_column {
+    NUMBER,
+    NETWORK,
+    TOP1,
+    PARAMETERS,
+    EFFICIENCY,
+    FLOPS,
+    SIZE,
+    MEMORY,
+    FIRST_TIME
+};
+static const char *const headings[] = {"#",           "NETWORK", "TOP-1 %",  "PARAMETERS",
+                                       "E_P x 10^-3", "FLOPS",   "MODEL MB", "TRAINING MEMORY"};
+static const char unknown[] = "not measured", nothing[] = "-";
+
+size_t compare_columns(const struct comparison *comparison)
+{
+    return FIRST_TIME + comparison->device_count;
+}
+
+static bool device_is_published(const struct comparison *comparison, size_t device)
+{
+    return device + comparison->published_devices >= comparison->device_count;
+}
+
+char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size)
+{
+    size_t device = column - FIRST_TIME;
+    if (column < FIRST_TIME)
+        snprintf(text, size, "%s", headings[column]);
+    else
+        snprintf(text, size, "ms %s%s", comparison->devices[device],
+                 device_is_published(comparison, device) ? " (published)" : "");
+    return text;
+}
+
+/* "2.31 +- 0.04 ~2,5": the intervals of rows 2 and 5 meet this one. */
+static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
+                       size_t size)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    bool published = !comparison->rows[row].run;
+    if (!time) {
+        bool other = published || device_is_published(comparison, device);
+        snprintf(text, size, "%s", other ? nothing : unknown);
+        return;
+    }
+    if (published) {
+        snprintf(text, size, "%.2f", time->ms_per_image.mean);
+        return;
+    }
+    size_t used = (size_t)snprintf(text, size, "%.4g +- %.2g", time->ms_per_image.mean,
+                                   time->ms_per_image.ci95);
+    const char *before = " ~";
+    for (size_t i = 0; i < comparison->count && used + 24 < size; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
+            used += (size_t)snprintf(text + used, size - used, "%s%zu", before, i + 1);
+            before = ",";
+        }
+}
+
+/* A value, or why there is none. */
+static void write_number(const struct compare_row *row, const char *format, double value,
+                         char *text, size_t size)
+{
+    bool classes = !row->run || run_facts(row->run)->classes > 0;
+    if (isfinite(value))
+        snprintf(text, size, format, value);
+    else
+        snprintf(text, size, "%s", row->run && classes ? unknown : nothing);
+}
+
+static void write_fixed(const struct compare_row *row, size_t number, size_t column, char *text,
+                        size_t size)
+{
+    const char *absent = row->run ? unknown : nothing;
+    snprintf(text, size, "%s", absent);
+    switch (column) {
+    case NUMBER:
+        snprintf(text, size, "%zu", number + 1);
+        break;
+    case NETWORK:
+        snprintf(text, size, "%s%s", row->network, row->run ? "" : " (published)");
+        break;
+    case TOP1:
+        write_number(row, "%.2f", row->top1, text, size);
+        break;
+    case EFFICIENCY:
+        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
+        break;
+    case PARAMETERS:
+        if (row->parameters > 0)
+            text_count(row->parameters, text, size);
+        break;
+    case FLOPS:
+        if (row->flops > 0)
+            text_si((double)row->flops, text, size);
+        break;
+    case SIZE:
+        if (row->model_bytes > 0)
+            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
+        break;
+    default:
+        if (row->memory_bytes > 0)
+            text_bytes(row->memory_bytes, text, size);
+        break;
+    }
+}
+
+char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
+                   size_t size)
+{
+    if (column < FIRST_TIME)
+        write_fixed(&comparison->rows[row], row, column, text, size);
+    else
+        write_time(comparison, row, column - FIRST_TIME, text, size);
+    return text;
+}
+
+/* --- what stands below a table --- */
+
+static bool times_are_apart(const struct comparison *comparison, size_t device)
+{
+    const struct measurement *first = NULL;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct measurement *time = compare_time(comparison, i, device);
+        if (!comparison->rows[i].run || !time)
+            continue;
+        if (first && !measurements_are_comparable(first, time))
+            return true;
+        first = time;
+    }
+    return false;
+}
+
+static bool data_differ(const struct comparison *comparison)
+{
+    const struct compare_row *first = NULL;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        if (!row->run)
+            continue;
+        if (first && strcmp(first->data, row->data) != 0)
+            return true;
+        first = row;
+    }
+    return false;
+}
+
+static bool any_mark(const struct comparison *comparison)
+{
+    for (size_t d = 0; d < comparison->device_count; d++)
+        for (size_t a = 0; a < comparison->count; a++)
+            for (size_t b = a + 1; b < comparison->count; b++)
+                if (compare_rows(comparison, d, a, b) == COMPARE_INDISTINGUISHABLE)
+                    return true;
+    return false;
+}
+
+static void write_notes(const struct comparison *comparison, const char *bullet, struct text *text)
+{
+    if (any_mark(comparison))
+        text_append(text,
+                    "%s~N: not distinguishable from row N on this device (95 %% intervals "
+                    "overlap)\n",
+                    bullet);
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (times_are_apart(comparison, d))
+            text_append(text,
+                        "%sms %s: measured on different machines or with different numbers of "
+                        "threads; such rows are not compared\n",
+                        bullet, comparison->devices[d]);
+    if (data_differ(comparison))
+        text_append(text, "%saccuracies of different data are not comparable\n", bullet);
+    if (comparison->published_devices > 0)
+        text_append(text,
+                    "%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n",
+                    bullet);
+    struct compare_gap gap;
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t d = 0; d < comparison->device_count; d++)
+            if (compare_gap(comparison, row, d, &gap))
+                text_append(text, "%snot measured: %zu, %s: %s\n", bullet, row + 1, gap.what,
+                            gap.command);
+}
+
+static void write_runs(const struct comparison *comparison, const char *bullet, struct text *text)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        if (row->run)
+            text_append(text, "%s%zu: %s on %s (%s accuracy)\n", bullet, i + 1, row->name,
+                        row->data, strcmp(row->accuracy, "none") == 0 ? "no" : row->accuracy);
+    }
+}
+
+/* --- formats --- */
+
+static size_t column_width(const struct comparison *comparison, size_t column)
+{
+    char cell[CELL];
+    size_t widest = strlen(compare_heading(comparison, column, cell, sizeof cell));
+    for (size_t row = 0; row < comparison->count; row++) {
+        size_t width = strlen(compare_cell(comparison, row, column, cell, sizeof cell));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* A line of the text table: the headings (row COUNT) or a row. */
+static void write_line(const struct comparison *comparison, size_t row, struct text *text)
+{
+    char cell[CELL];
+    size_t columns = compare_columns(comparison);
+    for (size_t c = 0; c < columns; c++) {
+        int width = (int)column_width(comparison, c);
+        if (row == comparison->count)
+            compare_heading(comparison, c, cell, sizeof cell);
+        else
+            compare_cell(comparison, row, c, cell, sizeof cell);
+        bool left = c == NETWORK || c >= FIRST_TIME;
+        if (left && c + 1 == columns)
+            width = 0;
+        text_append(text, "%*s%s", left ? -width : width, cell, c + 1 < columns ? "  " : "\n");
+    }
+}
+
+static void write_text(const struct comparison *comparison, struct text *text)
+{
+    write_line(comparison, comparison->count, text);
+    for (size_t row = 0; row < comparison->count; row++)
+        write_line(comparison, row, text);
+    text_append(text, "\n");
+    write_runs(comparison, "", text);
+    write_notes(comparison, "", text);
+}
+
+static void write_markdown_cell(const char *cell, struct text *text)
+{
+    text_append(text, " ");
+    for (const char *c = cell; *c; c++)
+        text_append(text, *c == '|' || *c == '~' || *c == '_' ? "\\%c" : "%c", *c);
+    text_append(text, " |");
+}
+
+static void write_markdown(const struct comparison *comparison, struct text *text)
+{
+    char cell[CELL];
+    size_t columns = compare_columns(comparison);
+    text_append(text, "|");
+    for (size_t c = 0; c < columns; c++)
+        write_markdown_cell(compare_heading(comparison, c, cell, sizeof cell), text);
+    text_append(text, "\n|");
+    for (size_t c = 0; c < columns; c++)
+        text_append(text, c == NETWORK ? " --- |" : " ---: |");
+    for (size_t row = 0; row < comparison->count; row++) {
+        text_append(text, "\n|");
+        for (size_t c = 0; c < columns; c++)
+            write_markdown_cell(compare_cell(comparison, row, c, cell, sizeof cell), text);
+    }
+    text_append(text, "\n\n");
+    write_runs(comparison, "- ", text);
+    write_notes(comparison, "- ", text);
+}
+
+/* RFC 4180: quotes around what holds a comma, a quote or a line's end. */
+static void write_field(const char *value, struct text *text)
+{
+    if (!value[strcspn(value, ",\"\r\n")]) {
+        text_append(text, "%s,", value);
+        return;
+    }
+    text_append(text, "\"");
+    for (const char *c = value; *c; c++)
+        text_append(text, *c == '"' ? "\"\"" : "%c", *c);
+    text_append(text, "\",");
+}
+
+static void write_csv_number(double value, const char *end, struct text *text)
+{
+    if (isfinite(value))
+        text_append(text, "%.9g", value);
+    text_append(text, "%s", end);
+}
+
+static void write_csv_count(uint64_t value, struct text *text)
+{
+    if (value > 0)
+        text_append(text, "%" PRIu64, value);
+    text_append(text, ",");
+}
+
+static void write_csv_time(const struct comparison *comparison, size_t row, size_t device,
+                           struct text *text)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    text_append(text, ",");
+    write_csv_number(time ? time->ms_per_image.mean : (double)NAN, ",", text);
+    write_csv_number(time ? time->ms_per_image.sd : (double)NAN, ",", text);
+    write_csv_number(time ? time->ms_per_image.ci95 : (double)NAN, ",", text);
+    if (time && time->images > 0)
+        text_append(text, "%zu", time->images);
+    text_append(text, ",");
+    if (time && time->threads > 0)
+        text_append(text, "%zu", time->threads);
+    text_append(text, ",");
+    bool first = true;
+    for (size_t i = 0; i < comparison->count; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
+            text_append(text, "%s%zu", first ? "" : " ", i + 1);
+            first = false;
+        }
+}
+
+static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    text_append(text, "%zu,", number + 1);
+    write_field(row->name, text);
+    write_field(row->run ? "no" : "yes", text);
+    write_field(row->network, text);
+    write_field(row->technique, text);
+    write_field(row->data, text);
+    write_field(row->accuracy, text);
+    write_csv_number(row->top1, ",", text);
+    write_csv_count(row->parameters, text);
+    write_csv_number(row->efficiency, ",", text);
+    write_csv_count(row->flops, text);
+    write_csv_count(row->model_bytes, text);
+    if (row->memory_bytes > 0)
+        text_append(text, "%" PRIu64, row->memory_bytes);
+    for (size_t d = 0; d < comparison->device_count; d++)
+        write_csv_time(comparison, number, d, text);
+    text_append(text, "\n");
+}
+
+static void write_csv(const struct comparison *comparison, struct text *text)
+{
+    text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
+                      "model_bytes,training_memory_bytes");
+    for (size_t d = 0; d < comparison->device_count; d++) {
+        const char *name = comparison->devices[d];
+        text_append(text,
+                    ",ms %s,sd %s,ci95 %s,images %s,threads %s,not distinguishable from row %s",
+                    name, name, name, name, name, name);
+    }
+    text_append(text, "\n");
+    for (size_t row = 0; row < comparison->count; row++)
+        write_csv_row(comparison, row, text);
+}
+
+void compare_write(const struct comparison *comparison, enum compare_format format,
+                   struct text *text)
+{
+    static void (*const writers[])(const struct comparison *,
+                                   struct text *) = {[COMPARE_TEXT] = write_text,
+                                                     [COMPARE_CSV] = write_csv,
+                                                     [COMPARE_MARKDOWN] = write_markdown};
+    writers[format](comparison, text);
+}

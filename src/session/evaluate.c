@@ -1,0 +1,187 @@
+#include "session/evaluate.h"
+
+#include "base/host.h"
+#include "base/memory.h"
+#include "data/augment.h"
+#include "data/image.h"
+#include "session/config.h"
+#include "session/evaluator.h"
+#include "session/model_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool model_load(struct model *model, const char *path, const char *device, size_t threads,
+                struct error *error)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    *model = (struct model){.tolerance = (double)defaults.tolerance};
+    bool loaded = model_file_describe(model, path, error) &&
+                  weights_create(&model->weights, &model->network->graph, error) &&
+                  weights_load(&model->weights, path, error) &&
+                  (model->device = device_open(device, threads, error));
+    if (!loaded)
+        model_free(model);
+    return loaded;
+}
+
+void model_free(struct model *model)
+{
+    execution_free(model->execution);
+    plan_free(model->plan);
+    device_close(model->device);
+    weights_free(&model->weights);
+    network_free(model->network);
+    free(model->class_names);
+    *model = (struct model){0};
+}
+
+/* --- a data set --- */
+
+/* Folders are numbered by their names: another set of folders would count as other classes. */
+static bool check_names(const struct model *model, const struct dataset *dataset,
+                        struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    for (size_t i = 0; i < facts->classes && i < model->network->classes; i++) {
+        const char *name = dataset_class_name(dataset, i);
+        if (strcmp(facts->kind, "folder") == 0 &&
+            strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
+            return error_set(error, ERROR_INPUT, facts->spec,
+                             "give it the same folders that the model was trained on",
+                             "its class %zu is %s, but the model's is %s", i, name,
+                             model->class_names[i]);
+    }
+    return true;
+}
+
+static bool evaluate_on(struct model *model, const struct dataset *dataset, size_t batch,
+                        size_t images, struct evaluation *evaluation, struct error *error)
+{
+    struct evaluator_settings settings = {.network = model->network,
+                                          .weights = &model->weights,
+                                          .device = model->device,
+                                          .dataset = dataset,
+                                          .normalisation = &model->normalisation,
+                                          .batch = batch,
+                                          .tolerance = model->tolerance,
+                                          .memory_free = host_memory_free(),
+                                          .images = images,
+                                          .warm_up = true};
+    struct evaluator evaluator = {0};
+    bool evaluated = check_names(model, dataset, error) &&
+                     evaluator_create(&evaluator, &settings, error) &&
+                     evaluator_run(&evaluator, NULL, NULL, evaluation, error);
+    evaluator_free(&evaluator);
+    return evaluated;
+}
+
+static bool evaluate_spec(struct model *model, const char *data_spec, size_t batch, size_t images,
+                          struct evaluation *evaluation, struct error *error)
+{
+    struct shape input = model->network->input;
+    struct dataset_wish wish = {input.channels, input.height, input.width};
+    struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
+    bool evaluated = dataset && evaluate_on(model, dataset, batch, images, evaluation, error);
+    dataset_free(dataset);
+    return evaluated;
+}
+
+bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
+                    struct evaluation *evaluation, struct error *error)
+{
+    return evaluate_spec(model, data_spec, batch, 0, evaluation, error);
+}
+
+bool model_measure(struct model *model, const char *data_spec, size_t images,
+                   struct evaluation *evaluation, struct error *error)
+{
+    return evaluate_spec(model, data_spec, 1, images, evaluation, error);
+}
+
+/* --- one image --- */
+
+static bool make_execution(struct model *model, struct error *error)
+{
+    struct plan_settings settings = {
+        .mode = PLAN_INFERENCE, .batch = 1, .threads = model->device->threads};
+    if (!model->plan)
+        model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
+    if (model->plan && !model->execution)
+        model->execution =
+            execution_create(model->plan, model->device, &model->weights, NULL, 0, error);
+    return model->execution;
+}
+
+/* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
+static bool read_input(const struct model *model, const char *path, float *values,
+                       struct error *error)
+{
+    struct shape input = model->network->input;
+    struct sample_table table;
+    struct image image = {0};
+    size_t side =
+        model->stored_height < model->stored_width ? model->stored_height : model->stored_width;
+    if (!image_read_fitted(&image, path, input.channels, side, error))
+        return false;
+    /* a crop that is not square may still be larger than the fitted picture */
+    bool fits = image.height >= input.height && image.width >= input.width;
+    if (fits || image_scale(&image, input.width, input.height, error)) {
+        struct crop crop = crop_centre(&image, input.width, input.height);
+        sample_table_fill(&table, &model->normalisation);
+        crop_write(values, &image, &crop, &table);
+        fits = true;
+    }
+    image_free(&image);
+    return fits;
+}
+
+/* The softmax of the logits, in double, without overflow. */
+static void choose_top(const float *logits, size_t classes, size_t top,
+                       struct prediction *predictions)
+{
+    double sum = 0, largest = -INFINITY;
+    for (size_t c = 0; c < classes; c++)
+        largest = fmax(largest, (double)logits[c]);
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)logits[c] - largest);
+    size_t chosen = 0;
+    for (size_t c = 0; c < classes; c++) {
+        struct prediction prediction = {c, (float)(exp((double)logits[c] - largest) / sum)};
+        size_t place = chosen;
+        while (place > 0 && predictions[place - 1].probability < prediction.probability)
+            place--;
+        if (place >= top)
+            continue;
+        size_t moved = (chosen < top ? chosen : top - 1) - place;
+        memmove(predictions + place + 1, predictions + place, moved * sizeof *predictions);
+        predictions[place] = prediction;
+        chosen += chosen < top;
+    }
+}
+
+bool model_predict(struct model *model, const char *image_path, size_t top,
+                   struct prediction *predictions, struct error *error)
+{
+    size_t classes = model->network->classes;
+    if (classes == 0)
+        return error_set(error, ERROR_UNSUPPORTED, model->network->name, NULL,
+                         "this network makes pictures and tells no classes");
+    if (top == 0 || top > classes)
+        return error_set(error, ERROR_USAGE, "--top", NULL, "the model tells 1 to %zu classes",
+                         classes);
+    float *input =
+        memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
+    bool predicted =
+        input && make_execution(model, error) && read_input(model, image_path, input, error);
+    if (predicted) {
+        struct execution_batch batch = {.images = input, .count = 1};
+        execution_bind(model->execution, &batch);
+        execution_forward(model->execution, 0);
+        choose_top(execution_output(model->execution), classes, top, predictions);
+    }
+    free(input);
+    return predicted;
+}

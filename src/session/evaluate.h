@@ -1,0 +1,58 @@
+/* evaluate.h: a saved model on a data set or on images: eval, predict, validation. */
+#ifndef TINCA_SESSION_EVALUATE_H
+#define TINCA_SESSION_EVALUATE_H
+
+#include "base/error.h"
+#include "data/dataset.h"
+#include "engine/execution.h"
+#include "engine/network.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A network with weights and what its input expects, from a file that tinca saved. */
+struct model {
+    struct network *network;
+    struct weights weights;
+    struct normalisation normalisation;
+    char (*class_names)[64]; /* network->classes of them; from the training set */
+    struct device *device;
+    size_t stored_height, stored_width; /* training images, before they were cropped */
+    struct plan *plan;                  /* of one image: model_predict's, made when first used */
+    struct execution *execution;
+    double tolerance; /* of a pixel that counts as right, of 255; the configuration's default */
+};
+
+bool model_load(struct model *model, const char *path, const char *device, size_t threads,
+                struct error *error);
+void model_free(struct model *model);
+
+struct evaluation {
+    size_t images;
+    double loss, top1, top5;                           /* mean loss; percent (NaN: no classes) */
+    double pixel_accuracy;                             /* percent (NaN: classes) */
+    double ms_mean, ms_sd, ms_ci95, ms_median, ms_min; /* of an image, by batch, after a warm-up */
+    size_t batch;
+    uint64_t memory_bytes; /* that the passes were planned to take: weights, activations, ... */
+};
+
+/* batch 0: decided here. The numbers do not depend on it but for the order of float32 sums. */
+bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
+                    struct evaluation *evaluation, struct error *error);
+
+/* The same, one image at a time, over the first `images` of the set (0: all): the dissertation's
+ * inference time. */
+bool model_measure(struct model *model, const char *data_spec, size_t images,
+                   struct evaluation *evaluation, struct error *error);
+
+struct prediction {
+    size_t label;
+    float probability;
+};
+
+/* The `top` (at most network->classes) most probable classes of one image file, most probable
+ * first. */
+bool model_predict(struct model *model, const char *image_path, size_t top,
+                   struct prediction *predictions, struct error *error);
+
+#endif

@@ -1,0 +1,121 @@
+/* What can be known of the data without opening it comes from its kind: classes and image size. */
+#include "session/forecast.h"
+
+#include "base/host.h"
+#include "base/text.h"
+#include "data/dataset.h"
+#include "session/memory_check.h"
+#include "session/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- the data --- */
+
+static const struct dataset_kind *find_kind(const char *spec)
+{
+    size_t count, length = strcspn(spec, ":,");
+    const struct dataset_kind *kinds = dataset_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* The option classes=N of a SPEC; 0: none. */
+static size_t classes_option(const char *spec)
+{
+    const char *option = strstr(spec, ",classes=");
+    char number[24];
+    size_t classes = 0;
+    if (!option)
+        return 0;
+    option += strlen(",classes=");
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
+    return text_to_size(number, &classes) ? classes : 0;
+}
+
+static bool check_kind(const struct run_config *config, const struct network *network,
+                       struct error *error)
+{
+    const struct dataset_kind *kind = find_kind(config->data);
+    struct shape in = network->input;
+    if (!kind)
+        return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
+                         "there is no data set of this kind");
+    if ((kind->channels && kind->channels != in.channels) ||
+        (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
+        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
+                         "its images are %zux%zu with %zu channel%s, but %s wants %zux%zu with %zu",
+                         kind->height ? kind->height : in.height,
+                         kind->width ? kind->width : in.width, kind->channels,
+                         kind->channels == 1 ? "" : "s", network->name, in.height, in.width,
+                         in.channels);
+    return true;
+}
+
+static size_t known_classes(const char *spec)
+{
+    const struct dataset_kind *kind = find_kind(spec);
+    size_t option = classes_option(spec);
+    return option ? option : kind ? kind->classes : 0;
+}
+
+/* --- the device --- */
+
+static bool find_driver(const char *name, const struct device_driver **driver, struct error *error)
+{
+    size_t length = strcspn(name, ":");
+    char reason[160] = "";
+    for (size_t i = 0; device_drivers[i]; i++) {
+        *driver = device_drivers[i];
+        if (strlen((*driver)->name) != length || memcmp((*driver)->name, name, length) != 0)
+            continue;
+        return (*driver)->available(reason, sizeof reason) ||
+               error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s", reason);
+    }
+    return error_set(error, ERROR_USAGE, name, "tinca devices lists them",
+                     "there is no device of this name");
+}
+
+static size_t usable_threads(size_t asked)
+{
+    struct host host;
+    if (asked)
+        return asked;
+    host_describe(&host);
+    return host.cores;
+}
+
+/* --- the forecast --- */
+
+static bool forecast_network(const struct run_config *config, const struct network *network,
+                             struct forecast *forecast, struct error *error)
+{
+    const struct device_driver *driver = NULL;
+    if (!find_driver(config->device, &driver, error))
+        return false;
+    struct plan_settings settings =
+        settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
+    if (!memory_plan(network, driver, &settings, &forecast->memory, error))
+        return false;
+    forecast->parameters = graph_parameter_count(&network->graph);
+    forecast->flops = graph_flops(&network->graph);
+    forecast->classes = network->classes;
+    forecast->input = network->input;
+    memory_check(network, driver, &settings, true, forecast);
+    return true;
+}
+
+bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error)
+{
+    *forecast = (struct forecast){0};
+    if (!config_check(config, error))
+        return false;
+    struct network_request request = settings_network(config, known_classes(config->data));
+    struct network *network = network_build(&request, error);
+    bool made = network && check_kind(config, network, error) &&
+                forecast_network(config, network, forecast, error);
+    network_free(network);
+    return made;
+}

@@ -1,0 +1,38 @@
+/* prepare.h: everything a run needs, made from its configuration. Internal to session/. */
+#ifndef TINCA_SESSION_PREPARE_H
+#define TINCA_SESSION_PREPARE_H
+
+#include "data/feed.h"
+#include "engine/gan.h"
+#include "session/config.h"
+#include "session/evaluator.h"
+#include "session/forecast.h"
+#include "session/model_file.h"
+#include "session/samples.h"
+
+struct preparation {
+    struct network *network;
+    struct dataset *data, *validation; /* validation NULL: none */
+    struct device *device;
+    struct plan *plan; /* with a discriminator, this and the execution are NULL: gan has its own */
+    struct weights weights;
+    struct execution *execution;
+    struct gan_plan gan_plan;
+    struct gan *gan; /* NULL: there is no discriminator */
+    struct samples samples;
+    struct feed *feed;
+    struct evaluator evaluator; /* with validation only; shares weights and device */
+    struct normalisation normalisation;
+    struct forecast forecast;
+    uint64_t per_epoch, iterations; /* of an epoch, of the run */
+    uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
+};
+
+/* To be called by the thread that runs: the device belongs to it. On failure everything is freed
+ * again and `error` says why the configuration cannot work. */
+bool prepare(struct preparation *prepared, const struct run_config *config, struct error *error);
+void prepare_free(struct preparation *prepared); /* leaves it {0} */
+
+struct model_facts prepare_model_facts(const struct preparation *prepared);
+
+#endif

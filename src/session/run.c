@@ -1,0 +1,168 @@
+/* Starting, asking, waiting and ending: the side of a run that belongs to its owner. */
+#include "session/run.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/forecast.h"
+#include "session/run_directory.h"
+#include "session/run_files.h"
+#include "session/run_state.h"
+
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- what can be refused at once --- */
+
+/* Better now than after a night of training. */
+static bool check_save_path(const char *path, struct error *error)
+{
+    char *copy = memory_copy_text(path, error);
+    if (!copy)
+        return false;
+    bool good = access(dirname(copy), W_OK) == 0 ||
+                error_set_errno(error, path, "choose a folder that can be written to",
+                                "the model could not be saved there");
+    free(copy);
+    if (good && file_is_directory(path))
+        good = error_set(error, ERROR_USAGE, path, "name a file", "this is a folder");
+    return good;
+}
+
+static bool check_request(const struct run_config *config, const struct run_options *options,
+                          struct forecast *forecast, struct error *error)
+{
+    if (options->save_path && !check_save_path(options->save_path, error))
+        return false;
+    if (!forecast_make(config, forecast, error))
+        return false;
+    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+}
+
+/* --- starting --- */
+
+static void set_early_facts(struct run *run, const struct forecast *forecast)
+{
+    struct run_facts *facts = &run->early_facts;
+    clock_now_rfc3339(facts->created, sizeof facts->created);
+    snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
+    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(run->config.network));
+    snprintf(facts->technique, sizeof facts->technique, "%s",
+             technique_name((enum technique)run->config.technique));
+    facts->parameters = forecast->parameters;
+    facts->flops = forecast->flops;
+    facts->classes = forecast->classes;
+    facts->forecast = forecast->memory;
+    facts->threads = run->config.threads;
+}
+
+static bool make_files(struct run *run, const struct run_options *options,
+                       const struct forecast *forecast, struct error *error)
+{
+    run->directory = run_directory_create(options->run_directory, run->config.network,
+                                          run->early_facts.id, sizeof run->early_facts.id, error);
+    if (!run->directory)
+        return false;
+    if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
+        return false;
+    set_early_facts(run, forecast);
+    run->lock = run_directory_lock(run->directory, error);
+    return run->lock >= 0 && run_files_write_config(run, error) &&
+           journal_open(&run->journal, run->directory, error);
+}
+
+/* Signals are for the thread that the program began with. */
+static bool start_worker(struct run *run, struct error *error)
+{
+    sigset_t all, before;
+    struct run_snapshot snapshot = {.status = RUN_PREPARING, .eta_seconds = -1};
+    snapshot_publish(&run->snapshot, &snapshot);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    run->has_worker = pthread_create(&run->worker, NULL, worker_main, run) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return run->has_worker ||
+           error_set(error, ERROR_SYSTEM, "the run", "raise the limit on threads",
+                     "its thread could not be started");
+}
+
+struct run *run_start(const struct run_config *config, const struct run_options *options,
+                      struct error *error)
+{
+    const struct run_options plain = {0};
+    struct forecast forecast;
+    if (!options)
+        options = &plain;
+    if (!check_request(config, options, &forecast, error))
+        return NULL;
+    struct run *run = run_state_create(config, error);
+    if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+/* --- asking and waiting --- */
+
+bool run_send(struct run *run, enum run_command command, double value)
+{
+    if (!run->has_worker)
+        return false;
+    commands_send(&run->commands, command, value);
+    return true;
+}
+
+static struct timespec deadline_in(double seconds)
+{
+    struct timespec deadline;
+    clock_gettime(CLOCK_MONOTONIC, &deadline);
+    double whole = seconds > 1e9 ? 1e9 : seconds;
+    deadline.tv_sec += (time_t)whole;
+    deadline.tv_nsec += (long)((whole - (double)(time_t)whole) * 1e9);
+    if (deadline.tv_nsec >= 1000000000) {
+        deadline.tv_sec++;
+        deadline.tv_nsec -= 1000000000;
+    }
+    return deadline;
+}
+
+bool run_wait(struct run *run, double seconds)
+{
+    if (!run->has_worker)
+        return true;
+    struct timespec deadline = deadline_in(seconds < 0 ? 0 : seconds);
+    int result = 0;
+    pthread_mutex_lock(&run->lock_over);
+    while (!run->over && result == 0)
+        result = seconds < 0
+                     ? pthread_cond_wait(&run->became_over, &run->lock_over)
+                     : pthread_cond_timedwait(&run->became_over, &run->lock_over, &deadline);
+    bool over = run->over;
+    pthread_mutex_unlock(&run->lock_over);
+    return over;
+}
+
+void run_free(struct run *run)
+{
+    if (!run)
+        return;
+    if (run->has_worker) {
+        commands_send(&run->commands, COMMAND_STOP, 0);
+        pthread_join(run->worker, NULL);
+    }
+    journal_close(&run->journal);
+    if (run->lock >= 0)
+        close(run->lock);
+    series_free(&run->own_series);
+    commands_free(&run->commands);
+    pthread_cond_destroy(&run->became_over);
+    pthread_mutex_destroy(&run->lock_over);
+    free(run->save_path);
+    free(run->directory);
+    free(run);
+}

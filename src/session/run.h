@@ -1,0 +1,117 @@
+/* run.h: one training of one configuration, in a worker thread of its own.
+ *
+ * The worker publishes a snapshot under a sequence counter: a reader copies it without a lock and
+ * without ever making the worker wait. Commands go the other way through one small queue. The run
+ * directory (run_directory.h) holds everything a view shows, so that a finished run, opened again,
+ * is the same `struct run` without a worker.
+ */
+#ifndef TINCA_SESSION_RUN_H
+#define TINCA_SESSION_RUN_H
+
+#include "base/error.h"
+#include "engine/plan.h"
+#include "session/config.h"
+#include "session/finding.h"
+#include "session/series.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum run_status {
+    RUN_PREPARING, /* opening data, drawing weights */
+    RUN_RUNNING,
+    RUN_PAUSED,
+    RUN_VALIDATING,
+    RUN_DONE,
+    RUN_STOPPED, /* by the user; saved */
+    RUN_FAILED,
+    RUN_REFUSED,     /* would not have worked: nothing was started */
+    RUN_INTERRUPTED, /* its process is gone without a word */
+};
+
+const char *run_status_name(enum run_status status);
+bool run_status_is_over(enum run_status status);
+
+struct run_snapshot {
+    enum run_status status;
+    uint64_t iteration, iterations; /* done, of */
+    double epoch, epochs;           /* done (fraction), of */
+    float loss, loss_caffe;
+    double loss_mean;
+    float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
+    double learning_rate;
+    double ms_per_image_now, ms_per_image_median, images_per_second;
+    double elapsed_seconds, eta_seconds; /* eta < 0: not known */
+    double feed_wait_seconds;            /* the trainer waited for data, in all */
+    uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
+    bool has_validation;
+    double validation_loss, top1, top5, best_top1; /* percent */
+    double pixel_accuracy;                         /* percent; NaN: the network tells classes */
+    uint64_t validation_done, validation_of;       /* images, while validating */
+    size_t finding_count;
+    struct error error; /* when failed or refused; while running: a save on command that failed */
+};
+
+enum run_command {
+    COMMAND_PAUSE,
+    COMMAND_GO_ON,
+    COMMAND_STOP,          /* after this iteration, save */
+    COMMAND_STOP_AT_EPOCH, /* after this epoch, save */
+    COMMAND_SAVE,          /* a checkpoint now */
+    COMMAND_LEARNING_RATE, /* value: the rate from the next iteration on */
+};
+
+struct run;
+
+/* Facts that never change once the run is prepared (status beyond RUN_PREPARING); before that, what
+ * the forecast knew. Ask run_facts again after a change of status: the address may change. */
+struct run_facts {
+    char id[40];
+    char created[24]; /* RFC 3339 */
+    char directory[512];
+    char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
+    char technique[16];
+    size_t parameters;
+    size_t discriminator_parameters; /* 0: there is none */
+    uint64_t flops;
+    size_t images, validation_images, classes;
+    struct memory_forecast forecast;
+    size_t threads;
+};
+
+struct run_options {
+    const char *run_directory; /* NULL: a new one below the state home */
+    /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
+     * only the run directory's weights.safetensors and, with validation, best.safetensors. */
+    const char *save_path;
+};
+
+/* Makes the run directory and starts the worker, which opens the data and prepares the rest; what
+ * is wrong with the configuration and can be known at once is refused here (NULL). */
+struct run *run_start(const struct run_config *config, const struct run_options *options,
+                      struct error *error);
+
+/* A run from its directory, finished or interrupted: only to be looked at. */
+struct run *run_open(const char *directory, struct error *error);
+
+/* Waits for the worker (after asking it to stop, when it is not over) and frees. May be NULL. */
+void run_free(struct run *run);
+
+const struct run_config *run_config(const struct run *run);
+const struct run_facts *run_facts(const struct run *run);
+void run_snapshot(const struct run *run, struct run_snapshot *snapshot);
+/* Empty until the run is prepared; ask again each time, the address may change once. */
+const struct series *run_series(const struct run *run);
+/* Copies finding `index` (< snapshot.finding_count). */
+void run_finding(const struct run *run, size_t index, struct finding *finding);
+
+/* False for a run without a worker (run_open). Never blocks and is never full; of two contrary
+ * commands the later one counts. Async-signal-safe. */
+bool run_send(struct run *run, enum run_command command, double value);
+
+/* Blocks until the run is over or `seconds` have passed (negative: without limit); true when over.
+ */
+bool run_wait(struct run *run, double seconds);
+
+#endif

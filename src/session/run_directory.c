@@ -1,0 +1,254 @@
+#include "session/run_directory.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ID_SIZE = 40, TRIES = 100 };
+
+char *run_directory_home(struct error *error)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *user = getenv("HOME");
+    char path[4096];
+    int length;
+    if (state && state[0] == '/') /* relative ones are to be ignored: XDG base directories */
+        length = snprintf(path, sizeof path, "%s/tinca/runs", state);
+    else if (user && user[0])
+        length = snprintf(path, sizeof path, "%s/.local/state/tinca/runs", user);
+    else {
+        error_set(error, ERROR_SYSTEM, "the folder of runs", "set HOME or XDG_STATE_HOME",
+                  "neither HOME nor XDG_STATE_HOME is set");
+        return NULL;
+    }
+    if (length < 0 || (size_t)length >= sizeof path) {
+        error_set(error, ERROR_SYSTEM, "the folder of runs", "set XDG_STATE_HOME to a shorter path",
+                  "its path is too long");
+        return NULL;
+    }
+    return file_make_directories(path, error) ? memory_copy_text(path, error) : NULL;
+}
+
+/* --- listing --- */
+
+static bool holds_run(const char *directory)
+{
+    char *config = file_join(directory, "config.json");
+    bool holds = config && file_exists(config);
+    free(config);
+    return holds;
+}
+
+static bool entry_is_run(const char *home, const char *name)
+{
+    if (name[0] == '.' || strlen(name) >= ID_SIZE)
+        return false;
+    char *directory = file_join(home, name);
+    bool is = directory && holds_run(directory);
+    free(directory);
+    return is;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void free_ids(char **ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(ids[i]);
+    free(ids);
+}
+
+static bool list_home(const char *home, char ***ids, size_t *count, struct error *error)
+{
+    DIR *directory = opendir(home);
+    size_t capacity = 0;
+    bool listed = true;
+    if (!directory)
+        return error_set_errno(error, home, "check its permissions", "cannot be listed");
+    for (struct dirent *entry; listed && (entry = readdir(directory));) {
+        if (!entry_is_run(home, entry->d_name))
+            continue;
+        listed = memory_grow(ids, &capacity, *count + 1, sizeof **ids, "the list of runs", error) &&
+                 ((*ids)[*count] = memory_copy_text(entry->d_name, error));
+        *count += listed;
+    }
+    closedir(directory);
+    return listed;
+}
+
+bool run_directory_list(char ***ids, size_t *count, struct error *error)
+{
+    *ids = NULL;
+    *count = 0;
+    char *home = run_directory_home(error);
+    bool listed = home && list_home(home, ids, count, error);
+    free(home);
+    if (!listed) {
+        free_ids(*ids, *count);
+        *ids = NULL;
+        *count = 0;
+        return false;
+    }
+    if (*count > 0)
+        qsort(*ids, *count, sizeof **ids, by_name);
+    return true;
+}
+
+/* --- finding --- */
+
+static bool choose_id(char *const *ids, size_t count, const char *id, const char **found,
+                      struct error *error)
+{
+    size_t matches = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(ids[i], id, strlen(id)) != 0)
+            continue;
+        *found = ids[i];
+        matches++;
+        if (strcmp(ids[i], id) == 0)
+            return true;
+    }
+    if (matches == 1)
+        return true;
+    if (matches > 1)
+        return error_set(error, ERROR_USAGE, id, "give more of it: tinca runs lists them",
+                         "%zu runs begin so, the last of them %s", matches, *found);
+    if (count == 0)
+        return error_set(error, ERROR_USAGE, id, "tinca train makes one", "there are no runs yet");
+    return error_set(error, ERROR_USAGE, id, "tinca runs lists them",
+                     "there is no such run among the %zu that are kept; the last one is %s", count,
+                     ids[count - 1]);
+}
+
+char *run_directory_find(const char *id, struct error *error)
+{
+    char **ids, *directory = NULL;
+    const char *found = NULL;
+    size_t count;
+    if (strchr(id, '/') && holds_run(id))
+        return memory_copy_text(id, error);
+    if (!run_directory_list(&ids, &count, error))
+        return NULL;
+    if (choose_id(ids, count, id, &found, error)) {
+        char *home = run_directory_home(error);
+        directory = home ? file_join(home, found) : NULL;
+        free(home);
+    }
+    free_ids(ids, count);
+    return directory;
+}
+
+/* --- making --- */
+
+/* The network's name, made fit for a file name. */
+static void clean_name(const char *network, char *name, size_t size)
+{
+    size_t length = 0;
+    const char *base = file_base_name(network);
+    for (; base[length] && length + 1 < size && strcmp(base + length, ".json") != 0; length++) {
+        unsigned char c = (unsigned char)base[length];
+        name[length] = isalnum(c) || strchr("._-", c) ? (char)tolower(c) : '_';
+    }
+    name[length] = '\0';
+}
+
+char *run_directory_new_id(const char *network, char *id, size_t size)
+{
+    char name[19];
+    struct tm parts;
+    time_t now = time(NULL);
+    clean_name(network, name, sizeof name);
+    uint64_t mixed = (clock_nanoseconds() ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
+    gmtime_r(&now, &parts);
+    snprintf(id, size, "%04d%02d%02d-%02d%02d%02d-%s-%04x", (parts.tm_year + 1900) % 10000,
+             parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, name,
+             (unsigned)(mixed >> 48));
+    return id;
+}
+
+static char *create_wanted(const char *wanted, struct error *error)
+{
+    if (holds_run(wanted)) {
+        error_set(error, ERROR_USAGE, wanted, "choose another folder, or remove that run",
+                  "it already holds a run");
+        return NULL;
+    }
+    return file_make_directories(wanted, error) ? memory_copy_text(wanted, error) : NULL;
+}
+
+char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
+                           struct error *error)
+{
+    run_directory_new_id(network, id, size);
+    if (wanted)
+        return create_wanted(wanted, error);
+    char *home = run_directory_home(error);
+    for (int tries = 0; home && tries < TRIES; tries++) {
+        char *directory = file_join(home, id);
+        if (directory && mkdir(directory, 0700) == 0) {
+            free(home);
+            return directory;
+        }
+        if (!directory)
+            error_set_memory(error, "a path", 0);
+        else if (errno != EEXIST || tries + 1 == TRIES)
+            error_set_errno(error, directory, "check space and permissions", "cannot be created");
+        bool again = directory && errno == EEXIST;
+        free(directory);
+        if (!again)
+            break;
+        run_directory_new_id(network, id, size);
+    }
+    free(home);
+    return NULL;
+}
+
+/* --- the lock --- */
+
+static int open_lock(const char *directory, int flags)
+{
+    char *path = file_join(directory, "lock");
+    int descriptor = path ? open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    free(path);
+    return descriptor;
+}
+
+int run_directory_lock(const char *directory, struct error *error)
+{
+    int descriptor = open_lock(directory, O_RDWR | O_CREAT);
+    if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        return descriptor;
+    if (descriptor >= 0 && errno == EWOULDBLOCK)
+        error_set(error, ERROR_USAGE, directory, "choose another folder",
+                  "another process has a run there");
+    else
+        error_set_errno(error, directory, "check space and permissions", "cannot be locked");
+    if (descriptor >= 0)
+        close(descriptor);
+    return -1;
+}
+
+bool run_directory_is_alive(const char *directory)
+{
+    int descriptor = open_lock(directory, O_RDWR);
+    if (descriptor < 0)
+        return false;
+    bool alive = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(descriptor);
+    return alive;
+}

@@ -1,0 +1,44 @@
+/* run_directory.h: where runs live, and what lies there.
+ *
+ * $XDG_STATE_HOME/tinca/runs/ID/ (default ~/.local/state), readable by the user alone:
+ *   config.json            what was asked for
+ *   journal.jsonl          append only, a line an event; a torn last line is ignored
+ *   weights.safetensors    the model at the end, or when it was last asked for
+ *   best.safetensors       with validation: the model with the best accuracy so far
+ *   summary.json           how it ended; written last
+ *   measurements.json      tinca measure: times of one image by device (measurement.h)
+ *   lock                   held (flock) while the run is alive: a run without summary whose lock is
+ *                          free was interrupted
+ */
+#ifndef TINCA_SESSION_RUN_DIRECTORY_H
+#define TINCA_SESSION_RUN_DIRECTORY_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+
+/* The folder of all runs, created if need be; owned by the caller. */
+char *run_directory_home(struct error *error);
+
+/* IDs of the runs there, oldest first; free each and the array. */
+bool run_directory_list(char ***ids, size_t *count, struct error *error);
+
+/* The directory of run `id` (unambiguous prefixes do, and the path of a directory that holds a run
+ * does too); NULL with an error that says what is there. Owned by the caller. */
+char *run_directory_find(const char *id, struct error *error);
+
+/* A new ID, sortable by time, such as 20261121-063012-lenet-1a2b (UTC); `size` is 40 at least. */
+char *run_directory_new_id(const char *network, char *id, size_t size);
+
+/* Creates the directory of a new run: `wanted` (which must not hold a run yet), or, when that is
+ * NULL, a new one below the home, whose `id` is changed until it is free. Owned by the caller. */
+char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
+                           struct error *error);
+
+/* Takes the lock of a run: a descriptor to be closed when the run is over, or -1. */
+int run_directory_lock(const char *directory, struct error *error);
+
+/* Whether some process holds the lock. */
+bool run_directory_is_alive(const char *directory);
+
+#endif

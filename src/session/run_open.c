@@ -1,0 +1,141 @@
+/* A run rebuilt from its directory: config.json, then the journal from its first line to its last,
+ * then the summary. Without a summary the lock tells whether the run is still alive. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/run_directory.h"
+#include "session/run_files.h"
+#include "session/run_state.h"
+#include "session/tempo.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    struct run *run;
+    struct run_snapshot snapshot;
+    struct tempo tempo;
+    bool started;
+};
+
+/* --- lines --- */
+
+static bool take_start(struct reading *reading, const struct json *line, struct error *error)
+{
+    struct run *run = reading->run;
+    struct run_facts facts = run->early_facts;
+    run_files_read_start(line, &facts, &reading->snapshot);
+    double epochs = ceil(reading->snapshot.epochs);
+    if (!(epochs >= 0 && epochs <= 1e7))
+        epochs = 0;
+    if (!series_create(&run->own_series, reading->snapshot.iterations, (size_t)epochs, error))
+        return false;
+    run_state_publish(run, &facts);
+    reading->started = true;
+    return true;
+}
+
+static void take_point(struct reading *reading, const struct series_point *point)
+{
+    struct run_snapshot *now = &reading->snapshot;
+    series_add(&reading->run->own_series, point);
+    tempo_add(&reading->tempo, (double)point->ms_per_image);
+    now->iteration = point->iteration;
+    now->epoch = (double)point->epoch;
+    now->loss = point->loss;
+    now->loss_caffe = point->loss_caffe;
+    now->loss_mean = (double)point->loss_mean;
+    now->loss_discriminator = point->loss_discriminator;
+    now->loss_l1 = point->loss_l1;
+    now->learning_rate = (double)point->learning_rate;
+    now->elapsed_seconds = (double)point->seconds;
+    now->memory_measured = point->memory_bytes;
+}
+
+static void take_validation(struct reading *reading, const struct series_validation *validation)
+{
+    struct run_snapshot *now = &reading->snapshot;
+    series_add_validation(&reading->run->own_series, validation);
+    if (!now->has_validation || (double)validation->top1 > now->best_top1)
+        now->best_top1 = (double)validation->top1;
+    now->has_validation = true;
+    now->validation_loss = (double)validation->loss;
+    now->top1 = (double)validation->top1;
+    now->top5 = (double)validation->top5;
+    now->pixel_accuracy = (double)validation->pixel_accuracy;
+}
+
+static bool take_line(void *context, const struct json *line, struct error *error)
+{
+    struct reading *reading = context;
+    struct series_point point;
+    struct series_validation validation;
+    struct finding finding;
+    const char *event = json_string(json_member(line, "event"));
+    if (!reading->started)
+        return !event || strcmp(event, "start") != 0 || take_start(reading, line, error);
+    if (journal_read_point(line, &point))
+        take_point(reading, &point);
+    else if (journal_read_validation(line, &validation))
+        take_validation(reading, &validation);
+    else if (journal_read_finding(line, &finding) && run_state_add_finding(reading->run, &finding))
+        reading->snapshot.finding_count++;
+    return true;
+}
+
+/* --- the whole --- */
+
+static bool read_journal(struct reading *reading, struct error *error)
+{
+    char *path = file_join(reading->run->directory, "journal.jsonl");
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    bool read = !file_exists(path) || journal_read(path, take_line, reading, error);
+    free(path);
+    reading->snapshot.ms_per_image_now = tempo_now(&reading->tempo);
+    reading->snapshot.ms_per_image_median = tempo_median(&reading->tempo);
+    if (reading->snapshot.ms_per_image_now > 0)
+        reading->snapshot.images_per_second = 1e3 / reading->snapshot.ms_per_image_now;
+    return read;
+}
+
+static bool rebuild(struct run *run, struct error *error)
+{
+    struct run_facts *facts = &run->early_facts;
+    struct reading *reading = memory_new(1, sizeof *reading, "a run", error);
+    if (!reading)
+        return false;
+    reading->run = run;
+    reading->snapshot.eta_seconds = -1;
+    snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
+    snprintf(facts->id, sizeof facts->id, "%.39s", file_base_name(run->directory));
+    bool rebuilt = run_files_read_config(&run->config, facts, run->directory, error);
+    if (rebuilt) {
+        snprintf(facts->network, sizeof facts->network, "%.63s",
+                 file_base_name(run->config.network));
+        snprintf(facts->technique, sizeof facts->technique, "%s",
+                 technique_name((enum technique)run->config.technique));
+        rebuilt = read_journal(reading, error);
+    }
+    reading->snapshot.status =
+        run_directory_is_alive(run->directory) ? RUN_RUNNING : RUN_INTERRUPTED;
+    run_files_read_summary(run->directory, &reading->snapshot);
+    snapshot_publish(&run->snapshot, &reading->snapshot);
+    free(reading);
+    return rebuilt;
+}
+
+struct run *run_open(const char *directory, struct error *error)
+{
+    struct run_config config;
+    config_defaults(&config);
+    struct run *run = run_state_create(&config, error);
+    if (!run)
+        return NULL;
+    run->directory = memory_copy_text(directory, error);
+    if (run->directory && rebuild(run, error))
+        return run;
+    run_free(run);
+    return NULL;
+}

@@ -1,0 +1,96 @@
+#include "session/run_state.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const status_names[] = {
+    [RUN_PREPARING] = "preparing",   [RUN_RUNNING] = "running", [RUN_PAUSED] = "paused",
+    [RUN_VALIDATING] = "validating", [RUN_DONE] = "done",       [RUN_STOPPED] = "stopped",
+    [RUN_FAILED] = "failed",         [RUN_REFUSED] = "refused", [RUN_INTERRUPTED] = "interrupted"};
+
+const char *run_status_name(enum run_status status)
+{
+    return status_names[status];
+}
+
+bool run_status_is_over(enum run_status status)
+{
+    return status >= RUN_DONE;
+}
+
+/* run_wait's time does not jump when the clock is set. */
+static void create_condition(struct run *run)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&run->became_over, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&run->lock_over, NULL);
+}
+
+struct run *run_state_create(const struct run_config *config, struct error *error)
+{
+    struct run *run = memory_new(1, sizeof *run, "a run", error);
+    if (!run)
+        return NULL;
+    run->config = *config;
+    run->lock = -1;
+    if (!commands_create(&run->commands, error)) {
+        free(run);
+        return NULL;
+    }
+    atomic_init(&run->facts, &run->early_facts);
+    atomic_init(&run->series, &run->no_series);
+    atomic_init(&run->finding_count, 0);
+    create_condition(run);
+    return run;
+}
+
+void run_state_publish(struct run *run, const struct run_facts *facts)
+{
+    run->prepared_facts = *facts;
+    atomic_store_explicit(&run->facts, &run->prepared_facts, memory_order_release);
+    atomic_store_explicit(&run->series, &run->own_series, memory_order_release);
+}
+
+bool run_state_add_finding(struct run *run, const struct finding *finding)
+{
+    size_t count = atomic_load_explicit(&run->finding_count, memory_order_relaxed);
+    if (count == FINDINGS_MAX)
+        return false;
+    run->findings[count] = *finding;
+    atomic_store_explicit(&run->finding_count, count + 1, memory_order_release);
+    return true;
+}
+
+/* --- what readers ask for --- */
+
+const struct run_config *run_config(const struct run *run)
+{
+    return &run->config;
+}
+
+const struct run_facts *run_facts(const struct run *run)
+{
+    return atomic_load_explicit(&run->facts, memory_order_acquire);
+}
+
+const struct series *run_series(const struct run *run)
+{
+    return atomic_load_explicit(&run->series, memory_order_acquire);
+}
+
+void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
+{
+    snapshot_read(&run->snapshot, snapshot);
+}
+
+void run_finding(const struct run *run, size_t index, struct finding *finding)
+{
+    size_t count = atomic_load_explicit(&run->finding_count, memory_order_acquire);
+    *finding = index < count ? run->findings[index] : (struct finding){0};
+}

@@ -1,0 +1,51 @@
+/* run_state.h: what a struct run holds. Internal to session/.
+ *
+ * One thread, the worker, writes; readers see: the snapshot (snapshot.h); facts and series, each
+ * published once through an atomic pointer; findings below their atomic count, which never change.
+ * A run that was opened from its directory has no worker and is complete when run_open returns. */
+#ifndef TINCA_SESSION_RUN_STATE_H
+#define TINCA_SESSION_RUN_STATE_H
+
+#include "session/commands.h"
+#include "session/journal.h"
+#include "session/run.h"
+#include "session/snapshot.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct run {
+    struct run_config config;
+    char *directory, *save_path; /* save_path NULL: none */
+    int lock;                    /* descriptor; -1: none */
+    struct journal journal;      /* the worker's */
+
+    struct snapshot_cell snapshot;
+    struct run_facts early_facts, prepared_facts;
+    _Atomic(const struct run_facts *) facts; /* one of the two */
+    struct series no_series, own_series;
+    _Atomic(const struct series *) series; /* one of the two */
+    struct finding findings[FINDINGS_MAX];
+    atomic_size_t finding_count;
+
+    struct command_box commands;
+    bool has_worker;
+    pthread_t worker;
+    pthread_mutex_t lock_over; /* guards `over`, which only run_wait asks for */
+    pthread_cond_t became_over;
+    bool over;
+};
+
+/* A run without directory, worker or files; NULL when memory is out. */
+struct run *run_state_create(const struct run_config *config, struct error *error);
+
+/* Publishes what is known once a run is prepared; `series` must be created before. */
+void run_state_publish(struct run *run, const struct run_facts *facts);
+
+/* Appends a finding; false when there is no room for more. */
+bool run_state_add_finding(struct run *run, const struct finding *finding);
+
+/* In worker.c: the worker's life. */
+void *worker_main(void *run);
+
+#endif

@@ -1,0 +1,63 @@
+/* One writer fills point `count`, then publishes count + 1 with release order: a reader that saw
+ * the count (acquire) sees the points below it whole. */
+#include "session/series.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error)
+{
+    *series = (struct series){.stride = 1};
+    if (iterations > SERIES_MAX_POINTS)
+        series->stride = (iterations + SERIES_MAX_POINTS - 1) / SERIES_MAX_POINTS;
+    series->capacity = (size_t)((iterations + series->stride - 1) / series->stride);
+    /* one an epoch, and one at the end of a run that ends within an epoch */
+    series->validation_capacity = epochs + 1;
+    atomic_init(&series->count, 0);
+    atomic_init(&series->validation_count, 0);
+    series->points = memory_new(series->capacity, sizeof *series->points, "the curves", error);
+    series->validations =
+        memory_new(series->validation_capacity, sizeof *series->validations, "the curves", error);
+    if (series->points && series->validations)
+        return true;
+    series_free(series);
+    return false;
+}
+
+void series_free(struct series *series)
+{
+    free(series->points);
+    free(series->validations);
+    series->points = NULL;
+    series->validations = NULL;
+    series->capacity = series->validation_capacity = 0;
+}
+
+void series_add(struct series *series, const struct series_point *point)
+{
+    size_t count = atomic_load_explicit(&series->count, memory_order_relaxed);
+    if (count == series->capacity || (point->iteration - 1) % series->stride != 0)
+        return;
+    series->points[count] = *point;
+    atomic_store_explicit(&series->count, count + 1, memory_order_release);
+}
+
+void series_add_validation(struct series *series, const struct series_validation *validation)
+{
+    size_t count = atomic_load_explicit(&series->validation_count, memory_order_relaxed);
+    if (count == series->validation_capacity)
+        return;
+    series->validations[count] = *validation;
+    atomic_store_explicit(&series->validation_count, count + 1, memory_order_release);
+}
+
+size_t series_count(const struct series *series)
+{
+    return atomic_load_explicit(&series->count, memory_order_acquire);
+}
+
+size_t series_validation_count(const struct series *series)
+{
+    return atomic_load_explicit(&series->validation_count, memory_order_acquire);
+}

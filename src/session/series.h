@@ -1,0 +1,55 @@
+/* series.h: the points of a run's curves, written by one thread while others read.
+ *
+ * The room for all points is taken when the run starts; the writer fills one and then publishes the
+ * count (release), readers read up to the count (acquire). Points never change, so no lock is
+ * needed and the writer never waits. A run with more iterations than SERIES_MAX_POINTS keeps every
+ * k-th (the journal keeps all).
+ */
+#ifndef TINCA_SESSION_SERIES_H
+#define TINCA_SESSION_SERIES_H
+
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SERIES_MAX_POINTS ((size_t)1 << 22)
+
+struct series_point {
+    uint64_t iteration; /* from 1: iterations done */
+    float epoch;        /* fraction of epochs done */
+    float loss, loss_caffe;
+    float loss_mean;
+    float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
+    float learning_rate;
+    float ms_per_image;
+    float seconds;         /* since the run began, pauses not counted */
+    uint64_t memory_bytes; /* resident; 0: not measured */
+};
+
+struct series_validation {
+    uint64_t iteration;
+    float epoch, loss, top1, top5; /* percent */
+    float seconds;
+    float pixel_accuracy; /* percent; NaN: the network tells classes */
+};
+
+struct series {
+    struct series_point *points;
+    size_t capacity;
+    uint64_t stride; /* every stride-th iteration is kept */
+    atomic_size_t count;
+    struct series_validation *validations;
+    size_t validation_capacity;
+    atomic_size_t validation_count;
+};
+
+bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error);
+void series_free(struct series *series);
+void series_add(struct series *series, const struct series_point *point);
+void series_add_validation(struct series *series, const struct series_validation *validation);
+size_t series_count(const struct series *series);
+size_t series_validation_count(const struct series *series);
+
+#endif

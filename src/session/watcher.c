@@ -1,0 +1,127 @@
+#include "session/watcher.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static bool __attribute__((format(printf, 4, 5)))
+report(struct finding *finding, enum finding_kind kind, struct moment when, const char *format, ...)
+{
+    va_list arguments;
+    *finding = (struct finding){.kind = kind, .iteration = when.iteration, .epoch = when.epoch};
+    va_start(arguments, format);
+    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    va_end(arguments);
+    return true;
+}
+
+bool watcher_loss(struct watcher *watcher, struct moment now, float loss, float caffe,
+                  size_t window, struct finding *finding)
+{
+    if (loss > watcher->largest_loss)
+        watcher->largest_loss = loss;
+    if (!(caffe < 0) || watcher->negative_reported)
+        return false;
+    watcher->negative_reported = true;
+    return report(finding, FINDING_NEGATIVE_LOSS, now,
+                  "Caffe would print %.6g at iteration %" PRIu64 ", but the loss is %.6g and was "
+                  "never negative. Its float32 mean over %zu only adds differences: rounding "
+                  "against early losses (up to %.3g) leaves a residue of either sign (BVLC/caffe "
+                  "issue 3029).",
+                  (double)caffe, now.iteration, (double)loss, window,
+                  (double)watcher->largest_loss);
+}
+
+/* Twice in a row above the best, by more than 1 %, while training got better. */
+static bool is_overfitting(const struct watcher *watcher, double train_loss, double loss)
+{
+    return watcher->worse >= 2 && loss > watcher->best_loss * 1.01 &&
+           train_loss < watcher->train_at_best;
+}
+
+bool watcher_validation(struct watcher *watcher, struct moment now, double train_loss,
+                        double validation_loss, struct finding *finding)
+{
+    if (!isfinite(validation_loss)) {
+        bool first = !watcher->validation_reported;
+        watcher->validation_reported = true;
+        return first && report(finding, FINDING_DIVERGENCE, now,
+                               "the validation loss at iteration %" PRIu64 " is not a number",
+                               now.iteration);
+    }
+    if (watcher->validations++ == 0 || validation_loss <= watcher->best_loss) {
+        watcher->best_loss = validation_loss;
+        watcher->train_at_best = train_loss;
+        watcher->best_iteration = now.iteration;
+        watcher->best_epoch = now.epoch;
+        watcher->worse = 0;
+        return false;
+    }
+    watcher->worse++;
+    if (watcher->overfitting_reported || !is_overfitting(watcher, train_loss, validation_loss))
+        return false;
+    watcher->overfitting_reported = true;
+    struct moment since = {watcher->best_iteration, watcher->best_epoch};
+    return report(finding, FINDING_OVERFITTING, since,
+                  "since epoch %.4g the validation loss rises (%.4g to %.4g) while the training "
+                  "loss falls (%.4g to %.4g): the network learns these images by heart",
+                  since.epoch, watcher->best_loss, validation_loss, watcher->train_at_best,
+                  train_loss);
+}
+
+bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expected,
+                    uint64_t measured, struct finding *finding)
+{
+    const uint64_t slack = (uint64_t)64 << 20; /* allocators, libraries, thread stacks */
+    char is[32], was[32];
+    if (watcher->memory_reported || measured <= expected + expected / 4 + slack)
+        return false;
+    watcher->memory_reported = true;
+    return report(finding, FINDING_MEMORY, now,
+                  "the process takes %s, more than the %s that were forecast",
+                  text_bytes(measured, is, sizeof is), text_bytes(expected, was, sizeof was));
+}
+
+bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
+                  struct finding *finding)
+{
+    if (skipped <= watcher->skipped)
+        return false;
+    watcher->skipped = skipped;
+    return report(finding, FINDING_DATA, now, "%" PRIu64 " image%s of %s could not be read and %s",
+                  skipped, skipped == 1 ? "" : "s", data,
+                  skipped == 1 ? "was left out" : "were left out");
+}
+
+void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
+                        struct finding *finding)
+{
+    if (culprit)
+        report(finding, FINDING_DIVERGENCE, now,
+               "the loss of iteration %" PRIu64 " is %s: the first %s not finite %s layer %s; the "
+               "run stops. Try a smaller learning rate.",
+               now.iteration, isnan(loss) ? "not a number" : "infinite",
+               culprit->in_weights ? "weights" : "values",
+               culprit->in_weights ? "are those of" : "come out of", culprit->node);
+    else
+        report(finding, FINDING_DIVERGENCE, now,
+               "the loss of iteration %" PRIu64 " is %s, although every layer is finite; the run "
+               "stops. Try a smaller learning rate.",
+               now.iteration, isnan(loss) ? "not a number" : "infinite");
+}
+
+void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t seen, bool last,
+                     struct finding *finding)
+{
+    if (last)
+        report(finding, FINDING_PLATEAU, now,
+               "plateau %zu: the loss has not improved for 10 epochs again; the run ends", seen);
+    else
+        report(finding, FINDING_PLATEAU, now,
+               "plateau %zu: the loss has not improved for 10 epochs; the learning rate goes from "
+               "%.4g to %.4g",
+               seen, old_rate, new_rate);
+}

@@ -1,0 +1,162 @@
+/* A run's life: prepare, train, save, say how it ended. Whatever happens, the last thing is a
+ * published snapshot whose status is over, and run_wait woken. */
+#include "session/trainer.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "session/run_files.h"
+#include "session/settings.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the beginning --- */
+
+static struct run_facts describe(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct run_facts facts = trainer->run->early_facts;
+    network_full_name(prepared->network, facts.network, sizeof facts.network);
+    snprintf(facts.technique, sizeof facts.technique, "%s",
+             technique_name(prepared->network->technique));
+    facts.parameters = prepared->forecast.parameters;
+    facts.flops = prepared->forecast.flops;
+    facts.discriminator_parameters =
+        prepared->gan ? graph_parameter_count(&prepared->network->discriminator) : 0;
+    facts.images = dataset_facts(prepared->data)->images;
+    facts.classes = prepared->network->classes;
+    facts.forecast = prepared->forecast.memory;
+    facts.threads = prepared->device->threads;
+    if (prepared->validation)
+        facts.validation_images = dataset_facts(prepared->validation)->images;
+    return facts;
+}
+
+static bool begin(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+    const struct preparation *prepared = &trainer->prepared;
+    trainer->now.iterations = prepared->iterations;
+    trainer->now.epochs = (double)prepared->iterations / (double)prepared->per_epoch;
+    trainer->now.eta_seconds = -1;
+    trainer->now.loss_discriminator = trainer->now.loss_l1 = NAN;
+    trainer->now.pixel_accuracy = NAN;
+    trainer->schedule = settings_schedule(&run->config, prepared->iterations);
+    trainer->schedule_state = schedule_begin();
+    trainer->now.learning_rate = trainer->schedule.learning_rate;
+    struct run_facts facts = describe(trainer);
+    size_t epochs = (size_t)ceil(trainer->now.epochs);
+    if (!loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error) ||
+        !series_create(&run->own_series, prepared->iterations, epochs, trainer->error))
+        return false;
+    run_state_publish(run, &facts);
+    struct json *event = run_files_start_event(&facts, &trainer->now);
+    if (!event)
+        return error_set_memory(trainer->error, "the journal", 0);
+    return journal_add_event(&run->journal, "start", event, trainer->error);
+}
+
+/* --- the middle --- */
+
+static bool train(struct trainer *trainer)
+{
+    bool epoch_over = true;
+    trainer->now.status = RUN_RUNNING;
+    trainer_publish(trainer);
+    trainer->began = trainer->mark = clock_nanoseconds();
+    while (trainer->moment.iteration < trainer->now.iterations && !trainer->ended) {
+        if (!trainer_obey(trainer))
+            return false;
+        if (trainer->stop)
+            return true;
+        if (!trainer_iterate(trainer, &epoch_over) || (epoch_over && !trainer_end_epoch(trainer)))
+            return false;
+    }
+    /* a run that ends within an epoch has not seen its last weights validated */
+    return trainer_look_around(trainer) &&
+           (epoch_over || !trainer->prepared.validation || trainer_validate(trainer));
+}
+
+/* --- the end --- */
+
+/* --save gets the last model; under the protocol of the preset cifar, the best one. */
+static bool save_where_asked(struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    struct model_facts facts = prepare_model_facts(&trainer->prepared);
+    if (!run->save_path)
+        return true;
+    if (strcmp(run->config.preset, "cifar") != 0 || !trainer->has_best)
+        return model_file_save(&facts, &trainer->prepared.weights, run->save_path, trainer->error);
+    size_t size;
+    char *path = file_join(run->directory, "best.safetensors");
+    char *bytes = path ? file_read(path, SIZE_MAX / 2, &size, trainer->error) : NULL;
+    bool saved = bytes && file_write(run->save_path, bytes, size, false, trainer->error);
+    free(bytes);
+    free(path);
+    return saved;
+}
+
+static bool save_all(struct trainer *trainer)
+{
+    return trainer_save_samples(trainer) && trainer_save(trainer, "weights.safetensors") &&
+           save_where_asked(trainer);
+}
+
+static enum run_status live(struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    if (!prepare(&trainer->prepared, &run->config, trainer->error))
+        return RUN_REFUSED;
+    if (!begin(trainer) || !train(trainer))
+        return RUN_FAILED;
+    bool stopped = trainer->stop && trainer->moment.iteration < trainer->now.iterations;
+    if (trainer->moment.iteration > 0 && !save_all(trainer))
+        return RUN_FAILED;
+    return stopped ? RUN_STOPPED : RUN_DONE;
+}
+
+static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
+{
+    struct run *run = trainer->run;
+    trainer->now.status = status;
+    trainer->now.error = status == RUN_FAILED || status == RUN_REFUSED ? *error : (struct error){0};
+    trainer->now.eta_seconds = 0;
+    struct error lost = {0};
+    if (journal_add_event(&run->journal, "end", NULL, &lost) &&
+        run_files_write_summary(run, &trainer->now, &lost))
+        return;
+    if (trainer->now.error.kind == ERROR_NONE) {
+        trainer->now.status = RUN_FAILED;
+        trainer->now.error = lost;
+    }
+}
+
+static void announce_end(struct run *run)
+{
+    pthread_mutex_lock(&run->lock_over);
+    run->over = true;
+    pthread_cond_broadcast(&run->became_over);
+    pthread_mutex_unlock(&run->lock_over);
+}
+
+void *worker_main(void *context)
+{
+    struct run *run = context;
+    struct error error = {0};
+    struct trainer trainer = {.run = run, .error = &error};
+    snapshot_read(&run->snapshot, &trainer.now);
+    enum run_status status = live(&trainer);
+    write_end(&trainer, status, &error);
+    loss_meter_free(&trainer.meter);
+    prepare_free(&trainer.prepared);
+    journal_close(&run->journal);
+    close(run->lock);
+    run->lock = -1;
+    trainer_publish(&trainer);
+    announce_end(run);
+    return NULL;
+}

@@ -1,0 +1,445 @@
+/* The loop. Three clocks: keys are answered at once; news of the runs and curves are taken four
+ * times a second; the forecast is made when the keyboard has rested for a moment. */
+#include "ui/app.h"
+
+#include "base/clock.h"
+#include "ui/columns.h"
+#include "ui/terminal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6;
+
+static uint64_t after(double seconds)
+{
+    return clock_nanoseconds() + (uint64_t)(seconds * 1e9);
+}
+
+/* --- what screens ask for --- */
+
+const struct screen *app_screen(const struct app *app)
+{
+    return app->stack[app->depth - 1];
+}
+
+void app_show(struct app *app, const struct screen *screen)
+{
+    for (size_t i = 0; i < app->depth; i++)
+        if (app->stack[i] == screen) {
+            app->depth = i + 1;
+            return;
+        }
+    if (app->depth < APP_MAX_DEPTH)
+        app->stack[app->depth++] = screen;
+}
+
+void app_back(struct app *app)
+{
+    if (app->depth > 1)
+        app->depth--;
+    else if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0)
+        ask_quit(app);
+    else
+        app->closing = CLOSING_QUIT;
+}
+
+void app_say(struct app *app, enum role role, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(app->message, sizeof app->message, format, arguments);
+    va_end(arguments);
+    app->message_role = role;
+    app->message_until = after(MESSAGE_SECONDS);
+}
+
+void app_say_error(struct app *app, const struct error *error)
+{
+    char text[480];
+    app_say(app, ROLE_BAD, "! %s", error_format(error, text, sizeof text - 2));
+}
+
+void app_form_changed(struct app *app)
+{
+    app->forecast_at = after(FORECAST_SECONDS);
+}
+
+struct run_entry *app_entry(const struct app *app)
+{
+    return app->run.entry < app->runs.count ? &app->runs.entries[app->run.entry] : NULL;
+}
+
+void app_show_run(struct app *app, size_t entry)
+{
+    app->run.entry = entry;
+    app->run.scroll = 0;
+    app_show(app, &screen_run);
+}
+
+static void start_run(struct app *app)
+{
+    struct error error = {0};
+    bool first = app->runs.count == 0, busy = run_list_active(&app->runs) != NULL;
+    if (!run_list_add(&app->runs, &app->form.config, first ? &app->options->run : NULL, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    run_list_step(&app->runs);
+    if (busy)
+        app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
+    else
+        app_show_run(app, app->runs.count - 1);
+}
+
+void app_run_form(struct app *app)
+{
+    struct form *form = &app->form;
+    if (form->editing && !form_set(form, form->edit.text))
+        return;
+    form->editing = false;
+    form_make_forecast(form);
+    if (form->problem.kind == ERROR_NONE) {
+        start_run(app);
+        return;
+    }
+    if (form->problem_field != FORM_NO_FIELD)
+        form->focus = form->problem_field;
+    app_say_error(app, &form->problem);
+}
+
+void app_close(struct app *app, enum run_command command)
+{
+    run_list_stop(&app->runs, command);
+    app->closing = CLOSING_QUIT;
+    app_say(app, ROLE_STRONG,
+            command == COMMAND_STOP_AT_EPOCH
+                ? "Finishing the epoch, then saving and quitting; q: not even that ..."
+                : "Finishing the iteration, then saving and quitting ...");
+    app->message_until = UINT64_MAX;
+}
+
+/* --- keys --- */
+
+static void act_everywhere(struct app *app, enum action action)
+{
+    switch (action) {
+    case ACTION_HELP:
+        app->help_scroll = 0;
+        app_show(app, &screen_help);
+        break;
+    case ACTION_BACK:
+        app_back(app);
+        break;
+    case ACTION_RUNS:
+        app_show(app, &screen_runs);
+        break;
+    case ACTION_FORM:
+        app_show(app, &screen_form);
+        break;
+    case ACTION_EXPORT:
+        ask_export(app);
+        break;
+    case ACTION_COMPARE:
+        app_say(app, ROLE_WARNING,
+                "Comparing runs comes with a later version; export both (e) and "
+                "compare the session file.");
+        break;
+    case ACTION_REDRAW:
+        terminal_redraw();
+        break;
+    default:
+        break;
+    }
+}
+
+static void key_to_dialog(struct app *app, int key)
+{
+    if (app->dialog.edit_key && app->dialog.edit_key(app, key))
+        return;
+    enum dialog_result result = dialog_key(&app->dialog, key);
+    if (result == DIALOG_STAYS) {
+        if (app->dialog.edited)
+            app->dialog.edited(app);
+        return;
+    }
+    app->dialog.open = false;
+    if (result == DIALOG_ANSWERED)
+        app->dialog.answer(app, app->dialog.selected);
+}
+
+static void key_to_chooser(struct app *app, int key)
+{
+    enum chooser_result result = chooser_key(&app->chooser, key);
+    if (result == CHOOSER_STAYS)
+        return;
+    app->chooser.open = false;
+    if (result == CHOOSER_CANCELLED)
+        return;
+    char chosen[FORM_TEXT];
+    snprintf(chosen, sizeof chosen, "%s", chooser_choice(&app->chooser));
+    size_t length = strlen(chosen);
+    if (length > 0 && chosen[length - 1] == ':') /* a folder is to follow */
+        form_edit(&app->form, chosen);
+    else
+        form_set(&app->form, chosen);
+    app_form_changed(app);
+}
+
+static void take_key(struct app *app, int key)
+{
+    const struct screen *screen = app_screen(app);
+    if (app->closing) { /* only waits now */
+        if (key == 'q' && app->closing == CLOSING_QUIT)
+            app_close(app, COMMAND_STOP);
+        return;
+    }
+    if (app->dialog.open)
+        key_to_dialog(app, key);
+    else if (app->chooser.open)
+        key_to_chooser(app, key);
+    else if (!screen->take_key || !screen->take_key(app, key)) {
+        enum action action = keys_find(screen->keys, key);
+        if (action)
+            screen->act(app, action);
+        else
+            act_everywhere(app, keys_find(&keys_everywhere, key));
+    }
+}
+
+/* --- news --- */
+
+static void tell_finding(struct app *app, const struct run_entry *entry)
+{
+    struct finding finding;
+    run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
+    app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+}
+
+static void take_news(struct app *app)
+{
+    const struct run_entry *on = run_list_active(&app->runs);
+    size_t index = on ? (size_t)(on - app->runs.entries) : 0;
+    size_t findings = on ? on->snapshot.finding_count : 0;
+    size_t before_waiting = run_list_waiting(&app->runs);
+    size_t ended = run_list_step(&app->runs);
+    if (on && !app->closing && app->runs.entries[index].snapshot.finding_count > findings)
+        tell_finding(app, &app->runs.entries[index]);
+    if (app->closing || ended == app->runs.count)
+        return;
+    const struct run_entry *entry = &app->runs.entries[ended];
+    bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
+    bool in_sight = app_screen(app) == &screen_run && app->run.entry == ended;
+    if (failed && !in_sight)
+        app_say_error(app, &entry->snapshot.error);
+    else if (!failed)
+        app_say(app, ROLE_GOOD, "Run %zu (%s) is %s.%s", ended + 1, entry->config.network,
+                run_entry_status(entry), before_waiting ? " The next one starts." : "");
+}
+
+static void take_wakes(struct app *app, unsigned wakes)
+{
+    if (wakes & WAKE_GONE)
+        app->gone = true;
+    if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
+        app_close(app, COMMAND_STOP);
+        app->closing = CLOSING_SIGNAL;
+        app->dialog.open = false;
+    }
+    if (wakes & WAKE_INPUT)
+        for (int key; (key = terminal_read_key()) != UI_NONE;)
+            take_key(app, key);
+}
+
+/* --- frames --- */
+
+static void draw_title(struct app *app, struct rect area)
+{
+    const struct run_entry *active = run_list_active(&app->runs);
+    char right[96] = "", text[256];
+    size_t waiting = run_list_waiting(&app->runs);
+    draw_fill(&app->canvas, area, ROLE_TITLE);
+    snprintf(text, sizeof text, "%s", app_screen(app)->name);
+    if (app_screen(app)->title)
+        app_screen(app)->title(app, text, sizeof text);
+    if (active && waiting > 0)
+        snprintf(right, sizeof right, "%s, %zu waiting ", run_entry_status(active), waiting);
+    else if (active)
+        snprintf(right, sizeof right, "%s ", run_entry_status(active));
+    else if (app->runs.count > 0)
+        snprintf(right, sizeof right, "%zu run%s, none on ", app->runs.count,
+                 app->runs.count == 1 ? "" : "s");
+    int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
+    struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
+    draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
+    if (room >= 20)
+        draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
+}
+
+/* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
+static int draw_hints_of(struct app *app, struct rect area, int column,
+                         const struct key_table *table, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && i < table->count; i++) {
+        const struct key_binding *binding = &table->bindings[i];
+        if (!binding->hint)
+            continue;
+        int length = (int)strcspn(binding->name, " ");
+        if (column + length + 1 + (int)strlen(binding->hint) > area.columns)
+            return area.columns;
+        column =
+            draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
+        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", binding->hint) + 2;
+    }
+    return column;
+}
+
+/* Help and the way back first: whoever is lost must see them at any width. */
+static void draw_hints(struct app *app, struct rect area)
+{
+    bool editing = app->chooser.open || (app->form.editing && app_screen(app) == &screen_form);
+    int column = 0;
+    if (editing) {
+        draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
+        return;
+    }
+    if (app_screen(app) != &screen_help)
+        column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
+    if (app->depth > 1)
+        column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
+    else {
+        column = draw_text(&app->canvas, area, 0, column, ROLE_KEY, "q");
+        column = draw_text(&app->canvas, area, 0, column, ROLE_FAINT, " quit") + 2;
+    }
+    column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
+    draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
+}
+
+/* In its own line or, when long, over the lines above it. */
+static void draw_message(struct app *app, const struct frame_layout *frame)
+{
+    struct rect area = frame->message.rows > 0 ? frame->message : frame->hints;
+    area.column += area.columns > 60;
+    area.columns -= area.columns > 60 ? 2 : 0;
+    if (rect_is_empty(area))
+        return;
+    int lines = (int)columns_lines(app->message, (size_t)area.columns);
+    lines = lines > 4 ? 4 : lines > area.row ? area.row : lines;
+    area.row -= lines - 1;
+    area.rows = lines;
+    draw_fill(&app->canvas, area, ROLE_TEXT);
+    draw_wrapped(&app->canvas, area, 0, app->message_role, app->message);
+}
+
+static void draw_bottom(struct app *app, const struct frame_layout *frame)
+{
+    bool news = app->message[0] && clock_nanoseconds() < app->message_until;
+    if (!news)
+        app->message[0] = '\0';
+    if (news)
+        draw_message(app, frame);
+    if (news && frame->message.rows == 0)
+        return;
+    if (app->dialog.open)
+        return;
+    struct rect area = frame->hints;
+    area.column += area.columns > 60;
+    area.columns -= area.columns > 60;
+    draw_hints(app, area);
+}
+
+static void draw_frame(struct app *app)
+{
+    int rows, columns;
+    terminal_size(&rows, &columns);
+    struct frame_layout frame = layout_frame(rows, columns);
+    app->canvas.rows = rows;
+    app->canvas.columns = columns;
+    app->canvas.cursor_row = -1;
+    terminal_begin_frame();
+    draw_title(app, frame.title);
+    app_screen(app)->draw(app, frame.body);
+    if (app->chooser.open)
+        chooser_draw(&app->chooser, &app->canvas);
+    draw_bottom(app, &frame);
+    if (app->dialog.open)
+        dialog_draw(&app->dialog, &app->canvas);
+    terminal_end_frame(app->canvas.cursor_row, app->canvas.cursor_column);
+}
+
+/* --- the loop --- */
+
+static double seconds_until(uint64_t then)
+{
+    uint64_t now = clock_nanoseconds();
+    return then > now ? clock_seconds(now, then) : 0;
+}
+
+/* How long nothing needs to be done unless a key or a signal comes. */
+static double rest(const struct app *app, uint64_t tick, bool owed)
+{
+    double seconds = 3600;
+    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed)
+        seconds = seconds_until(tick);
+    if (app->form.stale)
+        seconds = fmin(seconds, seconds_until(app->forecast_at));
+    if (app->message[0] && app->message_until != UINT64_MAX)
+        seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
+    return seconds;
+}
+
+static void loop(struct app *app)
+{
+    uint64_t tick = after(TICK_SECONDS);
+    bool owed = false; /* a frame that the terminal did not take yet */
+    while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
+        unsigned wakes = terminal_wait(rest(app, tick, owed));
+        take_wakes(app, wakes);
+        if (clock_nanoseconds() >= tick) {
+            take_news(app);
+            tick = after(TICK_SECONDS);
+        }
+        if (app->form.stale && clock_nanoseconds() >= app->forecast_at)
+            form_make_forecast(&app->form);
+        owed = !app->gone && !terminal_is_writable();
+        if (!app->gone && !owed)
+            draw_frame(app);
+    }
+}
+
+/* The terminal is gone: the runs carry on to their ends, those that wait too. */
+static void carry_on_alone(struct app *app)
+{
+    while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0) {
+        struct run_entry *active = run_list_active(&app->runs);
+        bool stop = terminal_wait(0) & WAKE_STOP;
+        if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
+            run_send(active->run, COMMAND_GO_ON, 0);
+        if (stop) {
+            run_list_stop(&app->runs, COMMAND_STOP);
+            app->closing = CLOSING_SIGNAL;
+        }
+        if (active)
+            run_wait(active->run, 0.5);
+        run_list_step(&app->runs);
+    }
+}
+
+bool app_run(struct app *app, struct error *error)
+{
+    draw_frame(app);
+    app_form_changed(app);
+    if (app->options->start) {
+        app_run_form(app);
+        draw_frame(app);
+    }
+    loop(app);
+    if (app->gone)
+        carry_on_alone(app);
+    if (app->closing == CLOSING_SIGNAL)
+        return error_set(error, ERROR_INTERRUPTED, "the workbench", NULL,
+                         "a signal asked to stop; the runs were saved");
+    return true;
+}

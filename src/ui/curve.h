@@ -1,0 +1,80 @@
+/* curve.h: a run's points gathered into the columns of a plot.
+ *
+ * A run may have millions of points and a plot a hundred columns. Each dot column keeps the least,
+ * greatest, first and last value that fell into it, so new points cost only themselves; everything
+ * is gathered afresh only when the x axis or the width changes. Knows neither ncurses nor colours.
+ */
+#ifndef TINCA_UI_CURVE_H
+#define TINCA_UI_CURVE_H
+
+#include "base/error.h"
+#include "session/series.h"
+#include "ui/axis.h"
+#include "ui/plot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct curve_column {
+    float low, high, first, last;
+    bool any;
+    bool gap; /* a value that is no number lies between this column and the one before */
+};
+
+struct curve {
+    struct curve_column *columns;
+    size_t width, capacity;
+    bool gap; /* before the next value */
+};
+
+bool curve_reset(struct curve *curve, size_t width, struct error *error); /* starts as {0} */
+void curve_free(struct curve *curve);
+/* `place` is axis_place's on the x axis; values outside 0..1 are left out, NaN makes a gap. */
+void curve_add(struct curve *curve, double place, float value);
+/* Widens *low..*high to hold the curve's finite values (positive ones only, for a log axis). */
+void curve_range(const struct curve *curve, bool log, double *low, double *high);
+void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series);
+
+/* --- the curves of one run --- */
+
+enum curve_x { X_ITERATION, X_EPOCH, X_TIME, X_KINDS };
+const char *curve_x_name(enum curve_x x);
+
+/* What the x axis is asked to be. */
+struct curve_view {
+    enum curve_x x;
+    bool log_x, log_y;
+    size_t width;              /* dots */
+    double iterations, epochs; /* of the whole run; 0: not known */
+    bool over;                 /* the axis ends where the run does */
+};
+
+struct curves {
+    struct curve loss, smoothed, rate;
+    struct axis x;
+    /* what the columns were gathered for, and how far */
+    const struct series *series;
+    struct curve_view view;
+    size_t gathered;
+    double smoothed_value; /* the newest; NaN: none */
+};
+
+/* Takes in what is new in `series`. */
+bool curves_update(struct curves *curves, const struct series *series,
+                   const struct curve_view *view, struct error *error);
+void curves_free(struct curves *curves);
+
+/* Where an iteration lies on the current x axis; NaN: nowhere. */
+double curves_place(const struct curves *curves, uint64_t iteration, double epoch);
+double curves_place_validation(const struct curves *curves,
+                               const struct series_validation *validation);
+
+/* The index of the best validation (highest top-1, then lowest loss), or SIZE_MAX. */
+size_t curves_best(const struct series *series);
+
+/* The smoothed loss: an exponential mean over the last fiftieth of the run so far, ten iterations
+ * at least, so that it looks alike at every length and zoom. `n` counts from 1. */
+double curves_smooth(double smoothed, float loss, uint64_t n);
+
+#endif

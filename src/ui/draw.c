@@ -1,0 +1,135 @@
+#include "ui/draw.h"
+
+#include "ui/columns.h"
+
+#include <curses.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_BYTES = 2048 }; /* enough for the widest terminal's line */
+
+static void write_at(struct canvas *canvas, int row, int column, enum role role, const char *text)
+{
+    if (row < 0 || column < 0 || row >= canvas->rows || column >= canvas->columns || !text[0])
+        return;
+    attrset((attr_t)canvas->theme->attributes[role]);
+    mvaddstr(row, column, text);
+}
+
+int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+              const char *text)
+{
+    char shown[LINE_BYTES];
+    if (row < 0 || row >= area.rows || column < 0 || column >= area.columns)
+        return column;
+    int used = (int)columns_fit(text, (size_t)(area.columns - column), shown, sizeof shown);
+    write_at(canvas, area.row + row, area.column + column, role, shown);
+    return column + used;
+}
+
+int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                const char *format, ...)
+{
+    char text[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return draw_text(canvas, area, row, column, role, text);
+}
+
+void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
+{
+    int column = area.columns - (int)columns_of(text);
+    draw_text(canvas, area, row, column > 0 ? column : 0, role, text);
+}
+
+int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
+{
+    char line[LINE_BYTES];
+    while (text && row < area.rows && area.columns > 0) {
+        text = columns_wrap(text, (size_t)area.columns, line, sizeof line);
+        draw_text(canvas, area, row++, 0, role, line);
+    }
+    return row;
+}
+
+void draw_fill(struct canvas *canvas, struct rect area, enum role role)
+{
+    attrset((attr_t)canvas->theme->attributes[role]);
+    for (int row = 0; row < area.rows; row++)
+        mvhline(area.row + row, area.column, ' ', area.columns);
+}
+
+static void draw_rule(struct canvas *canvas, struct rect area, int row, const char *left,
+                      const char *right)
+{
+    int column = draw_text(canvas, area, row, 0, ROLE_FAINT, left);
+    while (column < area.columns - 1)
+        column = draw_text(canvas, area, row, column, ROLE_FAINT, canvas->glyphs->horizontal);
+    draw_text(canvas, area, row, column, ROLE_FAINT, right);
+}
+
+struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
+{
+    const struct glyphs *glyphs = canvas->glyphs;
+    draw_fill(canvas, area, ROLE_TEXT);
+    if (area.rows < 3 || area.columns < 6) /* no room for an edge */
+        return area;
+    draw_rule(canvas, area, 0, glyphs->top_left, glyphs->top_right);
+    draw_rule(canvas, area, area.rows - 1, glyphs->bottom_left, glyphs->bottom_right);
+    for (int row = 1; row < area.rows - 1; row++) {
+        draw_text(canvas, area, row, 0, ROLE_FAINT, glyphs->vertical);
+        draw_text(canvas, area, row, area.columns - 1, ROLE_FAINT, glyphs->vertical);
+    }
+    struct rect top = {area.row, area.column + 2, 1, area.columns - 4};
+    draw_format(canvas, top, 0, 0, ROLE_HEADING, " %s ", title);
+    return (struct rect){area.row + 1, area.column + 2, area.rows - 2, area.columns - 4};
+}
+
+void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, int columns,
+                double fraction, enum role role)
+{
+    fraction = fraction > 0 ? fmin(fraction, 1) : 0;
+    int eighths = (int)(fraction * columns * 8 + 1e-6);
+    for (int i = 0; i < columns; i++, eighths -= 8) {
+        const char *glyph = eighths >= 8  ? canvas->glyphs->full
+                            : eighths > 0 ? canvas->glyphs->eighths[eighths]
+                                          : canvas->glyphs->empty;
+        column = draw_text(canvas, area, row, column, eighths > 0 ? role : ROLE_RAW, glyph);
+    }
+}
+
+int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
+              size_t selected)
+{
+    int column = 0;
+    for (size_t i = 0; i < count; i++)
+        column = i == selected ? draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", names[i])
+                               : draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", names[i]);
+    return column;
+}
+
+void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
+               const enum role *roles, const enum plot_style *styles)
+{
+    char text[5];
+    for (size_t row = 0; row < plot->rows; row++)
+        for (size_t column = 0; column < plot->columns; column++) {
+            uint8_t series = plot->cells[row * plot->columns + column].series;
+            plot_cell_text(plot, row, column, styles[series], text);
+            draw_text(canvas, area, (int)row, (int)column, roles[series], text);
+        }
+}
+
+void draw_cursor(struct canvas *canvas, struct rect area, int row, int column)
+{
+    if (row < 0 || row >= area.rows || column < 0)
+        return;
+    if (column >= area.columns)
+        column = area.columns > 0 ? area.columns - 1 : 0;
+    canvas->cursor_row = area.row + row;
+    canvas->cursor_column = area.column + column;
+}

@@ -1,0 +1,137 @@
+#include "ui/layout.h"
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int clamp(int value, int low, int high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+bool rect_is_empty(struct rect rect)
+{
+    return rect.rows <= 0 || rect.columns <= 0;
+}
+
+/* Cuts rows off a rectangle; never more than it has. */
+static struct rect take_top(struct rect *rect, int rows)
+{
+    rows = clamp(rows, 0, rect->rows);
+    struct rect taken = {rect->row, rect->column, rows, rect->columns};
+    rect->row += rows;
+    rect->rows -= rows;
+    return taken;
+}
+
+static struct rect take_bottom(struct rect *rect, int rows)
+{
+    rows = clamp(rows, 0, rect->rows);
+    rect->rows -= rows;
+    return (struct rect){rect->row + rect->rows, rect->column, rows, rect->columns};
+}
+
+static struct rect take_left(struct rect *rect, int columns)
+{
+    columns = clamp(columns, 0, rect->columns);
+    struct rect taken = {rect->row, rect->column, rect->rows, columns};
+    rect->column += columns;
+    rect->columns -= columns;
+    return taken;
+}
+
+static struct rect take_right(struct rect *rect, int columns)
+{
+    columns = clamp(columns, 0, rect->columns);
+    rect->columns -= columns;
+    return (struct rect){rect->row, rect->column + rect->columns, rect->rows, columns};
+}
+
+struct frame_layout layout_frame(int rows, int columns)
+{
+    struct frame_layout frame;
+    struct rect all = {0, 0, rows > 0 ? rows : 0, columns > 0 ? columns : 0};
+    frame.title = take_top(&all, rows >= 3);
+    frame.hints = take_bottom(&all, rows >= 5);
+    frame.message = take_bottom(&all, rows >= 14);
+    if (rect_is_empty(frame.message)) /* news cover the hints for a while */
+        frame.message = (struct rect){frame.hints.row, 0, 0, columns};
+    frame.body = all;
+    return frame;
+}
+
+struct form_layout layout_form(struct rect body)
+{
+    struct form_layout form = {0};
+    take_top(&body, body.rows >= 20);
+    bool panel = body.columns >= 72 && body.rows >= 10;
+    form.help = take_bottom(&body, body.rows >= 18 ? 3 : body.rows >= 9 ? 2 : body.rows >= 5);
+    if (panel) {
+        form.panel = take_right(&body, clamp(body.columns * 2 / 5, 30, 46));
+        take_right(&body, 2);
+    } else
+        form.summary = take_bottom(&body, body.rows >= 4);
+    form.fields = body;
+    if (panel)
+        form.fields.columns = least(form.fields.columns, 70);
+    form.label_columns = body.columns >= 36 ? 18 : clamp(body.columns / 2, 0, 14);
+    return form;
+}
+
+struct run_layout layout_run(struct rect body)
+{
+    struct run_layout run = {0};
+    if (body.columns >= 104 && body.rows >= 18) {
+        run.density = DENSITY_PANEL;
+        run.tabs = take_top(&body, 1);
+        take_top(&body, body.rows >= 24);
+        run.facts = take_right(&body, 36);
+        take_right(&body, 2);
+        run.progress = take_bottom(&body, 1);
+        take_bottom(&body, body.rows >= 24);
+    } else if (body.columns >= 72 && body.rows >= 12) {
+        run.density = DENSITY_NORMAL;
+        run.tabs = take_top(&body, 1);
+        run.progress = take_bottom(&body, 1);
+        run.facts = take_bottom(&body, 4);
+    } else if (body.rows >= 7) {
+        run.density = DENSITY_SMALL;
+        run.tabs = take_top(&body, body.rows >= 12);
+        run.progress = take_bottom(&body, 1);
+        run.facts = take_bottom(&body, 4);
+    } else {
+        run.density = DENSITY_TINY;
+        run.progress = take_bottom(&body, body.rows >= 4);
+        run.facts = body;
+        return run;
+    }
+    if (body.rows >= 22) {
+        run.rate = take_bottom(&body, clamp(body.rows / 5, 4, 7));
+        take_bottom(&body, 1);
+    }
+    run.view = body;
+    return run;
+}
+
+struct plot_layout layout_plot(struct rect view, bool legend)
+{
+    struct plot_layout plot = {0};
+    plot.legend = take_top(&view, legend && view.rows >= 7);
+    plot.axis = take_bottom(&view, view.rows >= 8 ? 2 : view.rows >= 4);
+    int labels = view.columns >= 60 ? 8 : view.columns >= 30 ? 6 : 0;
+    plot.labels = take_left(&view, labels);
+    take_right(&view, view.columns >= 40);
+    plot.plot = view;
+    plot.axis.column = view.column;
+    plot.axis.columns = view.columns;
+    return plot;
+}
+
+struct rect layout_dialog(int rows, int columns, int wished_rows, int wished_columns)
+{
+    struct rect box = {0, 0, clamp(wished_rows, 0, rows), clamp(wished_columns, 0, columns)};
+    box.row = (rows - box.rows) / 2;
+    box.column = (columns - box.columns) / 2;
+    return box;
+}

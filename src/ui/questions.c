@@ -1,0 +1,199 @@
+/* The dialogs that screens share: how to stop, whether to quit, another learning rate, where to
+ * export. */
+#include "ui/app.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static struct dialog *begin(struct app *app, const char *title,
+                            void (*answer)(struct app *app, size_t choice))
+{
+    struct dialog *dialog = &app->dialog;
+    *dialog = (struct dialog){.open = true, .answer = answer};
+    snprintf(dialog->title, sizeof dialog->title, "%s", title);
+    return dialog;
+}
+
+static void offer(struct dialog *dialog, int key, int other, const char *label)
+{
+    dialog->choices[dialog->choice_count++] = (struct dialog_choice){key, other, label};
+}
+
+/* The run that commands go to: the one in sight when it is on, else the one that is on. */
+static struct run_entry *target(const struct app *app)
+{
+    struct run_entry *entry = app_entry(app);
+    return entry && run_entry_is_on(entry) ? entry : run_list_active(&app->runs);
+}
+
+static bool send(struct app *app, enum run_command command, double value)
+{
+    struct run_entry *entry = target(app);
+    if (entry && run_send(entry->run, command, value))
+        return true;
+    app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : "No run is on.");
+    return false;
+}
+
+/* --- stop --- */
+
+static void answer_stop(struct app *app, size_t choice)
+{
+    static const enum run_command commands[] = {COMMAND_STOP_AT_EPOCH, COMMAND_STOP};
+    static const char *const words[] = {"It stops when this epoch is done, and is saved.",
+                                        "It stops after this iteration, and is saved."};
+    if (choice < 2 && send(app, commands[choice], 0))
+        app_say(app, ROLE_GOOD, "%s", words[choice]);
+}
+
+void ask_stop(struct app *app)
+{
+    if (!target(app)) {
+        app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
+        return;
+    }
+    struct dialog *dialog = begin(app, "Stop the run?", answer_stop);
+    offer(dialog, 'e', 0, "after this epoch, and save");
+    offer(dialog, 'n', 's', "now (after this iteration), and save");
+    offer(dialog, 'c', 'q', "carry on");
+}
+
+/* --- quit --- */
+
+static void answer_quit(struct app *app, size_t choice)
+{
+    if (choice == 0)
+        app_close(app, COMMAND_STOP);
+    else if (choice == 1)
+        app_close(app, COMMAND_STOP_AT_EPOCH);
+}
+
+void ask_quit(struct app *app)
+{
+    size_t waiting = run_list_waiting(&app->runs);
+    struct dialog *dialog = begin(app, "Quit?", answer_quit);
+    if (waiting > 0)
+        snprintf(dialog->text, sizeof dialog->text,
+                 "A run is on, and %zu more %s; those will not be started.", waiting,
+                 waiting == 1 ? "waits" : "wait");
+    else
+        snprintf(dialog->text, sizeof dialog->text, "A run is on.");
+    offer(dialog, 'y', 's', "stop it now, save, and quit");
+    offer(dialog, 'e', 0, "finish this epoch, save, and quit");
+    offer(dialog, 'c', 'n', "carry on");
+}
+
+/* --- learning rate --- */
+
+static void answer_rate(struct app *app, size_t choice)
+{
+    double rate;
+    (void)choice;
+    if (!text_to_double(app->dialog.edit.text, &rate) || rate < 0) {
+        snprintf(app->dialog.note, sizeof app->dialog.note,
+                 "This is not a learning rate: give a number such as 0.01.");
+        app->dialog.open = true;
+    } else if (send(app, COMMAND_LEARNING_RATE, rate))
+        app_say(app, ROLE_GOOD, "The learning rate is %g from the next iteration on.", rate);
+}
+
+static void set_rate(struct dialog *dialog, double rate)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.6g", rate);
+    line_edit_begin(&dialog->edit, text, 32, true);
+    dialog->note[0] = '\0';
+}
+
+static bool rate_key(struct app *app, int key)
+{
+    double rate;
+    if ((key != UI_UP && key != UI_DOWN && key != '+') ||
+        !text_to_double(app->dialog.edit.text, &rate))
+        return false;
+    set_rate(&app->dialog, key == UI_DOWN ? rate / 2 : rate * 2);
+    return true;
+}
+
+static void forget_note(struct app *app)
+{
+    app->dialog.note[0] = '\0';
+}
+
+void ask_rate(struct app *app, double factor)
+{
+    const struct run_entry *entry = target(app);
+    if (!entry) {
+        app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
+        return;
+    }
+    struct dialog *dialog = begin(app, "Learning rate", answer_rate);
+    snprintf(
+        dialog->text, sizeof dialog->text,
+        "It is %g now. The schedule goes on from the new rate. Up and down double and halve it.",
+        entry->snapshot.learning_rate);
+    dialog->edit_key = rate_key;
+    dialog->edited = forget_note;
+    set_rate(dialog, entry->snapshot.learning_rate * factor);
+}
+
+/* --- export --- */
+
+static void note_export(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    dialog->note[0] = '\0';
+    if (file_is_directory(dialog->edit.text))
+        snprintf(dialog->note, sizeof dialog->note, "This is a folder: add a file name.");
+    else if (file_exists(dialog->edit.text))
+        snprintf(dialog->note, sizeof dialog->note, "This file exists: Enter replaces it.");
+}
+
+static void answer_export(struct app *app, size_t choice)
+{
+    struct error error = {0};
+    char path[sizeof app->dialog.edit.text];
+    (void)choice;
+    memcpy(path, app->dialog.edit.text, sizeof path);
+    struct run **runs = memory_new(app->runs.count, sizeof *runs, "an export", &error);
+    size_t count = runs ? run_list_started(&app->runs, runs) : 0;
+    if (runs && export_session(runs, count, path, &error))
+        app_say(app, ROLE_GOOD, "Wrote %s: %zu run%s.", path, count, count == 1 ? "" : "s");
+    else {
+        app->dialog.open = true; /* so that the name can be mended */
+        snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
+                 error.advice);
+        app_say_error(app, &error);
+    }
+    free(runs);
+}
+
+void ask_export(struct app *app)
+{
+    char name[64];
+    time_t now = time(NULL);
+    struct tm date;
+    size_t started = 0;
+    for (size_t i = 0; i < app->runs.count; i++)
+        started += app->runs.entries[i].run != NULL;
+    if (started == 0) {
+        app_say(app, ROLE_WARNING, "There is no run to export yet: r starts one.");
+        return;
+    }
+    strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
+    struct dialog *dialog = begin(app, "Export the session", answer_export);
+    snprintf(dialog->text, sizeof dialog->text,
+             "One JSON file of the %zu run%s of this session that %s begun.", started,
+             started == 1 ? "" : "s", started == 1 ? "has" : "have");
+    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : name,
+                    sizeof dialog->edit.text, true);
+    dialog->edited = note_export;
+    note_export(app);
+}

@@ -1,0 +1,231 @@
+#include "ui/run_text.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct writer {
+    struct run_line *lines;
+    size_t count;
+};
+
+__attribute__((format(printf, 4, 5))) static void put(struct writer *writer, const char *label,
+                                                      enum role role, const char *format, ...)
+{
+    va_list arguments;
+    if (writer->count == RUN_LINES_MAX)
+        return;
+    struct run_line *line = &writer->lines[writer->count++];
+    *line = (struct run_line){.label = label, .role = role};
+    va_start(arguments, format);
+    vsnprintf(line->value, sizeof line->value, format, arguments);
+    va_end(arguments);
+}
+
+static void put_number(struct writer *writer, const char *label, enum role role, double value)
+{
+    if (isfinite(value))
+        put(writer, label, role, "%.4g", value);
+    else
+        put(writer, label, role, "%s", isnan(value) ? "-" : "infinite");
+}
+
+static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
+{
+    char text[24];
+    put(writer, label, ROLE_TEXT, "%s", bytes ? text_bytes(bytes, text, sizeof text) : "-");
+}
+
+/* "3.42", with as many digits as an epoch has meaning for. */
+static const char *epoch_text(double epoch, char *text, size_t size)
+{
+    snprintf(text, size, "%.2f", epoch);
+    return text;
+}
+
+static void put_speed(struct writer *writer, const char *label, double value)
+{
+    if (value > 0)
+        put(writer, label, ROLE_TEXT, "%.*f", value < 10 ? 3 : value < 100 ? 2 : 1, value);
+    else
+        put(writer, label, ROLE_TEXT, "-");
+}
+
+static void put_top1(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->has_validation && isfinite(now->top1))
+        put(writer, "top-1", ROLE_VALIDATION, "%.2f %% best %.2f", now->top1, now->best_top1);
+    else
+        put(writer, "top-1", ROLE_FAINT, "-");
+}
+
+static void put_validation(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+        put(writer, "validation", ROLE_VALIDATION, "%.0f %% seen",
+            100.0 * (double)now->validation_done / (double)now->validation_of);
+    else if (now->has_validation)
+        put_number(writer, "validation", ROLE_VALIDATION, now->validation_loss);
+    else
+        put(writer, "validation", ROLE_FAINT, "%s", news->config->validate[0] ? "later" : "none");
+}
+
+static uint64_t forecast_bytes(const struct run_news *news)
+{
+    return news->facts ? news->facts->forecast.total : 0;
+}
+
+static double loss_now(const struct run_snapshot *now)
+{
+    return now->iteration > 0 ? (double)now->loss : NAN;
+}
+
+static void grid_normal(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24], epochs[24];
+    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
+    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    put_validation(writer, news);
+    put_top1(writer, now);
+    put(writer, "epoch", ROLE_TEXT, "%s of %s", epoch_text(now->epoch, epoch, sizeof epoch),
+        (snprintf(epochs, sizeof epochs, "%.4g", now->epochs), epochs));
+    put(writer, "iteration", ROLE_TEXT, "%" PRIu64 " of %" PRIu64, now->iteration, now->iterations);
+    put(writer, "learning rate", ROLE_RATE, "%.4g", now->learning_rate);
+    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
+    put_speed(writer, "ms/image", calm->ms_per_image_now);
+    put_speed(writer, " median", calm->ms_per_image_median);
+    put_bytes(writer, "memory", calm->memory_measured);
+    put_bytes(writer, " forecast", forecast_bytes(news));
+}
+
+static void grid_small(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24];
+    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
+    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    if (now->has_validation)
+        put(writer, "top-1", ROLE_VALIDATION, "%.2f %%", now->top1);
+    else
+        put(writer, "rate", ROLE_RATE, "%.4g", now->learning_rate);
+    put_bytes(writer, "memory", calm->memory_measured);
+    put(writer, "epoch", ROLE_TEXT, "%s/%.4g", epoch_text(now->epoch, epoch, sizeof epoch),
+        now->epochs);
+    put(writer, "iteration", ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_speed(writer, "ms/image", calm->ms_per_image_now);
+    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
+}
+
+static void tiny(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24];
+    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
+    put_speed(writer, "ms/image", calm->ms_per_image_now);
+    put(writer, "epoch", ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
+    put(writer, "iteration", ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_bytes(writer, "memory", calm->memory_measured);
+}
+
+static void panel_progress(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char text[48];
+    put(writer, "Loss", ROLE_HEADING, "%s", "");
+    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
+    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    if (news->config->average_loss > 1 || now->loss_caffe < 0) {
+        put_number(writer, "exact mean", ROLE_TEXT, now->loss_mean);
+        put_number(writer, "Caffe's mean", now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
+                   (double)now->loss_caffe);
+    }
+    put_validation(writer, news);
+    put_top1(writer, now);
+    put(writer, "learning rate", ROLE_RATE, "%.4g", now->learning_rate);
+    put(writer, "Progress", ROLE_HEADING, "%s", "");
+    put(writer, "epoch", ROLE_TEXT, "%s of %.4g", epoch_text(now->epoch, text, sizeof text),
+        now->epochs);
+    put(writer, "iteration", ROLE_TEXT, "%" PRIu64 " of %" PRIu64, now->iteration, now->iterations);
+    put(writer, "Speed", ROLE_HEADING, "%s", "");
+    put_speed(writer, "ms/image", calm->ms_per_image_now);
+    put_speed(writer, " median", calm->ms_per_image_median);
+    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
+    put(writer, "data waited", ROLE_TEXT, "%s",
+        text_duration(calm->feed_wait_seconds, text, sizeof text));
+    put(writer, "Memory", ROLE_HEADING, "%s", "");
+    put_bytes(writer, "memory", calm->memory_measured);
+    put_bytes(writer, " forecast", forecast_bytes(news));
+}
+
+static void panel_run(struct writer *writer, const struct run_news *news)
+{
+    const struct run_config *config = news->config;
+    char text[64];
+    put(writer, "Run", ROLE_HEADING, "%s", "");
+    put(writer, "network", ROLE_TEXT, "%.63s", config->network);
+    put(writer, "technique", ROLE_TEXT, "%s", config_get(config, "technique", text, sizeof text));
+    if (news->facts)
+        put(writer, "parameters", ROLE_TEXT, "%s",
+            text_count(news->facts->parameters, text, sizeof text));
+    put(writer, "data", ROLE_TEXT, "%.63s", config->data);
+    if (news->facts)
+        put(writer, "images", ROLE_TEXT, "%s", text_count(news->facts->images, text, sizeof text));
+    put(writer, "batch", ROLE_TEXT, "%zu", config->batch);
+    put(writer, "device", ROLE_TEXT, "%s", config->device);
+    put(writer, "solver", ROLE_TEXT, "%s", config_get(config, "solver", text, sizeof text));
+    put(writer, "schedule", ROLE_TEXT, "%s", config_get(config, "schedule", text, sizeof text));
+    put(writer, "seed", ROLE_TEXT, "%zu", config->seed);
+}
+
+size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines)
+{
+    struct writer writer = {lines, 0};
+    switch (density) {
+    case DENSITY_TINY:
+        tiny(&writer, news);
+        break;
+    case DENSITY_SMALL:
+        grid_small(&writer, news);
+        break;
+    case DENSITY_NORMAL:
+        grid_normal(&writer, news);
+        break;
+    case DENSITY_PANEL:
+        panel_progress(&writer, news);
+        panel_run(&writer, news);
+        break;
+    }
+    return writer.count;
+}
+
+double run_text_fraction(const struct run_snapshot *snapshot)
+{
+    if (snapshot->iterations == 0)
+        return 0;
+    return fmin(1, (double)snapshot->iteration / (double)snapshot->iterations);
+}
+
+char *run_text_progress(const struct run_news *news, int columns, char *text, size_t size)
+{
+    char gone[32], left[32];
+    double percent = 100 * run_text_fraction(&news->now);
+    text_duration(floor(news->calm.elapsed_seconds), gone, sizeof gone);
+    text_duration(ceil(news->calm.eta_seconds), left, sizeof left);
+    bool over = run_status_is_over(news->now.status), known = news->calm.eta_seconds >= 0;
+    if (over)
+        snprintf(text, size, "%.0f %%  %s after %s", percent, run_status_name(news->now.status),
+                 gone);
+    else if (columns < 50)
+        snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
+    else if (known)
+        snprintf(text, size, "%.0f %%  %s gone, %s to go", percent, gone, left);
+    else
+        snprintf(text, size, "%.0f %%  %s gone", percent, gone);
+    return text;
+}

@@ -1,0 +1,339 @@
+/* The form: what to run. On the left the fields of config_fields, on the right what the choice
+ * would take, below a sentence about the field in hand. What is wrong stands under the field at
+ * fault. */
+#include "ui/app.h"
+
+#include "base/text.h"
+#include "ui/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'r', 0, ACTION_RUN, "r", "run",
+     "run what the form says; while a run is on: put it in the queue"},
+    {UI_UP, 0, ACTION_UP, "Up", NULL, "the field above"},
+    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the field below (Tab too)"},
+    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
+    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
+    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "the value before"},
+    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "the next value"},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", "choose", "the list of choices, or edit the value"},
+    {' ', 0, ACTION_OPEN, "Space", NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", "search", "search the choices of the field"},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, "the first field"},
+    {UI_END, 0, ACTION_LAST, "End", NULL, "the last field"},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
+};
+static const struct key_table table = {"Setting up a run", bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const struct key_binding editing[] = {
+    {UI_ENTER, 0, ACTION_NONE, "Enter", "take it", "take the value"},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", "leave it", "leave the value as it was"},
+    {UI_TAB, 0, ACTION_NONE, "Tab", "complete a path", "complete a file or folder name"},
+    {UI_CTRL_U, 0, ACTION_NONE, "C-u", "clear",
+     "clear the line; C-w a word, C-a and C-e to its ends"},
+};
+const struct key_table keys_editing = {"Typing a value (just begin, or Enter)", editing,
+                                       sizeof editing / sizeof *editing};
+
+/* --- deciding --- */
+
+static void open_list(struct app *app)
+{
+    struct form *form = &app->form;
+    const struct config_field *field = form_focused(form);
+    struct form_item items[FORM_MAX_ITEMS];
+    char value[FORM_TEXT];
+    size_t count = form_items(form, form->focus, items);
+    if (field->kind == CONFIG_FLAG) {
+        form_cycle(form, 1);
+        app_form_changed(app);
+    } else if (count == 0)
+        form_edit(form, NULL);
+    else
+        chooser_begin(&app->chooser, field->label, items, count,
+                      form_value(form, form->focus, value, sizeof value),
+                      field->kind != CONFIG_CHOICE && !field->choices);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct form *form = &app->form;
+    if (form->editing) {
+        form_edit_key(form, key);
+        app_form_changed(app);
+        return true;
+    }
+    if (keys_find(&table, key) || keys_find(&keys_everywhere, key))
+        return false;
+    return form_edit_by_typing(form, key);
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct form *form = &app->form;
+    switch (action) {
+    case ACTION_RUN:
+        app_run_form(app);
+        break;
+    case ACTION_UP:
+    case ACTION_PREVIOUS:
+        form_move(form, -1);
+        break;
+    case ACTION_DOWN:
+    case ACTION_NEXT:
+        form_move(form, 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_PAGE_UP:
+        form_move(form, action == ACTION_FIRST ? -FORM_MAX_FIELDS : -8);
+        break;
+    case ACTION_LAST:
+    case ACTION_PAGE_DOWN:
+        form_move(form, action == ACTION_LAST ? FORM_MAX_FIELDS : 8);
+        break;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        form_cycle(form, action == ACTION_LEFT ? -1 : 1);
+        app_form_changed(app);
+        break;
+    case ACTION_OPEN:
+    case ACTION_SEARCH:
+        open_list(app);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- drawing: the fields --- */
+
+/* What is wrong with a field, or NULL. */
+static const struct error *field_error(const struct form *form, size_t field)
+{
+    if (field == form->focus && form->edit_error.kind != ERROR_NONE)
+        return &form->edit_error;
+    return field == form->problem_field && form->problem.kind != ERROR_NONE ? &form->problem : NULL;
+}
+
+static void draw_edit(struct app *app, struct rect line)
+{
+    const struct line_edit *edit = &app->form.edit;
+    size_t column,
+        start = line_edit_window(edit, line.columns > 1 ? (size_t)line.columns : 1, &column);
+    draw_fill(&app->canvas, line, ROLE_EDIT);
+    draw_text(&app->canvas, line, 0, 0, ROLE_EDIT, edit->text + start);
+    draw_cursor(&app->canvas, line, 0, (int)column);
+}
+
+static void draw_value(struct app *app, struct rect line, size_t field, bool focused)
+{
+    const struct glyphs *glyphs = app->canvas.glyphs;
+    char value[FORM_TEXT], shown[FORM_TEXT];
+    form_value(&app->form, field, value, sizeof value);
+    if (!focused) {
+        draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
+                  value[0] ? value : "none");
+        return;
+    }
+    int room = line.columns - 4;
+    int used = (int)columns_fit(value[0] ? value : "none", room > 0 ? (size_t)room : 0, shown,
+                                sizeof shown);
+    struct rect bar = {line.row, line.column, 1, used + 4};
+    if (bar.columns > line.columns)
+        bar.columns = line.columns;
+    draw_fill(&app->canvas, bar, ROLE_FOCUS);
+    draw_format(&app->canvas, bar, 0, 0, ROLE_FOCUS, "%s %s %s", glyphs->left, shown,
+                glyphs->right);
+    draw_cursor(&app->canvas, bar, 0, 2);
+}
+
+static int draw_error(struct app *app, struct rect area, int row, const struct error *error)
+{
+    char text[800];
+    struct rect inside = {area.row, area.column + 4, area.rows, area.columns - 4};
+    if (row >= area.rows)
+        return row;
+    draw_text(&app->canvas, area, row, 2, ROLE_BAD, "!");
+    snprintf(text, sizeof text, "%s%s%s", error->why, error->advice[0] ? "; " : "", error->advice);
+    return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
+}
+
+static void draw_fields(struct app *app, const struct form_layout *layout)
+{
+    struct form *form = &app->form;
+    struct rect area = layout->fields;
+    char text[800];
+    int error_rows = 0;
+    for (size_t i = 0; i < form->count; i++) {
+        const struct error *error = field_error(form, i);
+        snprintf(text, sizeof text, "%s; %s", error ? error->why : "", error ? error->advice : "");
+        if (error && area.columns > 4)
+            error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
+    }
+    form_scroll(form, area.rows > error_rows ? (size_t)(area.rows - error_rows) : 1);
+    int row = 0;
+    for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
+        bool focused = i == form->focus;
+        const struct error *error = field_error(form, i);
+        struct rect line = {area.row + row, area.column + layout->label_columns, 1,
+                            area.columns - layout->label_columns};
+        draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
+        draw_text(&app->canvas, area, row, 2, focused ? ROLE_STRONG : ROLE_FAINT,
+                  form->fields[i]->label);
+        if (focused && form->editing)
+            draw_edit(app, line);
+        else
+            draw_value(app, line, i, focused);
+        if (error)
+            row = draw_error(app, area, row + 1, error) - 1;
+    }
+    if (form->top > 0)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (row >= area.rows && form->top + (size_t)area.rows < form->count)
+        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+}
+
+/* --- drawing: what it would take --- */
+
+static int draw_fact(struct app *app, struct rect area, int row, const char *label,
+                     const char *value)
+{
+    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, label);
+    draw_text(&app->canvas, area, row, 13, ROLE_TEXT, value);
+    return row + 1;
+}
+
+static int draw_memory(struct app *app, struct rect area, int row)
+{
+    const struct forecast *forecast = &app->form.forecast;
+    const struct {
+        const char *label;
+        uint64_t bytes;
+    } kinds[] = {{"weights", forecast->memory.weights},
+                 {"gradients", forecast->memory.gradients},
+                 {"solver", forecast->memory.solver},
+                 {"activations", forecast->memory.activations},
+                 {"workspace", forecast->memory.workspace}};
+    char text[64];
+    int gauge = area.columns - 24;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, kinds[i].label);
+        draw_text(&app->canvas, area, row, 13, ROLE_TEXT,
+                  text_bytes(kinds[i].bytes, text, sizeof text));
+        if (gauge > 0 && forecast->memory.total > 0)
+            draw_gauge(&app->canvas, area, row, 23, gauge,
+                       (double)kinds[i].bytes / (double)forecast->memory.total, ROLE_GAUGE);
+        row++;
+    }
+    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, "memory");
+    draw_text(&app->canvas, area, row++, 13, forecast->fits ? ROLE_STRONG : ROLE_BAD,
+              text_bytes(forecast->memory.total, text, sizeof text));
+    if (forecast->memory_free > 0)
+        row = draw_fact(app, area, row, "of free",
+                        text_bytes(forecast->memory_free, text, sizeof text));
+    return row;
+}
+
+static int draw_verdict(struct app *app, struct rect area, int row)
+{
+    const struct form *form = &app->form;
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
+    char text[1100];
+    if (form->problem.kind == ERROR_NONE) {
+        int column = draw_text(&app->canvas, inside, row, 0, ROLE_GOOD, "It fits. Press ");
+        column = draw_text(&app->canvas, inside, row, column, ROLE_KEY, "r");
+        draw_text(&app->canvas, inside, row, column, ROLE_GOOD, " to run it.");
+        return row + 1;
+    }
+    row = draw_wrapped(&app->canvas, inside, row, ROLE_BAD, "! This cannot run.");
+    if (form->problem_field != FORM_NO_FIELD) {
+        snprintf(text, sizeof text, "See %s.", form->fields[form->problem_field]->label);
+        return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
+    }
+    return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT,
+                        error_format(&form->problem, text, sizeof text));
+}
+
+static void draw_panel(struct app *app, struct rect area)
+{
+    const struct form *form = &app->form;
+    const struct forecast *forecast = &form->forecast;
+    char text[96], number[32];
+    if (rect_is_empty(area))
+        return;
+    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, "What it takes");
+    if (form->stale && form->problem.kind == ERROR_NONE)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
+    if (!form->known) {
+        if (form->problem.kind != ERROR_NONE)
+            draw_verdict(app, area, 2);
+        return;
+    }
+    int row = draw_fact(app, area, 1, "parameters",
+                        text_count(forecast->parameters, number, sizeof number));
+    snprintf(text, sizeof text, "%s an image",
+             text_si((double)forecast->flops, number, sizeof number));
+    row = draw_fact(app, area, row, "FLOPs", text);
+    snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
+             forecast->input.width);
+    row = draw_fact(app, area, row, "input", text);
+    row =
+        draw_fact(app, area, row, "classes", text_count(forecast->classes, number, sizeof number));
+    row += area.rows >= 16;
+    row = draw_memory(app, area, row);
+    if (forecast->memory_free > 0)
+        draw_gauge(&app->canvas, area, row, 1, area.columns - 1,
+                   (double)forecast->memory.total / (double)forecast->memory_free,
+                   forecast->fits ? ROLE_GAUGE : ROLE_BAD);
+    draw_verdict(app, area, row + 1 + (area.rows >= 17));
+}
+
+static void draw_summary(struct app *app, struct rect area)
+{
+    const struct form *form = &app->form;
+    char parameters[32], total[32], text[1100];
+    if (form->problem.kind != ERROR_NONE)
+        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
+                    error_format(&form->problem, text, sizeof text));
+    else if (form->known)
+        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, "%s parameters, memory %s",
+                    text_si((double)form->forecast.parameters, parameters, sizeof parameters),
+                    text_bytes(form->forecast.memory.total, total, sizeof total));
+}
+
+static void draw_help(struct app *app, struct rect area)
+{
+    const struct config_field *field = form_focused(&app->form);
+    if (area.rows >= 3) {
+        for (int column = 0; column < area.columns;)
+            column =
+                draw_text(&app->canvas, area, 0, column, ROLE_RAW, app->canvas.glyphs->horizontal);
+        area.row++;
+        area.rows--;
+    }
+    area.column++;
+    area.columns -= 2;
+    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, field->help);
+    if (area.rows >= 2 && columns_of(field->help) <= (size_t)area.columns)
+        draw_text(&app->canvas, area, 1, 0, ROLE_FAINT,
+                  field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG
+                      ? "Left and right change it; Enter lists the choices."
+                      : "Left and right change it; Enter lists the choices; or type a value.");
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct form_layout layout = layout_form(body);
+    if (rect_is_empty(layout.fields))
+        return;
+    draw_fields(app, &layout);
+    draw_panel(app, layout.panel);
+    draw_summary(app, layout.summary);
+    draw_help(app, layout.help);
+}
+
+const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw};

@@ -1,0 +1,130 @@
+/* Help, made from the tables that dispatch the keys. The part about the screen one comes from is
+ * first. */
+#include "ui/app.h"
+
+#include "ui/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding everywhere[] = {
+    {'?', UI_F1, ACTION_HELP, "? F1", "help", "this help"},
+    {'q', UI_ESCAPE, ACTION_BACK, "q Esc", "back",
+     "back; from the first screen: quit (asks while a run is on)"},
+    {'o', 0, ACTION_RUNS, "o", "runs", "the runs of this session"},
+    {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
+    {'c', 0, ACTION_COMPARE, "c", NULL, "compare runs (in a later version)"},
+    {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, "draw the screen afresh"},
+};
+const struct key_table keys_everywhere = {"Everywhere", everywhere,
+                                          sizeof everywhere / sizeof *everywhere};
+
+static const struct key_binding bindings[] = {
+    {UI_UP, 0, ACTION_UP, "Up", "scroll", NULL},
+    {UI_DOWN, 0, ACTION_DOWN, "Down", "scroll", NULL},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
+    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", "page", NULL},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {'?', UI_ENTER, ACTION_BACK, "?", "close", NULL},
+};
+static const struct key_table table = {"In the help", bindings, sizeof bindings / sizeof *bindings};
+
+static const struct {
+    const char *word, *meaning;
+} words[] = {
+    {"smoothed", "the loss averaged over the last fiftieth of the run, 10 iterations at least"},
+    {"raw", "every iteration's loss; where many share a column, from the least to the greatest"},
+    {"best epoch", "the one with the best validation accuracy; its weights are kept"},
+    {"!", "a finding sets in there: v shows what it is"},
+    {"ms/image", "milliseconds of an iteration divided by the batch; now, and the median"},
+    {"memory", "what the program holds, and what the plan forecast for the run"},
+};
+
+static void act(struct app *app, enum action action)
+{
+    static const struct {
+        enum action action;
+        int lines;
+    } moves[] = {{ACTION_UP, -1},        {ACTION_DOWN, 1},       {ACTION_PAGE_UP, -10},
+                 {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (moves[i].action == action)
+            app->help_scroll += moves[i].lines;
+    if (app->help_scroll < 0)
+        app->help_scroll = 0;
+    if (action == ACTION_BACK)
+        app_back(app);
+}
+
+/* --- drawing: lines are laid out from the top and shown from help_scroll on --- */
+
+struct writer {
+    struct app *app;
+    struct rect area;
+    int line; /* of the whole text */
+};
+
+static void put_heading(struct writer *writer, const char *title)
+{
+    int row = writer->line - writer->app->help_scroll;
+    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, title);
+    writer->line++;
+}
+
+static void put_entry(struct writer *writer, const char *name, const char *text)
+{
+    char line[512];
+    int indent = writer->area.columns >= 50 ? 14 : 8;
+    int width = writer->area.columns - indent - 1;
+    bool first = true;
+    while (text && width > 4) {
+        int row = writer->line - writer->app->help_scroll;
+        text = columns_wrap(text, (size_t)width, line, sizeof line);
+        if (first)
+            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, name);
+        draw_text(&writer->app->canvas, writer->area, row, indent, ROLE_TEXT, line);
+        first = false;
+        writer->line++;
+    }
+}
+
+static void put_table(struct writer *writer, const struct key_table *keys)
+{
+    put_heading(writer, keys->title);
+    for (size_t i = 0; i < keys->count; i++)
+        if (keys->bindings[i].help)
+            put_entry(writer, keys->bindings[i].name, keys->bindings[i].help);
+    writer->line++;
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    const struct key_table *tables[] = {screen_form.keys, &keys_editing, screen_run.keys,
+                                        screen_runs.keys};
+    const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
+    struct writer writer = {app, body, 0};
+    if (here)
+        put_table(&writer, here);
+    put_table(&writer, &keys_everywhere);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i] != here)
+            put_table(&writer, tables[i]);
+    put_heading(&writer, "Words and marks");
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        put_entry(&writer, words[i].word, words[i].meaning);
+    int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
+    if (app->help_scroll > furthest) { /* draw again from where the text still fills the screen */
+        app->help_scroll = furthest;
+        draw_fill(&app->canvas, body, ROLE_TEXT);
+        draw(app, body);
+        return;
+    }
+    if (app->help_scroll > 0)
+        draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (app->help_scroll < furthest)
+        draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_cursor(&app->canvas, body, 0, 1);
+}
+
+const struct screen screen_help = {"Help", &table, NULL, NULL, act, draw};

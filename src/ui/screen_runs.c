@@ -1,0 +1,248 @@
+/* The runs of this sitting: one trains, the others wait or are over. */
+#include "ui/app.h"
+
+#include "ui/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "watch the selected run"},
+    {UI_UP, 0, ACTION_UP, "Up", NULL, "the run above"},
+    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the run below"},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", "search", "show only runs in whose line the text occurs"},
+    {'d', UI_DELETE, ACTION_REMOVE, "d", "drop", "drop a run that waits from the queue"},
+    {'s', 0, ACTION_STOP, "s", "stop", "stop the run that is on: asks how"},
+    {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
+};
+static const struct key_table table = {"The list of runs", bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+enum { NUMBER, STATUS, NETWORK, DATA, BATCH, DEVICE, DONE, LOSS, TOP1, SPEED, COLUMNS };
+
+static const struct table_column columns[COLUMNS] = {
+    [NUMBER] = {"#", 3, 0, true, false},         [STATUS] = {"status", 10, 0, false, false},
+    [NETWORK] = {"network", 12, 0, false, true}, [DATA] = {"data", 10, 2, false, true},
+    [BATCH] = {"batch", 5, 4, true, false},      [DEVICE] = {"device", 9, 6, false, false},
+    [DONE] = {"done", 5, 1, true, false},        [LOSS] = {"loss", 9, 1, true, false},
+    [TOP1] = {"top-1", 6, 3, true, false},       [SPEED] = {"ms/image", 8, 5, true, false},
+};
+
+static bool plain(const char *technique)
+{
+    return strcmp(technique, "none") == 0;
+}
+
+static void cell_text(const struct app *app, size_t index, int column, char *text, size_t size)
+{
+    const struct run_entry *entry = &app->runs.entries[index];
+    const struct run_snapshot *now = &entry->snapshot;
+    bool started = entry->run && now->iterations > 0;
+    char technique[32];
+    text[0] = '\0';
+    switch (column) {
+    case NUMBER:
+        snprintf(text, size, "%zu", index + 1);
+        break;
+    case STATUS:
+        snprintf(text, size, "%s", run_entry_status(entry));
+        break;
+    case NETWORK:
+        config_get(&entry->config, "technique", technique, sizeof technique);
+        snprintf(text, size, "%.200s%s%s", entry->config.network, plain(technique) ? "" : "-",
+                 plain(technique) ? "" : technique);
+        break;
+    case DATA:
+        snprintf(text, size, "%s", entry->config.data);
+        break;
+    case BATCH:
+        snprintf(text, size, "%zu", entry->config.batch);
+        break;
+    case DEVICE:
+        snprintf(text, size, "%s", entry->config.device);
+        break;
+    case DONE:
+        if (started)
+            snprintf(text, size, "%.0f %%",
+                     100.0 * (double)now->iteration / (double)now->iterations);
+        break;
+    case LOSS:
+        if (started)
+            snprintf(text, size, "%.4g", (double)now->loss);
+        break;
+    case TOP1:
+        if (now->has_validation)
+            snprintf(text, size, "%.2f", now->top1);
+        break;
+    case SPEED:
+        if (started)
+            snprintf(text, size, "%.3g", now->ms_per_image_median);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- deciding --- */
+
+static bool matches(const struct app *app, size_t index)
+{
+    char text[FORM_TEXT];
+    if (!app->table.search.text[0])
+        return true;
+    for (int column = 0; column < COLUMNS; column++) {
+        cell_text(app, index, column, text, sizeof text);
+        if (strcasestr(text, app->table.search.text))
+            return true;
+    }
+    return false;
+}
+
+/* The index of the `nth` run that matches, or runs.count. */
+static size_t nth_match(const struct app *app, size_t nth)
+{
+    for (size_t i = 0; i < app->runs.count; i++)
+        if (matches(app, i) && nth-- == 0)
+            return i;
+    return app->runs.count;
+}
+
+static size_t match_count(const struct app *app)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < app->runs.count; i++)
+        count += matches(app, i);
+    return count;
+}
+
+static void move(struct app *app, long steps)
+{
+    long last = (long)match_count(app) - 1, to = (long)app->table.selected + steps;
+    app->table.selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct runs_view *view = &app->table;
+    if (!view->searching)
+        return false;
+    if (key == UI_UP || key == UI_DOWN)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE) {
+        view->searching = false;
+        if (key == UI_ESCAPE)
+            view->search.text[0] = '\0';
+    } else
+        line_edit_key(&view->search, key);
+    move(app, 0);
+    return true;
+}
+
+static void act(struct app *app, enum action action)
+{
+    size_t index = nth_match(app, app->table.selected);
+    switch (action) {
+    case ACTION_OPEN:
+        if (index < app->runs.count)
+            app_show_run(app, index);
+        break;
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(app, action == ACTION_UP ? -1 : 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        move(app, action == ACTION_FIRST ? -(long)app->runs.count : (long)app->runs.count);
+        break;
+    case ACTION_SEARCH:
+        app->table.searching = true;
+        line_edit_begin(&app->table.search, "", sizeof app->table.search.text, false);
+        break;
+    case ACTION_REMOVE:
+        if (!run_list_remove(&app->runs, index))
+            app_say(app, ROLE_WARNING,
+                    "Only a run that waits can be dropped; s stops the one that is "
+                    "on.");
+        else if (app->run.entry > index)
+            app->run.entry--;
+        move(app, 0);
+        break;
+    case ACTION_STOP:
+        ask_stop(app);
+        break;
+    case ACTION_FORM:
+        app_show(app, &screen_form);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+static void draw_row(struct app *app, struct rect line, size_t index, bool selected,
+                     const int *starts, const int *widths)
+{
+    char text[FORM_TEXT];
+    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected) {
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+        draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
+        draw_cursor(&app->canvas, line, 0, 0);
+    }
+    for (int i = 0; i < COLUMNS; i++) {
+        struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
+        cell_text(app, index, i, text, sizeof text);
+        if (columns[i].right)
+            draw_right(&app->canvas, cell, 0, role, text);
+        else
+            draw_text(&app->canvas, cell, 0, 0, role, text);
+    }
+}
+
+static void draw_search(struct app *app, struct rect area)
+{
+    const struct runs_view *view = &app->table;
+    if (!view->searching && !view->search.text[0])
+        return;
+    int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
+    size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
+    size_t start = line_edit_window(&view->search, room, &cursor);
+    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, view->search.text + start);
+    if (view->searching)
+        draw_cursor(&app->canvas, area, 0, column + (int)cursor);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    int starts[COLUMNS], widths[COLUMNS];
+    table_fit(columns, COLUMNS, body.columns - 2, starts, widths);
+    struct rect list = {body.row + 2, body.column, body.rows - 3, body.columns};
+    struct rect head = {body.row + 1, body.column, body.rows > 1, body.columns};
+    struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
+    if (app->runs.count == 0) {
+        draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
+                     "There is no run yet: n sets one up, and r there starts it.");
+        return;
+    }
+    for (int i = 0; i < COLUMNS; i++) {
+        struct rect cell = {head.row, head.column + 1 + starts[i], head.rows, widths[i]};
+        if (columns[i].right)
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, columns[i].title);
+        else
+            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, columns[i].title);
+    }
+    size_t rows = list.rows > 0 ? (size_t)list.rows : 0, count = match_count(app);
+    app->table.top = table_scroll(app->table.top, app->table.selected, rows, count);
+    for (size_t i = 0; i < rows && app->table.top + i < count; i++) {
+        size_t nth = app->table.top + i;
+        struct rect line = {list.row + (int)i, list.column, 1, list.columns};
+        draw_row(app, line, nth_match(app, nth), nth == app->table.selected, starts, widths);
+    }
+    draw_search(app, foot);
+}
+
+const struct screen screen_runs = {"Runs", &table, NULL, take_key, act, draw};

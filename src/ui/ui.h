@@ -1,0 +1,34 @@
+/* ui.h: the workbench: the terminal program in which runs are set up and watched.
+ *
+ * The only room that knows ncurses. It reads configurations, forecasts, snapshots and series of
+ * session/ and sends commands; a run never waits for it. One thread; not reentrant.
+ */
+#ifndef TINCA_UI_UI_H
+#define TINCA_UI_UI_H
+
+#include "base/error.h"
+#include "session/config.h"
+#include "session/run.h"
+
+#include <stdbool.h>
+
+struct ui_options {
+    struct run_config config; /* what the form shows first */
+    bool start;               /* run it at once, and show that run */
+    const char *colours;      /* a name of ui_colours; NULL: "default" */
+    const char *symbols;      /* a name of ui_symbols; NULL: what the locale can show */
+    struct run_options run;   /* where the first run goes; the others get their own places */
+    const char *export_path;  /* what the export dialog proposes; NULL: a name with the date */
+};
+
+/* The accepted names, NULL-terminated. */
+extern const char *const ui_colours[]; /* default, light, mono, colour-blind */
+extern const char *const ui_symbols[]; /* braille, block, ascii */
+
+/* Shows the workbench until the user quits; every run is over and saved when it returns, and the
+ * terminal is as it was. False: there is no terminal, or not one that can do this (ERROR_USAGE,
+ * with what to do instead); a signal asked to stop (ERROR_INTERRUPTED: runs were saved). When the
+ * terminal goes away (SIGHUP) the runs carry on to their ends first. */
+bool ui_run(const struct ui_options *options, struct error *error);
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/sh
+# Runs measured and put side by side: measure, eval of a run, compare, advise.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+train() { # train NET: a short run; its ID is in $id
+    succeeds "a short run of $1" train "$1" --data digits,limit=200 --batch 20 --threads 1 \
+        --validate digits,split=test,limit=40 --epochs 1 -q
+    run runs --json
+    id=$("$JSON_LOOK" "$T/out" "runs.$2.id")
+}
+
+train mlp 0
+mlp=$id
+sleep 1 # IDs are sorted by the second
+train lenet 1
+lenet=$id
+
+succeeds "measure" measure "$mlp" --threads 1 --json
+is "  one image at a time, all of them" images 40
+is "  on the run's device" device cpu
+has "  mean" ms_per_image.mean
+has "  95 % interval" ms_per_image.ci95
+has "  standard deviation" ms_per_image.sd
+has "  E_P" e_p
+is "  parameters" parameters 535818
+is "  size of the saved model" model_bytes \
+    "$(($(wc -c <"$T/state/tinca/runs/$mlp/best.safetensors")))"
+top1=$("$JSON_LOOK" "$T/out" top1)
+is "  it is kept" devices.0.top1 "$top1" "$T/state/tinca/runs/$mlp/measurements.json"
+succeeds "measure on another device" measure "$mlp" --device reference --images 5
+is "  is kept beside" "devices.#" 2 "$T/state/tinca/runs/$mlp/measurements.json"
+succeeds "eval of a run" eval "$mlp" --batch 1 --json
+is "  on its validation data, with its best weights" top1 "$top1"
+is "  one image at a time" batch 1
+refuses 2 "no such run" "measure without such a run" measure nosuchrun
+refuses 2 "2 to" "measure of one image" measure "$mlp" --images 1
+refuses 2 "device" "measure on an unknown device" measure "$mlp" --device abacus
+
+succeeds "compare" compare "$mlp" "$lenet"
+shows '^1 +mlp .* \+- ' "  the one that was measured, with its interval"
+shows '^2 +lenet .*not measured' "  the one that was not"
+shows "^not measured: 2, ms on cpu: tinca measure $lenet --device cpu --threads 1" \
+    "  and the command that would"
+# shellcheck disable=SC2046 # the command as words
+run $(sed -n 's/^not measured: 2, ms on cpu: tinca //p' "$T/out")
+if [ "$status" = 0 ]; then ok "  which does"; else not_ok "  which does" "$(told)"; fi
+succeeds "compare, sorted" compare "$mlp" "$lenet" --sort e_p --published --json
+is "  rows of runs and published ones" "runs.#" 18
+is "  what is missing" "not_measured.#" 1
+is "  a published row is marked" runs.0.published true
+for format in csv markdown; do
+    succeeds "compare as $format, to a file" compare "$mlp" "$lenet" --format $format -o "$T/table"
+    if [ ! -s "$T/out" ] && [ "$(grep -c 'mlp\|lenet' "$T/table")" -ge 2 ]; then
+        ok "  holds both runs"
+    else
+        not_ok "  holds both runs" "$(cat "$T/table")"
+    fi
+done
+refuses 2 "network, run, top1" "an unknown column" compare "$mlp" --sort beauty
+refuses 2 "more arguments" "nothing to compare" compare
+
+succeeds "advise" advise --network mlp --limit-ms 1000 --json
+is "  a network that meets the limit is left alone" verdict keep
+is "  read off its run" rows_read.0.run "$mlp"
+is "  what is needed follows from the limits" need faster
+succeeds "advise to make it smaller" advise --network mlp --need smaller --json
+is "  shift comes first" technique shift
+is "  is to be tried, as it was not trained" verdict try
+is "  the command that trains it" not_known.0.command \
+    "tinca train mlp-shift --data digits,limit=200 --validate digits,split=test,limit=40 --batch 20 --threads 1 --epochs 1"
+succeeds "advise in words" advise --network mlp --need both "$mlp"
+shows '^mlp on cpu: try shift' "  the advice"
+shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was read"
+shows '^ *tinca train mlp-shift ' "  what would be measured"
+refuses 2 "several networks" "advise with runs of two networks" advise --need faster
+refuses 2 "faster, smaller or both" "advise without a need" advise --network mlp
+refuses 2 "number from 0" "a limit that is no number" advise --network mlp --limit-ms soon
+refuses 2 "faster, smaller, both" "a need that is none" advise --need cheaper
+refuses 2 "without a technique" "a network with its technique" advise --need both --network mlp-dsc
+done_testing

@@ -1,0 +1,77 @@
+#!/bin/sh
+# --json prints one document and nothing else, with the names that scripts rely on.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+document() { # document NAME ARGUMENT...
+    succeeds "$@"
+    has "  is one JSON document" ""
+    if [ -s "$T/err" ]; then not_ok "  standard error is quiet" "$(told)"; else ok "  standard error is quiet"; fi
+}
+
+parameters() { # parameters NET COUNT [OPTION...]
+    net=$1 count=$2
+    shift 2
+    document "info $net $*" info "$net" --json "$@"
+    is "  has $count parameters" parameters "$count"
+}
+
+parameters lenet 431080
+parameters alexnet 60965224
+parameters resnet20 272762
+parameters resnet56 856058
+parameters resnet110 1731002
+parameters resnet110 1736852 --classes 100
+is "  of 100 classes" classes 100
+parameters resnet20-dsc 40810
+parameters resnet20 40810 --technique dsc
+parameters lenet 431080 --batch 3 --device reference
+is "  technique" technique none
+is "  input" input.1 28
+is "  batch" batch 3
+is "  device" device reference
+is "  first layer" layers.0.name conv1
+is "  its operator" layers.0.op conv
+is "  its output" layers.0.output.0 20
+is "  its parameters" layers.0.parameters 520
+is "  its FLOPs: 24 x 24 x 20 x 25 x 2" layers.0.flops 576000
+has "  its kernel" layers.0.kernel
+for kind in weights gradients solver activations workspace total; do
+    has "  memory: $kind" memory.$kind
+done
+
+document "bench, training" bench lenet --batch 4 --iterations 3 --threads 1 --json
+is "  mode" mode train
+is "  batch" batch 4
+is "  threads" threads 1
+is "  iterations" iterations 3
+for key in median min mean sd ci95; do has "  ms_per_image.$key" ms_per_image.$key; done
+for key in network technique device images_per_second peak_memory_bytes planned_memory_bytes; do
+    has "  $key" $key
+done
+document "bench, inference with a profile" bench lenet --mode infer --iterations 2 --profile --json
+is "  mode" mode infer
+is "  batch" batch 1
+has "  a layer's time" layers.0.forward_seconds
+is "  a call an iteration" layers.0.calls 2
+has "  matrix products" gemm
+succeeds "bench without --json" bench lenet --batch 2 --iterations 2 --profile
+shows 'ms/image +median' "  shows ms/image"
+
+document "devices" devices --json
+is "  reference" devices.0.name reference
+is "  can be used" devices.0.available true
+is "  cpu" devices.1.name cpu
+has "  the processor's name" host.cpu
+has "  its memory" host.memory_bytes
+document "networks" networks --json
+has "  a network's name" networks.0.name
+document "datasets" datasets --json
+has "  a set's name" datasets.0.name
+document "runs, none yet" runs --json
+is "  none" "runs.#" 0
+for command in devices networks datasets runs "info lenet"; do
+    # shellcheck disable=SC2086 # a command and its argument
+    succeeds "$command, as a table" $command
+done
+done_testing

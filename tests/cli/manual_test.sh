@@ -1,0 +1,58 @@
+#!/bin/sh
+# The manual pages name every option and command, and are well-formed.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+# The words of a page without its macros.
+plain() { sed -e 's/Fl Fl /--/g; s/^\.\(It\|Cm\|Op\|Ar\) //' "$1"; }
+
+plain "$srcdir/man/tinca.1" >"$T/page"
+for command in ui train info bench eval predict runs measure compare advise export devices networks datasets; do
+    run "$command" --help
+    sed -n 's/^ *\(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' "$T/out" | sort -u >"$T/options"
+    missing=
+    while read -r option; do
+        grep -q -- "--$option\b" "$T/page" || missing="$missing --$option"
+    done <"$T/options"
+    if [ -s "$T/options" ] && [ -z "$missing" ]; then
+        ok "tinca(1) names every option of $command"
+    else
+        not_ok "tinca(1) names every option of $command" "missing:$missing"
+    fi
+    if grep -q "Cm.* $command\b\|^$command\b" "$srcdir/man/tinca.1" "$T/page"; then
+        ok "tinca(1) names $command"
+    else
+        not_ok "tinca(1) names $command"
+    fi
+done
+
+# Every operator and block that a network file can name.
+for name in $(sed -n 's/^    \.name = "\([a-z0-9_]*\)",$/\1/p' "$srcdir"/src/engine/ops/*.c |
+    grep -v '^input$') $(sed -n 's/^const struct block .*\.name = "\([a-z0-9_]*\)".*/\1/p' \
+    "$srcdir"/src/engine/blocks/*.c); do
+    if grep -q "\b$name\b" "$srcdir/man/tinca-network.5"; then
+        ok "tinca-network(5) names $name"
+    else
+        not_ok "tinca-network(5) names $name"
+    fi
+done
+
+# The examples, each a file of its own; every technique makes something of them.
+awk -v folder="$T" '/^\.Bd -literal/ { file = folder "/example" ++n ".json"; next }
+    /^\.Ed/ { file = "" } file { print > file }' "$srcdir/man/tinca-network.5"
+for example in 1 2; do
+    for technique in none dsc shuffle shift; do
+        succeeds "example $example of tinca-network(5) is a network, with technique $technique too" \
+            info "$T/example$example.json" --technique "$technique" --json
+    done
+done
+
+for page in tinca.1 tinca-network.5; do
+    if ! command -v groff >/dev/null; then
+        skip "$page is well-formed" "there is no groff here"
+    else
+        complaints=$(groff -mandoc -Tutf8 -z -ww "$srcdir/man/$page" 2>&1)
+        if [ -z "$complaints" ]; then ok "$page is well-formed"; else not_ok "$page is well-formed" "$complaints"; fi
+    fi
+done
+done_testing

@@ -1,0 +1,89 @@
+#!/bin/sh
+# A session exported by the program is valid against docs/session.schema.json, and the schema is
+# strict enough to refuse what is not one.
+reason=
+python3 -c 'import jsonschema' 2>/dev/null || reason='python3-jsonschema is not installed'
+[ -x "$TINCA" ] || reason='the program has not been built'
+if [ -n "$reason" ]; then
+    echo "1..0 # SKIP $reason"
+    exit 0
+fi
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+XDG_STATE_HOME=$dir/state
+export XDG_STATE_HOME
+
+number=0
+check() {
+    number=$((number + 1))
+    name=$1
+    shift
+    if "$@" >"$dir/log" 2>&1; then
+        echo "ok $number - $name"
+    else
+        echo "not ok $number - $name"
+        sed 's/^/# /' "$dir/log"
+    fi
+}
+valid() {
+    python3 - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
+import json, sys, jsonschema
+schema = json.load(open(sys.argv[1]))
+jsonschema.Draft202012Validator.check_schema(schema)
+def refuse(name):
+    raise ValueError(name + " is not JSON")
+session = json.load(open(sys.argv[2]), parse_constant=refuse)
+jsonschema.Draft202012Validator(schema).validate(session)
+run = session["runs"][0]
+assert len({len(column) for column in run["series"].values()}) == 1, "columns of unequal length"
+assert len({len(column) for column in run["validation"].values()}) == 1
+assert (min(x for x in run["series"]["loss_caffe"] if x is not None) < 0) == any(
+    f["kind"] == "negative-loss" for f in run["findings"]), "negative-loss finding"
+assert all(x is not None for x in run["series"]["loss"]) or run["findings"], "null without finding"
+PYTHON
+}
+spoilt() {
+    python3 - "$srcdir/docs/session.schema.json" "$dir/done.json" <<'PYTHON'
+import copy, json, sys, jsonschema
+validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
+good = json.load(open(sys.argv[2]))
+def spoil(change):
+    session = copy.deepcopy(good)
+    change(session, session["runs"][0])
+    assert not validator.is_valid(session), change.__name__
+def unknown_member(s, r): r["surprise"] = 1
+def text_for_number(s, r): r["series"]["loss"][0] = "2.3"
+def unknown_status(s, r): r["status"] = "flying"
+def unknown_finding(s, r): r["findings"].append({"kind": "x", "iteration": 1, "epoch": 0, "text": "x"})
+def failed_without_error(s, r): r["status"] = "failed"; r["error"] = None
+def missing_column(s, r): del r["series"]["loss_mean"]
+def two_lengths(s, r): r["config"]["iterations"] = 3; r["config"]["epochs"] = 1
+def odd_version(s, r): s["version"] = 2
+for change in (unknown_member, text_for_number, unknown_status, unknown_finding,
+               failed_without_error, missing_column, two_lengths, odd_version):
+    spoil(change)
+PYTHON
+}
+
+"$TINCA" train mlp --data digits,limit=64 --validate digits,limit=32 --batch 16 --epochs 2 \
+    --seed 1 --export "$dir/done.json" -q >"$dir/out" 2>&1
+check "a run that was done is valid" valid "$dir/done.json"
+check "the schema refuses what is not a session" spoilt
+"$TINCA" train mlp --data digits,limit=64 --batch 16 --epochs 2 --lr 1000000 \
+    --export "$dir/diverged.json" -q >"$dir/out" 2>&1
+check "a run that diverged is valid, its losses null" valid "$dir/diverged.json"
+check "tinca export writes the same kind of file" sh -c \
+    '"$TINCA" export "$("$TINCA" runs --json | python3 -c "import json,sys; print(json.load(sys.stdin)[\"runs\"][0][\"id\"])")" -o "$1/again.json"' sh "$dir"
+check "which is valid too" valid "$dir/again.json"
+cat >"$dir/pair.json" <<'NETWORK'
+{"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
+            {"op": "tanh"}],
+ "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+NETWORK
+"$TINCA" train "$dir/pair.json" --data maps,limit=2 --validate maps,limit=2 --batch 1 --epochs 2 \
+    --solver adam --lr 0.0002 --schedule linear --export "$dir/pair-run.json" -q >"$dir/out" 2>&1
+check "a run of two networks is valid" valid "$dir/pair-run.json"
+check "and has the losses of both" sh -c 'grep -q "\"loss_discriminator\":\[[0-9]" "$1" &&
+    grep -q "\"pixel_accuracy\":\[[0-9]" "$1"' sh "$dir/pair-run.json"
+echo "1..$number"

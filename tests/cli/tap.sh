@@ -1,0 +1,84 @@
+# Sourced by the scripts here: TAP, a private state folder, and the program ($TINCA).
+# $T is a scratch folder that goes away at the end.
+T=$(mktemp -d) || exit 99
+trap 'rm -rf "$T"' EXIT
+trap 'exit 130' INT TERM
+TINCA=${TINCA:-./tinca}
+JSON_LOOK=${JSON_LOOK:-$(dirname "$TINCA")/json_look}
+export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C.UTF-8
+unset NO_COLOR
+tap_count=0
+tap_failed=0
+
+ok() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1"
+}
+
+not_ok() { # not_ok NAME [DETAILS]
+    tap_count=$((tap_count + 1))
+    tap_failed=1
+    echo "not ok $tap_count - $1"
+    printf '%s\n' "${2-}" | sed 's/^/# /'
+}
+
+skip() { # skip NAME WHY
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+done_testing() {
+    echo "1..$tap_count"
+    exit $tap_failed
+}
+
+# run ARGUMENT...: runs the program; its status is in $status, what it wrote in $T/out and $T/err
+run() {
+    status=0
+    "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+
+told() { head -c 600 "$T/err"; }
+
+# succeeds NAME ARGUMENT...
+succeeds() {
+    name=$1
+    shift
+    run "$@"
+    if [ "$status" = 0 ]; then ok "$name"; else not_ok "$name" "exit $status: $(told)"; fi
+}
+
+# refuses STATUS PATTERN NAME ARGUMENT...: ends so, with one line "tinca: ..." that matches PATTERN,
+# and nothing on standard output
+refuses() {
+    expected=$1 pattern=$2 name=$3
+    shift 3
+    run "$@"
+    if [ "$status" != "$expected" ]; then
+        not_ok "$name" "exit $status, not $expected: $(told)"
+    elif [ -s "$T/out" ]; then
+        not_ok "$name" "standard output is not empty: $(head -c 300 "$T/out")"
+    elif [ "$(wc -l <"$T/err")" != 1 ] || ! grep -q '^tinca: .*: .*: ' "$T/err"; then
+        not_ok "$name" "not one line of 'tinca: what: why: what to do': $(told)"
+    elif ! grep -Eq -- "$pattern" "$T/err"; then
+        not_ok "$name" "the message does not match $pattern: $(told)"
+    else
+        ok "$name"
+    fi
+}
+
+# shows PATTERN NAME: the last standard output has a line that matches
+shows() {
+    if grep -Eq -- "$1" "$T/out"; then ok "$2"; else not_ok "$2" "$(head -c 600 "$T/out")"; fi
+}
+
+# is NAME PATH VALUE [FILE]: the value at PATH of the JSON document (default: the last output)
+is() {
+    found=$("$JSON_LOOK" "${4:-$T/out}" "$2" 2>&1)
+    if [ "$found" = "$3" ]; then ok "$1"; else not_ok "$1" "$2 is $found, not $3"; fi
+}
+
+# has NAME PATH [FILE]: PATH exists
+has() {
+    if found=$("$JSON_LOOK" "${3:-$T/out}" "$2" 2>&1); then ok "$1"; else not_ok "$1" "$found"; fi
+}

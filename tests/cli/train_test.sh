@@ -1,0 +1,85 @@
+#!/bin/sh
+# A run from the command line: kept, saved, exported, evaluated; interrupted; refused.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+small="--data digits,limit=200 --batch 20 --threads 1"
+
+# shellcheck disable=SC2086 # a list of options
+{
+    succeeds "a short run" train lenet $small --validate digits,split=test,limit=50 --epochs 2 \
+        --seed 5 --save "$T/a.safetensors" --export "$T/a.json" -q
+    if [ -s "$T/out" ] || [ -s "$T/err" ]; then
+        not_ok "  -q is quiet" "$(cat "$T/out" "$T/err")"
+    else
+        ok "  -q is quiet"
+    fi
+    is "  the session's format" format tinca-session "$T/a.json"
+    is "  the run is done" runs.0.status "done" "$T/a.json"
+    is "  ten iterations an epoch" "runs.0.series.loss.#" 20 "$T/a.json"
+    is "  two validations" "runs.0.validation.top1.#" 2 "$T/a.json"
+    is "  its seed" runs.0.config.seed 5 "$T/a.json"
+
+    succeeds "runs" runs --json
+    is "  lists it" "runs.#" 1
+    is "  its status" runs.0.status "done"
+    is "  its network" runs.0.network lenet
+    id=$("$JSON_LOOK" "$T/out" runs.0.id)
+    succeeds "export by the beginning of its ID" export "${id%????}" -o "$T/b.json"
+    is "  is the same run" runs.0.id "$id" "$T/b.json"
+    is "  with the same losses" runs.0.series.loss.19 \
+        "$("$JSON_LOOK" "$T/a.json" runs.0.series.loss.19)" "$T/b.json"
+    succeeds "export as CSV" export "$id" --format csv -o "$T/csv"
+    if head -n 1 "$T"/csv/loss_*_tinca.csv | grep -q '^#network,mode,batch,step,loss,time$'; then
+        ok "  with the studies' heading"
+    else
+        not_ok "  with the studies' heading" "$(ls "$T/csv" 2>&1)"
+    fi
+
+    succeeds "eval" eval "$T/a.safetensors" --data digits,split=test,limit=50 --json
+    is "  of all images" images 50
+    is "  agrees with the last validation" top1 \
+        "$("$JSON_LOOK" "$T/a.json" runs.0.validation.top1.1)"
+
+    succeeds "the same seed again" train lenet $small --epochs 2 --seed 5 \
+        --validate digits,split=test,limit=50 --save "$T/c.safetensors" -q
+    if cmp -s "$T/a.safetensors" "$T/c.safetensors"; then
+        ok "  gives the same bits"
+    else
+        not_ok "  gives the same bits"
+    fi
+    succeeds "a run with a summary and its own folder" train lenet $small --iterations 3 \
+        --run-dir "$T/mine"
+    shows '^ *kept in .*/mine' "  says where it is kept"
+    if [ -f "$T/mine/config.json" ]; then ok "  and it is"; else not_ok "  and it is"; fi
+    refuses 2 "already holds a run" "the same folder again" train lenet $small --iterations 3 \
+        --run-dir "$T/mine"
+    succeeds "options override the preset, whatever the order" train lenet --batch 20 \
+        --data digits,limit=200 --iterations 2 --preset digits --lr 0.5 --export "$T/p.json" -q
+    is "  batch" runs.0.config.batch 20 "$T/p.json"
+    is "  lr" runs.0.config.lr 0.5 "$T/p.json"
+    is "  what was not said is the preset's" runs.0.config.weight-decay 0.0005 "$T/p.json"
+
+    refuses 1 "nowhere" "a data set whose folder is missing" train lenet --data "idx:$T/nowhere" \
+        --epochs 1
+    refuses 1 "1x28x28|28x28" "images of the wrong shape" train lenet --data shapes --epochs 1
+    refuses 1 "cuda" "a device that is not there" train lenet --data digits --device cuda:9
+    refuses 1 "nomodel" "a model that is not there" eval "$T/nomodel" --data digits
+    echo "not a model" >"$T/bad.safetensors"
+    refuses 1 "bad.safetensors" "a file that is no model" eval "$T/bad.safetensors" --data digits
+
+    # an interruption: the run is saved, and says so
+    "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --seed 1 \
+        --export "$T/i.json" >"$T/out" 2>"$T/err" </dev/null &
+    child=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        sleep 0.5
+        "$TINCA" runs 2>/dev/null | grep -q ' running ' && break
+    done
+    kill -TERM $child
+    wait $child
+    status=$?
+    if [ $status = 130 ]; then ok "SIGTERM: exit 130"; else not_ok "SIGTERM: exit 130" "$status $(told)"; fi
+    is "  the run is stopped" runs.0.status stopped "$T/i.json"
+    has "  with its losses" runs.0.series.loss.0 "$T/i.json"
+}
+done_testing

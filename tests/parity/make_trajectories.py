@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Makes goldens/trajectories.json: the losses of ten iterations of training in PyTorch, and the
+output and all gradients of the first.
+
+usage: make_trajectories.py TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long]
+
+TRAJECTORY_TEST is the test program, which dumps weights and batches; --long takes its large cases,
+for goldens/trajectories_long.json. The networks are interpreted from their JSON files with
+torch.nn.functional in double precision, so that what is compared is the mathematics. Needs
+PyTorch (Debian: apt-get install python3-torch)."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import torch
+import torch.nn.functional as F
+
+ROUNDING = 3e-7  # what float32 does to a layer's output, relative to its mean size
+LOSS_LIMIT = 5e-5  # the test asks for 1e-4: a case whose losses are more sensitive is too chaotic
+OWN_NETWORKS = ("branches",)  # in tests/parity/networks
+DTYPES = {"F32": numpy.float32, "I32": numpy.int32}
+
+
+def read_safetensors(path):
+    with open(path, "rb") as f:
+        length = int.from_bytes(f.read(8), "little")
+        header = json.loads(f.read(length))
+        data = f.read()
+    metadata = header.pop("__metadata__", {})
+    arrays = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        flat = numpy.frombuffer(data[begin:end], DTYPES[entry["dtype"]])
+        arrays[name] = torch.from_numpy(flat.copy()).reshape(entry["shape"])
+    return arrays, metadata
+
+
+def shift(x):
+    """Channel shift, kernel 3: the k-th ninth of the channels moves by the k-th offset; what is left
+    over stays."""
+    n, c, h, w = x.shape
+    padded, out = F.pad(x, (1, 1, 1, 1)), x.clone()
+    group = c // 9
+    for k in range(9):
+        dy, dx = k // 3 - 1, k % 3 - 1
+        part = slice(k * group, (k + 1) * group)
+        out[:, part] = padded[:, part, 1 - dy:1 - dy + h, 1 - dx:1 - dx + w]
+    return out
+
+
+def shuffle(x, groups):
+    n, c, h, w = x.shape
+    return x.reshape(n, groups, c // groups, h, w).transpose(1, 2).reshape(n, c, h, w)
+
+
+def pair(value):
+    return tuple(value) if isinstance(value, list) else (value, value)
+
+
+class Net:
+    """Interprets a network file; `w` is the state dict, which knows the widths."""
+
+    def __init__(self, spec, w, technique, groups):
+        self.spec, self.w, self.technique, self.groups = spec, w, technique, groups
+        self.rounding = 0
+
+    def disturb(self, x):
+        if not self.rounding:
+            return x
+        size = x.detach().square().mean().sqrt()
+        return x + self.rounding * size * torch.randn_like(x)
+
+    def bn(self, name, x):
+        w = self.w
+        return self.disturb(F.batch_norm(x, w[name + ".running_mean"], w[name + ".running_var"],
+                                         w[name + ".weight"], w[name + ".bias"], True, 0.1, 1e-5))
+
+    def conv(self, name, x, stride=1, pad=None):
+        """The groups follow from the weight's shape."""
+        weight = self.w[name + ".weight"]
+        pad = weight.shape[2] // 2 if pad is None else pad
+        return self.disturb(F.conv2d(x, weight, self.w.get(name + ".bias"), stride, pad, 1,
+                                     x.shape[1] // weight.shape[1]))
+
+    def conv_bn(self, name, suffix, x, stride=1):
+        return self.bn(f"{name}.bn{suffix}", self.conv(f"{name}.conv{suffix}", x, stride))
+
+    def separable_bn(self, name, suffix, x, stride=1):
+        x = self.conv(f"{name}.dw{suffix}", x, stride)
+        return self.bn(f"{name}.bn{suffix}", self.conv(f"{name}.pw{suffix}", x))
+
+    def plain(self, name, x, kernel, stride, pad):
+        """A convolution outside of blocks by the general rule; those that stayed have a weight."""
+        if name + ".weight" in self.w:
+            return self.conv(name, x, stride, pad)
+        if self.technique == "dsc":
+            return self.conv(name + ".pw", self.conv(name + ".dw", x, stride, pad))
+        if self.technique == "shuffle":
+            whole = name + ".dw.weight" not in self.w
+            x = self.conv(name + ".pw", x, stride if whole else 1, 0)
+            x = shuffle(x, self.groups)
+            return x if whole else self.conv(name + ".dw", x, stride, pad)
+        window = tuple(k - 2 * p for k, p in zip(pair(kernel), pair(pad)))
+        pointwise = name + ".pw.weight" in self.w
+        x = shift(x)
+        if window != (1, 1) or not pointwise:
+            x, stride = F.avg_pool2d(x, window, stride), 1
+        return self.conv(name + ".pw", x, stride) if pointwise else x
+
+    def residual(self, name, layer, x):
+        stride, y = layer.get("stride", 1), x
+        if self.technique == "dsc":
+            y = F.relu(self.separable_bn(name, "1", y, stride))
+            y = self.separable_bn(name, "2", y)
+        elif self.technique == "shuffle":
+            y = shuffle(F.relu(self.conv_bn(name, "1", y)), self.groups)
+            y = self.conv_bn(name, "3", self.conv_bn(name, "2", y, stride))
+        elif self.technique == "shift":
+            y = shift(F.relu(self.conv_bn(name, "1", y)))
+            y = F.relu(self.conv_bn(name, "2", y, stride))
+        elif self.technique == "bottleneck":
+            y = F.relu(self.conv_bn(name, "1", y))
+            y = F.relu(self.conv_bn(name, "2", y, stride))
+            y = self.conv_bn(name, "3", y)
+        else:
+            y = F.relu(self.conv_bn(name, "1", y, stride))
+            y = self.conv_bn(name, "2", y)
+        if f"{name}.conv_shortcut.weight" in self.w:
+            x = self.conv_bn(name, "_shortcut", x, stride)
+        return y + x if self.technique == "shift" else F.relu(y + x)
+
+    def fire(self, name, layer, x):
+        x = F.relu(self.conv_bn(name, "_squeeze", x))
+        one = self.conv_bn(name, "1x1", x)
+        if self.technique == "dsc":
+            three = self.separable_bn(name, "3x3", x)
+        else:
+            x = shift(x) if self.technique == "shift" else x
+            x = shuffle(x, self.groups) if self.technique == "shuffle" else x
+            three = self.conv_bn(name, "3x3", x)
+        x = torch.cat([one, three], 1)
+        return F.relu(self.bn(name + ".bn", x) if self.technique == "shuffle" else x)
+
+    def inception(self, name, layer, x):
+        conv = lambda part, k, v: F.relu(self.plain(f"{name}.{part}", v, k, 1, k // 2))
+        return torch.cat([conv("1x1", 1, x), conv("3x3", 3, conv("3x3_reduce", 1, x)),
+                          conv("5x5", 5, conv("5x5_reduce", 1, x)),
+                          conv("pool", 1, F.max_pool2d(x, 3, 1, 1))], 1)
+
+    def layer(self, name, layer, inputs, masks):
+        w, op, x = self.w, layer.get("op"), inputs[0]
+        if "block" in layer:
+            return getattr(self, layer["block"])(name, layer, x)
+        stride, pad = layer.get("stride", 1), layer.get("pad", 0)
+        if op == "conv":
+            return self.plain(name, x, layer["kernel"], stride, pad)
+        if op == "linear":
+            return self.disturb(F.linear(x, w[name + ".weight"], w[name + ".bias"]))
+        if op == "max_pool":
+            return F.max_pool2d(x, layer["kernel"], stride, pad, ceil_mode=layer.get("ceil", False))
+        if op == "average_pool":
+            if layer.get("global"):
+                return F.adaptive_avg_pool2d(x, 1)
+            return F.avg_pool2d(x, layer["kernel"], stride, pad, layer.get("ceil", False))
+        if op == "lrn":
+            return F.local_response_norm(x, layer.get("size", 5), layer.get("alpha", 1e-4),
+                                         layer.get("beta", 0.75), layer.get("k", 1))
+        if op == "dropout":
+            return x * masks[name].reshape(x.shape)
+        if op == "batch_norm":
+            return self.bn(name, x)
+        if op == "concat":
+            return torch.cat(inputs, 1)
+        return {"relu": F.relu, "flatten": lambda v: v.flatten(1)}[op](x)
+
+    def layers(self, layers, prefix, x):
+        for layer in layers:
+            repeat = layer.get("repeat")
+            for i in range(repeat or 1):
+                name = prefix + layer.get("name", "")
+                if "layers" in layer:
+                    x = self.layers(layer["layers"], f"{name}.{i + 1}.", x)
+                    continue
+                name = f"{name}.{i + 1}" if repeat else name
+                sources = layer.get("from", [])
+                sources = [sources] if isinstance(sources, str) else sources
+                inputs = [self.values[s] for s in sources] or [x]
+                if layer.get("op") == "softmax_cross_entropy":
+                    self.loss = self.loss + layer.get("weight", 1) * F.cross_entropy(
+                        inputs[0], self.labels)
+                else:
+                    x = self.values[name] = self.layer(name, layer, inputs, self.masks)
+        return x
+
+    def forward(self, images, labels, masks):
+        """The network's output and the sum of its losses."""
+        self.values, self.masks, self.labels, self.loss = {}, masks, labels, 0
+        output = self.layers(self.spec["layers"], "", images)
+        return output, self.loss + F.cross_entropy(output, labels)
+
+
+def optimizer(meta, parameters):
+    lr, momentum = float(meta["lr"]), float(meta["momentum"])
+    decay = float(meta["weight_decay"])
+    if meta["solver"] == "adam":
+        return torch.optim.Adam(parameters, lr, (momentum, float(meta["beta2"])), 1e-8, decay)
+    return torch.optim.SGD(parameters, lr, momentum, weight_decay=decay,
+                           nesterov=meta["solver"] == "nesterov")
+
+
+def measure(value, direction):
+    """Two numbers that tell a tensor from others: its length, and that along a random direction."""
+    value, direction = value.double().flatten(), direction.double().flatten()
+    return [float(f"{v:.8g}") for v in (value.norm().item(), (value @ direction).item())]
+
+
+class Case:
+    """What the test program dumped of a case, in double precision."""
+
+    def __init__(self, prefix, networks):
+        self.start, self.meta = read_safetensors(prefix + ".weights.safetensors")
+        self.directions, _ = read_safetensors(prefix + ".directions.safetensors")
+        self.batches, _ = read_safetensors(prefix + ".batches.safetensors")
+        name = self.meta["network"]
+        beside = os.path.dirname(os.path.abspath(__file__))
+        folder = f"{beside}/networks" if name in OWN_NETWORKS else networks
+        with open(f"{folder}/{name}.json") as f:
+            self.spec = json.load(f)
+        self.reset()
+
+    def reset(self):
+        self.weights = {k: v.double().requires_grad_("running" not in k)
+                        for k, v in self.start.items()}
+        self.learnable = {k: v for k, v in self.weights.items() if v.requires_grad}
+        self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]))
+        self.solver = optimizer(self.meta, list(self.learnable.values()))
+
+    def pass_through(self, i):
+        """Forward and backward of iteration i: the output and the loss."""
+        batch = int(float(self.meta["batch"]))
+        images = self.batches[f"images.{i}"].double().reshape(batch, *self.spec["input"])
+        masks = {k.rsplit(".", 1)[0]: v for k, v in self.batches.items() if k.endswith(f".{i}")}
+        self.solver.zero_grad()
+        output, loss = self.net.forward(images, self.batches[f"labels.{i}"].long(), masks)
+        loss.backward()
+        return output.detach(), loss.item()
+
+    def gradients(self):
+        return {k: measure(v.grad, self.directions[k]) for k, v in self.learnable.items()}
+
+    def run(self, rounding=0):
+        """The losses of ten iterations."""
+        self.reset()
+        self.net.rounding = rounding
+        losses = []
+        for i in range(10):
+            losses.append(self.pass_through(i)[1])
+            self.solver.step()
+        return losses
+
+    def golden(self):
+        torch.manual_seed(1)
+        output, _ = self.pass_through(0)
+        gradients = self.gradients()
+        losses = self.run()
+        change = max(abs(a - b) / b for a, b in zip(self.run(ROUNDING), losses))
+        return {"losses": [float(f"{v:.9g}") for v in losses],
+                "output": measure(output, self.batches["direction.0"]),
+                "gradients": gradients}, change
+
+
+def write(path, goldens):
+    """A line a tensor, so that the file can be read and compared."""
+    with open(path, "w") as f:
+        cases = []
+        for name, golden in sorted(goldens.items()):
+            gradients = ",\n".join(f"    {json.dumps(k)}: {v}"
+                                   for k, v in golden["gradients"].items())
+            cases.append(f'  "{name}": {{\n   "losses": {golden["losses"]},\n'
+                         f'   "output": {golden["output"]},\n'
+                         f'   "gradients": {{\n{gradients}\n   }}\n  }}')
+        f.write("{\n" + ",\n".join(cases) + "\n}\n")
+
+
+def main():
+    program, networks, out = sys.argv[1:4]
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as folder:
+        cases = subprocess.run([program, "--list", *sys.argv[4:]], check=True, capture_output=True,
+                               text=True).stdout.split()
+        goldens, chaotic = {}, []
+        for case in cases:
+            subprocess.run([program, "--dump", folder, case], check=True)
+            goldens[case], change = Case(f"{folder}/{case}", networks).golden()
+            print(f"{case}: losses change by {change:.1e} under rounding errors", flush=True)
+            chaotic += [case] if change > LOSS_LIMIT else []
+            for path in os.listdir(folder):
+                os.unlink(f"{folder}/{path}")
+    if chaotic:
+        sys.exit("too chaotic, lower their learning rates: " + ", ".join(chaotic))
+    write(out, goldens)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+/* Every operator case on every device against what PyTorch computed (make_goldens.py): output, all
+ * gradients, running statistics. Arrays agree when the largest difference is at most 1e-4 of the
+ * largest value (harness_difference). Each device runs every kernel of its list that accepts the
+ * case.
+ */
+#include "op_harness.h"
+#include "tap.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "engine/device.h"
+#include "engine/safetensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_KERNELS = 16, MAX_DEVICES = 8 };
+static const double tolerance = 1e-4;
+
+/* Reads array CASE.`name` into `out`. A missing one or another size fails with a reason. */
+static bool read_array(struct safetensors *file, const struct op_case *op_case, const char *name,
+                       size_t count, void *out, struct error *error)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s.%s", op_case->name, name);
+    const struct safetensors_entry *entry = safetensors_find(file, full);
+    if (!entry || entry->bytes != count * sizeof(float))
+        return error_set(error, ERROR_INPUT, full, "renew the goldens: see make_goldens.py",
+                         entry ? "the golden has another size" : "there is no such golden");
+    return safetensors_read(file, entry, out, error);
+}
+
+static bool read_numbered(struct safetensors *file, const struct op_case *op_case, const char *name,
+                          size_t number, size_t count, float *out, struct error *error)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s%zu", name, number);
+    return read_array(file, op_case, full, count, out, error);
+}
+
+static bool read_parameter(struct safetensors *file, const struct op_harness *h, size_t p,
+                           const char *suffix, float *out, struct error *error)
+{
+    char name[64];
+    const char *full = h->graph.parameters[h->node->parameters[p]].name;
+    snprintf(name, sizeof name, "%s%s", strrchr(full, '.') + 1, suffix);
+    return read_array(file, h->op_case, name, h->parameter_values[p], out, error);
+}
+
+/* What a run is given. */
+static bool read_given(struct safetensors *file, struct op_harness *h, struct error *error)
+{
+    const struct op_case *c = h->op_case;
+    bool training = !(c->flags & CASE_INFERENCE), good = true;
+    for (size_t k = 0; good && k < h->input_count; k++)
+        good = read_numbered(file, c, "input", k, h->input_values[k], h->inputs[k], error);
+    for (size_t p = 0; good && p < h->parameter_count; p++)
+        good = read_parameter(file, h, p, "", h->parameters[p], error);
+    if (good && h->labels)
+        good = read_array(file, c, "labels", c->batch, h->labels, error);
+    if (good && h->output_gradient && training)
+        good = read_array(file, c, "output_gradient", h->output_values, h->output_gradient, error);
+    return good;
+}
+
+/* What must come out. */
+static bool read_wanted(struct safetensors *file, struct op_harness *h, struct error *error)
+{
+    const struct op_case *c = h->op_case;
+    bool training = !(c->flags & CASE_INFERENCE);
+    bool good = read_array(file, c, "output", h->output_values, h->output, error);
+    for (size_t k = 0; good && training && k < h->input_count; k++)
+        good = read_numbered(file, c, "input_gradient", k, h->input_values[k],
+                             h->input_gradients[k], error);
+    for (size_t p = 0; good && p < h->parameter_count; p++) {
+        good = read_parameter(file, h, p, h->learnable[p] ? "" : "_after", h->updated[p], error);
+        if (good && h->learnable[p] && training)
+            good = read_parameter(file, h, p, "_gradient", h->parameter_gradients[p], error);
+    }
+    return good;
+}
+
+static void check_kernel(struct op_harness *got, const struct op_harness *wanted,
+                         const struct device *device, const struct kernel *kernel)
+{
+    const char *where = "", *name = wanted->op_case->name;
+    struct error error = {0};
+    bool ran = op_harness_run(got, kernel, 0, device->pool, &error);
+    double difference = ran ? op_harness_compare(got, wanted, &where) : 0;
+    if (!tap_ok(ran && difference <= tolerance, "%s on %s: %s agrees with PyTorch", name,
+                device->name, kernel->name))
+        tap_note("%s differs by %g %s", where, difference, error.why);
+}
+
+/* Every kernel of the device that accepts the case; there must be one. */
+static void check_device(struct op_harness *got, const struct op_harness *wanted,
+                         const struct device *device)
+{
+    const struct op_case *op_case = wanted->op_case;
+    const struct kernel *list[MAX_KERNELS];
+    const size_t count = device->driver->kernels(op_case->op, list, MAX_KERNELS);
+    const struct kernel_site site = op_harness_site(got, device->threads);
+    size_t accepted = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *reason = NULL;
+        if (list[i]->supports && !list[i]->supports(&site, &reason))
+            continue;
+        check_kernel(got, wanted, device, list[i]);
+        accepted++;
+    }
+    if (!accepted)
+        tap_ok(false, "%s on %s: a kernel accepts it", op_case->name, device->name);
+}
+
+static void check_case(struct safetensors *file, const struct op_case *op_case,
+                       struct device *const *devices, size_t count)
+{
+    struct error error = {0};
+    struct op_harness *got = op_harness_create(op_case, 1, &error);
+    struct op_harness *wanted = got ? op_harness_create(op_case, 1, &error) : NULL;
+    if (!wanted || !read_given(file, got, &error) || !read_wanted(file, wanted, &error))
+        tap_ok(false, "%s: %s: %s", op_case->name, error.what, error.why);
+    else
+        for (size_t i = 0; i < count; i++)
+            check_device(got, wanted, devices[i]);
+    op_harness_free(got);
+    op_harness_free(wanted);
+}
+
+static int bail_out(const struct error *error)
+{
+    printf("Bail out! %s: %s\n", error->what, error->why);
+    return 1;
+}
+
+int main(void)
+{
+    struct device *devices[MAX_DEVICES] = {0};
+    struct safetensors file;
+    struct error error = {0};
+    size_t count = 0;
+    char reason[256];
+    for (size_t i = 0; device_drivers[i] && count < MAX_DEVICES; i++) {
+        const struct device_driver *driver = device_drivers[i];
+        if (!driver->available(reason, sizeof reason) || !driver->host_memory)
+            continue; /* the harness keeps its arrays in the host's memory */
+        devices[count] = device_open(driver->name, 2, &error);
+        if (!devices[count++])
+            return bail_out(&error);
+    }
+    const char *source = getenv("srcdir");
+    char *path = file_join(source ? source : ".", "tests/parity/goldens/ops.safetensors");
+    if (!path || !safetensors_open(&file, path, &error))
+        return bail_out(&error);
+    for (size_t i = 0; i < op_case_count; i++)
+        check_case(&file, &op_cases[i], devices, count);
+    safetensors_close(&file);
+    while (count > 0)
+        device_close(devices[--count]);
+    free(path);
+    return tap_done();
+}

@@ -1,0 +1,514 @@
+/* Ten iterations of training from the same weights and batches as PyTorch: the losses, and the
+ * output and every gradient of the first iteration, must agree within 1e-4 relative. A tensor is
+ * compared by its length and its projection on a random direction.
+ *
+ * A gradient jumps where a ReLU's input or two candidates of a maximum are equal within rounding
+ * errors, which some of a million activations are by chance: float32 and double then disagree by a
+ * hundredth, on the reference device too. Cases that met such a place have another draw of weights
+ * and batches (other_draws: the first of 0, 1, 2... that met none on cpu). A device that rounds
+ * otherwise may meet one in any case; what tells it from a mistake is that another draw passes.
+ *
+ * The goldens lie in goldens/trajectories.json; those of networks too large for every day are in
+ * trajectories_long.json and tested with --long (make check-long). They are made by
+ * make_trajectories.py from what `trajectory_test --dump DIR CASE` writes: the initial weights, the
+ * batches and the masks of dropout. All come from the counter-based generator, so none of it is
+ * stored. */
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/execution.h"
+#include "engine/network.h"
+#include "engine/ops/op.h"
+#include "engine/safetensors.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ITERATIONS = 10 };
+static const uint64_t first_seed = 20260131;
+
+#define SGD(momentum, decay)                                                                       \
+    {                                                                                              \
+        SOLVER_SGD, momentum, 0, 0, decay                                                          \
+    }
+/* The rates are small: with larger ones rounding errors grow tenfold an iteration. */
+static const struct trajectory {
+    const char *name;
+    struct network_request request;
+    size_t batch;
+    float learning_rate;
+    struct solver_settings solver;
+    bool on_reference; /* small enough for the plain loops */
+} cases[] = {
+    {"mlp-sgd", {.network = "mlp"}, 16, 0.05f, SGD(0, 0), true},
+    {"lenet-sgd", {.network = "lenet"}, 16, 0.01f, SGD(0.9f, 0.0005f), true},
+    {"lenet-nesterov",
+     {.network = "lenet"},
+     16,
+     0.005f,
+     {SOLVER_NESTEROV, 0.9f, 0, 0, 0.0005f},
+     true},
+    {"lenet-adam", {.network = "lenet"}, 16, 0.001f, {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0}, true},
+    {"lenet-dsc", {.network = "lenet-dsc"}, 8, 0.01f, SGD(0.9f, 0), true},
+    {"lenet-shuffle", {.network = "lenet-shuffle"}, 8, 0.01f, SGD(0.9f, 0), true},
+    {"lenet-shift", {.network = "lenet-shift"}, 8, 0.01f, SGD(0.9f, 0), true},
+    {"resnet20-sgd", {.network = "resnet20"}, 8, 0.0002f, SGD(0.9f, 0.0001f), false},
+    {"resnet20-pairs", {.network = "resnet20"}, 2, 0.0001f, SGD(0.9f, 0.0001f), true},
+    {"resnet20-dsc", {.network = "resnet20-dsc"}, 4, 0.0002f, SGD(0.9f, 0.0001f), true},
+    {"resnet20-shuffle", {.network = "resnet20-shuffle"}, 4, 0.0001f, SGD(0.9f, 0.0001f), true},
+    {"resnet20-shuffle4",
+     {.network = "resnet20-shuffle", .groups = 4},
+     4,
+     0.0001f,
+     SGD(0.9f, 0),
+     false},
+    {"resnet20-shift", {.network = "resnet20-shift"}, 4, 0.0005f, SGD(0.9f, 0.0001f), true},
+    {"resnet20-bottleneck", {.network = "resnet20-2.4_block"}, 4, 0.00002f, SGD(0.9f, 0), false},
+    {"squeezenet-sgd", {.network = "squeezenet"}, 4, 0.00001f, SGD(0.9f, 0.0001f), false},
+    {"squeezenet-dsc", {.network = "squeezenet-dsc"}, 4, 0.000005f, SGD(0.9f, 0), false},
+    {"squeezenet-shuffle", {.network = "squeezenet-shuffle"}, 4, 0.00002f, SGD(0.9f, 0), false},
+    {"squeezenet-shift", {.network = "squeezenet-shift"}, 4, 0.00001f, SGD(0.9f, 0), false},
+    {"branches-sgd", {.network = "branches"}, 4, 0.0001f, SGD(0.9f, 0.0001f), true},
+    {"branches-dsc",
+     {.network = "branches", .technique = TECHNIQUE_DSC},
+     4,
+     0.0005f,
+     SGD(0.9f, 0),
+     true},
+    {"branches-shuffle",
+     {.network = "branches", .technique = TECHNIQUE_SHUFFLE},
+     4,
+     0.0001f,
+     SGD(0.9f, 0),
+     true},
+    {"branches-shift",
+     {.network = "branches", .technique = TECHNIQUE_SHIFT},
+     4,
+     0.00004f,
+     SGD(0.9f, 0),
+     true},
+    {"alexnet-sgd", {.network = "alexnet"}, 2, 0.005f, SGD(0.9f, 0.0005f), false},
+};
+
+static const struct trajectory long_cases[] = {
+    {"resnet56-sgd", {.network = "resnet56"}, 4, 0.000004f, SGD(0.9f, 0), false},
+    {"resnet56-dsc", {.network = "resnet56-dsc"}, 4, 0.000004f, SGD(0.9f, 0), false},
+    {"resnet56-shuffle", {.network = "resnet56-shuffle"}, 4, 0.000002f, SGD(0.9f, 0), false},
+    {"resnet56-shift", {.network = "resnet56-shift"}, 4, 0.00002f, SGD(0.9f, 0), false},
+    {"alexnet-dsc", {.network = "alexnet-dsc"}, 2, 0.0005f, SGD(0.9f, 0), false},
+    {"alexnet-shuffle", {.network = "alexnet-shuffle"}, 2, 0.0005f, SGD(0.9f, 0), false},
+    {"alexnet-shift", {.network = "alexnet-shift"}, 2, 0.0005f, SGD(0.9f, 0), false},
+};
+
+static const struct suite {
+    const char *goldens;
+    const struct trajectory *cases;
+    size_t count;
+} everyday = {"trajectories", cases, sizeof cases / sizeof *cases},
+  large = {"trajectories_long", long_cases, sizeof long_cases / sizeof *long_cases};
+
+struct trial {
+    const struct trajectory *trajectory;
+    struct network *network;
+    struct device *device;
+    struct plan *plan;
+    struct weights weights;
+    struct execution *execution;
+    float *images;
+    int32_t *labels;
+};
+
+static const struct {
+    const char *name;
+    uint64_t draw;
+} other_draws[] = {
+    {"squeezenet-sgd", 1},
+    {"squeezenet-dsc", 1},
+    {"alexnet-sgd", 1},
+    {"resnet56-sgd", 3},
+};
+
+static uint64_t seed_of(const struct trial *trial)
+{
+    for (size_t i = 0; i < sizeof other_draws / sizeof *other_draws; i++)
+        if (strcmp(other_draws[i].name, trial->trajectory->name) == 0)
+            return first_seed + other_draws[i].draw;
+    return first_seed;
+}
+
+static void draw_batch(struct trial *trial, size_t iteration)
+{
+    const struct network *network = trial->network;
+    size_t count = trial->trajectory->batch * shape_count(network->input);
+    random_fill_uniform(seed_of(trial), RANDOM_TEST, (uint32_t)(2 * iteration), -1, 1,
+                        trial->images, count);
+    struct random_stream draws =
+        random_stream_at(seed_of(trial), RANDOM_TEST, (uint32_t)(2 * iteration + 1), 0);
+    for (size_t i = 0; i < trial->trajectory->batch; i++)
+        trial->labels[i] = (int32_t)random_next_below(&draws, (uint32_t)network->classes);
+}
+
+/* The networks that exist for this test alone lie beside it. */
+static struct network *build_network(const struct trajectory *trajectory, struct error *error)
+{
+    char path[512];
+    const char *source = getenv("srcdir");
+    struct network_request request = trajectory->request;
+    if (strcmp(request.network, "branches") == 0) {
+        snprintf(path, sizeof path, "%s/tests/parity/networks/branches.json",
+                 source ? source : ".");
+        request.network = path;
+    }
+    return network_build(&request, error);
+}
+
+static bool trial_prepare(struct trial *trial, const struct trajectory *trajectory,
+                          const char *device, size_t threads, struct error *error)
+{
+    *trial = (struct trial){.trajectory = trajectory};
+    struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                     .batch = trajectory->batch,
+                                     .threads = threads,
+                                     .solver = trajectory->solver};
+    trial->network = build_network(trajectory, error);
+    trial->device = device_open(device, threads, error);
+    if (!trial->network || !trial->device)
+        return false;
+    trial->plan = plan_build(&trial->network->graph, trial->device->driver, &settings, error);
+    if (!trial->plan || !weights_create(&trial->weights, &trial->network->graph, error))
+        return false;
+    weights_initialise(&trial->weights, seed_of(trial), trial->device->pool);
+    trial->execution = execution_create(trial->plan, trial->device, &trial->weights,
+                                        &trajectory->solver, seed_of(trial), error);
+    size_t values = trajectory->batch * shape_count(trial->network->input);
+    trial->images = memory_new_aligned(values, sizeof(float), "a batch", error);
+    trial->labels = memory_new(trajectory->batch, sizeof(int32_t), "a batch", error);
+    return trial->execution && trial->images && trial->labels;
+}
+
+/* --- directions --- */
+
+enum { OUTPUT_STREAM = 1 << 16, PARAMETER_STREAM = 1 << 17 };
+
+static void draw_direction(uint64_t from, uint32_t stream, float *direction, size_t count)
+{
+    random_fill_uniform(from, RANDOM_TEST, stream, -1, 1, direction, count);
+}
+
+/* By how much a tensor differs from the golden, relative to the golden length, or to `least` where
+ * that is larger. */
+static double measure_difference(const float *values, size_t count, uint64_t from, uint32_t stream,
+                                 const struct json *golden, double least)
+{
+    double length = NAN, projection = NAN, squares = 0, sum = 0;
+    const struct json *first = json_first(golden);
+    float *direction = memory_new(count, sizeof *direction, "a direction", NULL);
+    if (first && direction && json_number(first, &length))
+        json_number(json_next(first), &projection);
+    if (isnan(length) || isnan(projection)) {
+        free(direction);
+        return INFINITY;
+    }
+    draw_direction(from, stream, direction, count);
+    for (size_t i = 0; i < count; i++) {
+        squares += (double)values[i] * values[i];
+        sum += (double)values[i] * direction[i];
+    }
+    free(direction);
+    double worst = fmax(fabs(sqrt(squares) - length), fabs(sum - projection));
+    return isfinite(squares) ? worst / fmax(length, least) : INFINITY;
+}
+
+static void trial_free(struct trial *trial)
+{
+    execution_free(trial->execution);
+    weights_free(&trial->weights);
+    plan_free(trial->plan);
+    device_close(trial->device);
+    network_free(trial->network);
+    free(trial->images);
+    free(trial->labels);
+}
+
+/* --- comparing --- */
+
+struct differences {
+    double loss, output, gradient;
+    const char *gradient_of;
+};
+
+/* Biases before a batch norm have no gradient but rounding errors: differences count in full above
+ * a thousandth of the longest gradient. */
+static double least_length(const struct json *gradients)
+{
+    double longest = 0, length;
+    for (const struct json *golden = json_first(gradients); golden; golden = json_next(golden))
+        if (json_number(json_first(golden), &length) && length > longest)
+            longest = length;
+    return longest * 1e-3;
+}
+
+static void compare_first(const struct trial *trial, const struct json *golden,
+                          struct differences *worst)
+{
+    const struct graph *graph = &trial->network->graph;
+    const struct json *gradients = json_member(golden, "gradients");
+    const float *values = execution_parameter_gradients(trial->execution);
+    double least = least_length(gradients);
+    size_t outputs = shape_count(graph->nodes[graph->output].output) * trial->trajectory->batch;
+    worst->output = measure_difference(execution_output(trial->execution), outputs, seed_of(trial),
+                                       OUTPUT_STREAM, json_member(golden, "output"), 0);
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (!parameter->learnable)
+            continue;
+        double difference = measure_difference(values + parameter->offset, parameter->count,
+                                               seed_of(trial), PARAMETER_STREAM + (uint32_t)p,
+                                               json_member(gradients, parameter->name), least);
+        if (difference > worst->gradient) {
+            worst->gradient = difference;
+            worst->gradient_of = parameter->name;
+        }
+    }
+}
+
+/* Compares output and gradients with the golden, where there is one. Returns the loss. */
+static float train_iteration(struct trial *trial, size_t iteration, const struct json *golden,
+                             struct differences *worst)
+{
+    draw_batch(trial, iteration);
+    struct execution_batch batch = {
+        .images = trial->images, .labels = trial->labels, .count = trial->trajectory->batch};
+    execution_bind(trial->execution, &batch);
+    execution_forward(trial->execution, iteration);
+    execution_backward(trial->execution);
+    if (golden)
+        compare_first(trial, golden, worst);
+    execution_update(trial->execution, trial->trajectory->learning_rate);
+    return execution_loss(trial->execution);
+}
+
+static struct differences compare(struct trial *trial, const struct json *golden)
+{
+    const struct json *losses = json_member(golden, "losses");
+    const struct json *value = json_first(losses);
+    struct differences worst = {.gradient_of = ""};
+    worst.loss = json_length(losses) == ITERATIONS ? 0 : INFINITY;
+    for (size_t i = 0; i < ITERATIONS && value; i++, value = json_next(value)) {
+        double expected = NAN;
+        json_number(value, &expected);
+        double loss = train_iteration(trial, i, i == 0 ? golden : NULL, &worst);
+        double difference = fabs(loss - expected) / fabs(expected);
+        tap_note("iteration %zu: %.9g, PyTorch %.9g", i, loss, expected);
+        if (!(difference <= worst.loss))
+            worst.loss = difference;
+    }
+    return worst;
+}
+
+static void test_trajectory(const struct trajectory *trajectory, const char *device, size_t threads,
+                            const struct json *golden)
+{
+    struct error error = {0};
+    struct trial trial;
+    char message[1200] = "";
+    struct differences worst = {INFINITY, INFINITY, INFINITY, ""};
+    if (trial_prepare(&trial, trajectory, device, threads, &error))
+        worst = compare(&trial, golden);
+    else
+        error_format(&error, message, sizeof message);
+    tap_ok(worst.loss < 1e-4 && worst.output < 1e-4 && worst.gradient < 1e-4,
+           "%s on %s, %zu threads: within 1e-4 of PyTorch's losses (%.2g), first output (%.2g) and "
+           "gradients (%.2g %s) %s",
+           trajectory->name, device, threads, worst.loss, worst.output, worst.gradient,
+           worst.gradient_of, message);
+    trial_free(&trial);
+}
+
+/* `only`: a part of the names to test, or NULL. */
+static int test_suite(const struct suite *suite, const char *only)
+{
+    struct json_document goldens;
+    struct error error = {0};
+    char path[512];
+    const char *source = getenv("srcdir");
+    snprintf(path, sizeof path, "%s/tests/parity/goldens/%s.json", source ? source : ".",
+             suite->goldens);
+    if (!json_read_file(&goldens, path, 4 << 20, &error)) {
+        tap_ok(false, "reads %s: %s", path, error.why);
+        return tap_done();
+    }
+    for (size_t i = 0; i < suite->count; i++) {
+        const struct trajectory *trajectory = &suite->cases[i];
+        if (only && !strstr(trajectory->name, only))
+            continue;
+        const struct json *golden = json_member(goldens.root, trajectory->name);
+        if (trajectory->on_reference)
+            test_trajectory(trajectory, "reference", 1, golden);
+        test_trajectory(trajectory, "cpu", 2, golden);
+    }
+    json_document_free(&goldens);
+    return tap_done();
+}
+
+/* --- dumping --- */
+
+enum { MAX_DUMPED = 128 };
+
+struct dump {
+    struct safetensors_array arrays[MAX_DUMPED];
+    char names[MAX_DUMPED][64];
+    void *blocks[MAX_DUMPED];
+    size_t count;
+};
+
+static void *dump_array(struct dump *dump, enum safetensors_type type, size_t count,
+                        const char *name, size_t iteration)
+{
+    size_t at = dump->count++;
+    snprintf(dump->names[at], sizeof dump->names[at], "%s.%zu", name, iteration);
+    dump->blocks[at] = memory_new(count, safetensors_type_size(type), "a dump", NULL);
+    dump->arrays[at] = (struct safetensors_array){.name = dump->names[at],
+                                                  .type = type,
+                                                  .dims = {count},
+                                                  .rank = 1,
+                                                  .data = dump->blocks[at]};
+    return dump->blocks[at];
+}
+
+/* What dropout multiplies with, from the definition in ops/dropout.c. */
+static void dump_masks(struct dump *dump, const struct trial *trial, size_t iteration)
+{
+    const struct graph *graph = &trial->network->graph;
+    for (size_t n = 0; n < graph->node_count; n++) {
+        if (graph->nodes[n].op != &op_dropout)
+            continue;
+        float rate = graph->nodes[n].attributes.dropout.rate;
+        size_t count = shape_count(graph->nodes[n].output) * trial->trajectory->batch;
+        float *mask = dump_array(dump, SAFETENSORS_F32, count, graph->nodes[n].name, iteration);
+        for (size_t i = 0; i < count; i++) {
+            struct random_block block = random_philox(seed_of(trial), RANDOM_DROPOUT, (uint32_t)n,
+                                                      (uint64_t)iteration << 32 | i / 4);
+            mask[i] = random_to_unit(block.word[i % 4]) >= rate ? 1 / (1 - rate) : 0;
+        }
+    }
+}
+
+/* One direction for every parameter, in the layout of weights. */
+static bool dump_directions(struct trial *trial, const char *path, struct error *error)
+{
+    const struct graph *graph = &trial->network->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        draw_direction(seed_of(trial), PARAMETER_STREAM + (uint32_t)p,
+                       trial->weights.values + graph->parameters[p].offset,
+                       graph->parameters[p].count);
+    return weights_save(&trial->weights, path, (const char *const[]){NULL}, error);
+}
+
+static bool dump_weights(struct trial *trial, const char *path, struct error *error)
+{
+    char numbers[6][32];
+    const struct trajectory *t = trial->trajectory;
+    const struct network *network = trial->network;
+    const float settings[] = {t->learning_rate,       t->solver.momentum, t->solver.beta2,
+                              t->solver.weight_decay, (float)t->batch,    (float)network->groups};
+    for (size_t i = 0; i < 6; i++)
+        snprintf(numbers[i], sizeof numbers[i], "%.9g", (double)settings[i]);
+    const char *variant =
+        network->block_rate > 0 ? "bottleneck" : technique_name(network->technique);
+    const char *const metadata[] = {"solver",
+                                    solver_name(t->solver.kind),
+                                    "network",
+                                    network->name,
+                                    "variant",
+                                    variant,
+                                    "lr",
+                                    numbers[0],
+                                    "momentum",
+                                    numbers[1],
+                                    "beta2",
+                                    numbers[2],
+                                    "weight_decay",
+                                    numbers[3],
+                                    "batch",
+                                    numbers[4],
+                                    "groups",
+                                    numbers[5],
+                                    NULL};
+    return weights_save(&trial->weights, path, metadata, error);
+}
+
+static bool dump_batches(struct trial *trial, const char *path, struct error *error)
+{
+    struct dump dump = {0};
+    const struct graph *graph = &trial->network->graph;
+    size_t batch = trial->trajectory->batch;
+    size_t values = batch * shape_count(trial->network->input);
+    size_t outputs = batch * shape_count(graph->nodes[graph->output].output);
+    draw_direction(seed_of(trial), OUTPUT_STREAM,
+                   dump_array(&dump, SAFETENSORS_F32, outputs, "direction", 0), outputs);
+    for (size_t i = 0; i < ITERATIONS; i++) {
+        draw_batch(trial, i);
+        memcpy(dump_array(&dump, SAFETENSORS_F32, values, "images", i), trial->images,
+               values * sizeof(float));
+        memcpy(dump_array(&dump, SAFETENSORS_I32, batch, "labels", i), trial->labels,
+               batch * sizeof(int32_t));
+        dump_masks(&dump, trial, i);
+    }
+    bool saved = safetensors_write(path, dump.arrays, dump.count, NULL, error);
+    for (size_t i = 0; i < dump.count; i++)
+        free(dump.blocks[i]);
+    return saved;
+}
+
+static const struct trajectory *find_case(const char *name)
+{
+    for (size_t i = 0; i < everyday.count; i++)
+        if (strcmp(everyday.cases[i].name, name) == 0)
+            return &everyday.cases[i];
+    for (size_t i = 0; i < large.count; i++)
+        if (strcmp(large.cases[i].name, name) == 0)
+            return &large.cases[i];
+    return NULL;
+}
+
+static int dump_case(const char *directory, const char *name)
+{
+    struct error error = {0};
+    struct trial trial = {0};
+    char weights[512], directions[512], batches[512], message[1200];
+    const struct trajectory *trajectory = find_case(name);
+    snprintf(weights, sizeof weights, "%s/%s.weights.safetensors", directory, name);
+    snprintf(directions, sizeof directions, "%s/%s.directions.safetensors", directory, name);
+    snprintf(batches, sizeof batches, "%s/%s.batches.safetensors", directory, name);
+    bool dumped = trajectory && trial_prepare(&trial, trajectory, "reference", 1, &error) &&
+                  dump_weights(&trial, weights, &error) && dump_batches(&trial, batches, &error) &&
+                  dump_directions(&trial, directions, &error);
+    trial_free(&trial);
+    if (!dumped)
+        fprintf(stderr, "trajectory_test: %s: %s\n", name,
+                error_format(&error, message, sizeof message));
+    return !dumped;
+}
+
+static int list_cases(const struct suite *suite)
+{
+    for (size_t i = 0; i < suite->count; i++)
+        printf("%s\n", suite->cases[i].name);
+    return 0;
+}
+
+/* [--long] [PART OF A NAME] | --list [--long] | --dump DIR CASE */
+int main(int argc, char **argv)
+{
+    bool listing = argc > 1 && strcmp(argv[1], "--list") == 0;
+    int next = listing ? 2 : 1;
+    if (argc == 4 && strcmp(argv[1], "--dump") == 0)
+        return dump_case(argv[2], argv[3]);
+    bool is_long = argc > next && strcmp(argv[next], "--long") == 0;
+    const struct suite *suite = is_long ? &large : &everyday;
+    next += is_long;
+    return listing ? list_cases(suite) : test_suite(suite, argc > next ? argv[next] : NULL);
+}

@@ -1,0 +1,249 @@
+/* A session for the tests of the screens: runs that train nothing. Its losses are formulas of the
+ * iteration; time passes as on the wall, or, with UI_FAKE_FREEZE=N in the environment, stands still
+ * at iteration N, so that screens come out the same every time. Everything happens in the caller's
+ * thread. Configurations are the real ones. */
+#include "session/export.h"
+#include "session/forecast.h"
+#include "session/run.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EPOCH = 100, RATE = 200 }; /* iterations of an epoch, and of a second */
+
+struct run {
+    struct run_config config;
+    struct run_facts facts;
+    struct run_snapshot snapshot;
+    struct series series;
+    uint64_t started, stop_at, frozen_at;
+    double learning_rate;
+    bool failing;
+};
+
+/* --- forecast --- */
+
+bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error)
+{
+    size_t batch = config->batch;
+    if (strcmp(config->network, "alexnet") == 0 && strcmp(config->data, "digits") == 0)
+        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
+                         "its images are 28x28 with 1 channel, but alexnet wants 227x227 with 3");
+    *forecast = (struct forecast){.parameters = 431080,
+                                  .flops = 4586000,
+                                  .classes = 10,
+                                  .input = {1, 28, 28},
+                                  .memory_free = UINT64_C(3) << 30};
+    uint64_t weights = forecast->parameters * sizeof(float);
+    forecast->memory =
+        (struct memory_forecast){weights, weights, weights, batch * 200000, 1 << 20, 0};
+    forecast->memory.total = 3 * weights + batch * 200000 + (1 << 20);
+    forecast->fits = forecast->memory.total <= forecast->memory_free;
+    forecast->largest_batch = 8192;
+    return true;
+}
+
+/* --- a run --- */
+
+static float loss_at(uint64_t iteration)
+{
+    double t = (double)iteration;
+    if (iteration == 150) /* a gap in the curve */
+        return NAN;
+    return (float)(2.3 * exp(-t / 180) + 0.02 +
+                   0.3 * exp(-t / 400) * fabs(sin(t * 12.9898) * sin(t)));
+}
+
+static void add_point(struct run *run, uint64_t iteration)
+{
+    struct series_point point = {.iteration = iteration,
+                                 .epoch = (float)iteration / EPOCH,
+                                 .loss = loss_at(iteration),
+                                 .loss_caffe = loss_at(iteration),
+                                 .loss_mean = loss_at(iteration),
+                                 .learning_rate = (float)run->learning_rate,
+                                 .ms_per_image = 1.25f,
+                                 .seconds = (float)iteration / RATE,
+                                 .memory_bytes = 48 << 20};
+    series_add(&run->series, &point);
+    if (iteration % EPOCH != 0 || !run->config.validate[0])
+        return;
+    double epoch = (double)iteration / EPOCH;
+    struct series_validation validation = {
+        .iteration = iteration,
+        .epoch = (float)epoch,
+        .loss = (float)(0.9 * exp(-epoch / 2) + 0.02 * epoch),
+        .top1 = (float)(98 - 30 * exp(-epoch) - (epoch > 4 ? epoch - 4 : 0)),
+        .top5 = 99.5f,
+        .seconds = point.seconds};
+    series_add_validation(&run->series, &validation);
+    run->snapshot.has_validation = true;
+    run->snapshot.validation_loss = (double)validation.loss;
+    run->snapshot.top1 = (double)validation.top1;
+    run->snapshot.best_top1 = fmax(run->snapshot.best_top1, run->snapshot.top1);
+    if (epoch >= 5)
+        run->snapshot.finding_count = 1;
+}
+
+static void advance(struct run *run)
+{
+    struct run_snapshot *now = &run->snapshot;
+    uint64_t due = run->frozen_at;
+    if (run->failing || run_status_is_over(now->status) || now->status == RUN_PAUSED)
+        return;
+    if (!due)
+        due = (uint64_t)(clock_seconds(run->started, clock_nanoseconds()) * RATE);
+    due = due < run->stop_at ? due : run->stop_at;
+    due = due < now->iterations ? due : now->iterations;
+    while (now->iteration < due)
+        add_point(run, ++now->iteration);
+    float last = loss_at(now->iteration);
+    now->loss = now->loss_caffe = last;
+    now->loss_mean = (double)last;
+    now->epoch = (double)now->iteration / EPOCH;
+    now->learning_rate = run->learning_rate;
+    now->ms_per_image_now = now->ms_per_image_median = 1.25;
+    now->images_per_second = 800;
+    now->elapsed_seconds = (double)now->iteration / RATE;
+    now->eta_seconds = (double)(now->iterations - now->iteration) / RATE;
+    now->memory_measured = 48 << 20;
+    if (now->iteration == now->iterations)
+        now->status = RUN_DONE;
+    else if (now->iteration == run->stop_at)
+        now->status = RUN_STOPPED;
+}
+
+struct run *run_start(const struct run_config *config, const struct run_options *options,
+                      struct error *error)
+{
+    const char *freeze = getenv("UI_FAKE_FREEZE");
+    struct run *run = memory_new(1, sizeof *run, "a run", error);
+    (void)options;
+    if (!run || !series_create(&run->series, config->epochs * EPOCH, config->epochs, error)) {
+        free(run);
+        return NULL;
+    }
+    run->config = *config;
+    run->started = clock_nanoseconds();
+    run->stop_at = UINT64_MAX;
+    run->frozen_at = freeze ? strtoull(freeze, NULL, 10) : 0;
+    run->learning_rate = config->learning_rate;
+    run->snapshot.status = RUN_RUNNING;
+    run->snapshot.iterations = config->epochs * EPOCH;
+    run->snapshot.epochs = (double)config->epochs;
+    run->snapshot.eta_seconds = -1;
+    run->facts =
+        (struct run_facts){.id = "fake", .parameters = 431080, .images = 6400, .classes = 10};
+    run->facts.forecast = (struct memory_forecast){
+        1724320, 1724320, 1724320, 12800000, 1 << 20, 1724320 * 3 + 12800000 + (1 << 20)};
+    run->failing = strncmp(config->data, "idx:", 4) == 0;
+    if (run->failing) {
+        run->snapshot.status = RUN_FAILED;
+        error_set(&run->snapshot.error, ERROR_INPUT, config->data + 4,
+                  "give the folder of the files", "there is no such folder");
+    }
+    return run;
+}
+
+struct run *run_open(const char *directory, struct error *error)
+{
+    error_set(error, ERROR_UNSUPPORTED, directory, NULL, "this session keeps nothing");
+    return NULL;
+}
+
+void run_free(struct run *run)
+{
+    if (run)
+        series_free(&run->series);
+    free(run);
+}
+
+const struct run_config *run_config(const struct run *run)
+{
+    return &run->config;
+}
+
+const struct run_facts *run_facts(const struct run *run)
+{
+    return &run->facts;
+}
+
+void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
+{
+    advance((struct run *)run);
+    *snapshot = run->snapshot;
+}
+
+const struct series *run_series(const struct run *run)
+{
+    return &run->series;
+}
+
+void run_finding(const struct run *run, size_t index, struct finding *finding)
+{
+    (void)run;
+    (void)index;
+    *finding = (struct finding){FINDING_OVERFITTING, 400, 4, ""};
+    snprintf(finding->text, sizeof finding->text,
+             "the validation loss has risen since epoch 4 while the training loss falls: what is "
+             "learnt now does not carry over");
+}
+
+bool run_send(struct run *run, enum run_command command, double value)
+{
+    struct run_snapshot *now = &run->snapshot;
+    if (command == COMMAND_PAUSE && now->status == RUN_RUNNING)
+        now->status = RUN_PAUSED;
+    else if (command == COMMAND_GO_ON && now->status == RUN_PAUSED) {
+        now->status = RUN_RUNNING;
+        run->started = clock_nanoseconds() - now->iteration * 1000000000 / RATE;
+    } else if (command == COMMAND_LEARNING_RATE)
+        run->learning_rate = value;
+    else if (command == COMMAND_STOP || command == COMMAND_STOP_AT_EPOCH) {
+        run->stop_at =
+            command == COMMAND_STOP ? now->iteration : (now->iteration + EPOCH - 1) / EPOCH * EPOCH;
+        if (now->status == RUN_PAUSED)
+            now->status = RUN_STOPPED;
+    }
+    return true;
+}
+
+bool run_wait(struct run *run, double seconds)
+{
+    struct run_snapshot snapshot;
+    uint64_t from = clock_nanoseconds();
+    for (;;) {
+        run_snapshot(run, &snapshot);
+        if (run_status_is_over(snapshot.status))
+            return true;
+        if (seconds >= 0 && clock_seconds(from, clock_nanoseconds()) >= seconds)
+            return false;
+        clock_sleep(0.02);
+    }
+}
+
+const char *run_status_name(enum run_status status)
+{
+    static const char *const names[] = {"preparing", "running", "paused",  "validating", "done",
+                                        "stopped",   "failed",  "refused", "interrupted"};
+    return names[status];
+}
+
+bool run_status_is_over(enum run_status status)
+{
+    return status >= RUN_DONE;
+}
+
+bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error)
+{
+    char text[64];
+    (void)runs;
+    snprintf(text, sizeof text, "{\"runs\": %zu}\n", count);
+    return file_write(path, text, strlen(text), false, error);
+}

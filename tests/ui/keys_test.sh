@@ -1,0 +1,134 @@
+#!/bin/sh
+# Every key of every screen does what help says it does.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "keys do what help says"
+cd "$T" || exit 99
+case $FAKE in /*) ;; *) FAKE=$OLDPWD/$FAKE ;; esac
+
+# --- the form ---
+screen_start 80x24 C.UTF-8 "$FAKE" --epochs 1000
+screen_shows 'What it takes' "the workbench opens with the form"
+screen_shows '431,080' "parameters are forecast"
+screen_keys Down Right
+screen_shows '‹ alexnet ›' "right: the next network"
+screen_shows 'alexnet wants 227x227' "what cannot work is said at the field"
+screen_keys r
+screen_shows '> *Training data|! Training data' "and is not run"
+screen_keys Up Up Left
+screen_shows '‹ lenet ›' "left: the network before"
+screen_keys Enter
+screen_shows 'type to search' "Enter opens a list"
+screen_keys resnet56
+screen_shows '> resnet56' "typing narrows it"
+screen_keys Escape
+screen_shows '‹ lenet ›' "Esc leaves it as it was"
+screen_keys Down Down Down Down 9 6
+screen_shows 'Enter take it' "typing begins to edit"
+screen_keys Enter
+screen_shows '‹ 96 ›' "Enter takes the number"
+screen_keys 0 Enter
+screen_shows 'whole number of 1' "a wrong number is refused in words"
+screen_keys Escape Home
+screen_keys c
+screen_shows 'later version' "c says that comparing comes later"
+screen_keys e
+screen_shows 'no run to export' "e says that there is nothing to export yet"
+screen_keys '?'
+screen_shows 'this help' "? shows help"
+screen_keys End
+screen_shows 'best epoch' "which scrolls"
+screen_keys q
+screen_shows 'What it takes' "q goes back"
+screen_keys F1
+screen_shows 'this help' "F1 shows help too"
+screen_keys Escape
+
+# --- a run ---
+screen_keys r
+screen_shows 'smoothed' "r runs the form"
+for word in loss ms/image memory epoch iteration; do
+    screen_shows "$word" "the run screen says $word"
+done
+screen_keys l
+screen_shows 'iteration, log' "l: x logarithmic"
+screen_keys l
+screen_shows 'loss, log' "l: y logarithmic"
+screen_keys l l
+screen_lacks 'loss, log|iteration, log' "l: linear again"
+screen_keys x
+screen_shows 'Along the x axis: epoch' "x: epochs"
+screen_keys x
+screen_shows 'time \(s\)' "x: time"
+screen_keys x
+screen_keys g g
+screen_shows 'Symbols: ascii' "g: ASCII"
+screen_lacks "$BRAILLE" "without braille"
+screen_keys g
+screen_shows "$BRAILLE" "g: braille again"
+screen_keys v
+screen_shows '\[Findings\]' "v: findings"
+screen_keys v
+screen_shows 'Memory of this run' "v: memory"
+screen_keys v
+screen_keys ' '
+screen_shows 'paused|Paused' "space pauses"
+screen_keys ' '
+screen_shows 'It goes on' "and goes on"
+screen_keys L
+screen_shows 'C-u clears' "L asks for a learning rate"
+screen_keys 0.5 Enter
+screen_shows 'learning rate 0.5' "and sets it"
+screen_keys +
+screen_shows ' 1 ' "+ proposes twice of it"
+screen_keys x Enter
+screen_shows 'not a learning rate' "nonsense is refused in words"
+screen_keys Escape
+screen_keys w
+screen_shows 'checkpoint' "w writes a checkpoint"
+screen_keys e
+screen_shows 'session.json' "e proposes a name"
+screen_keys C-u
+screen_keys out.json Enter
+screen_shows 'Wrote out.json' "and writes the file while running"
+if [ -s out.json ]; then ok "the file is there"; else not_ok "the file is there"; fi
+
+# --- several runs ---
+screen_keys n
+screen_keys r
+screen_shows 'In the queue' "a second run waits for the first"
+screen_keys o
+screen_shows 'waiting' "o lists the runs"
+screen_keys / wait
+screen_lacks '1 running' "/ narrows the list"
+screen_keys Escape
+screen_keys Down Enter
+screen_shows 'waits for the run before it' "Enter shows the selected one"
+screen_keys Tab
+screen_shows 'Run 1 of 2' "Tab: the next run"
+screen_keys s
+screen_shows 'after this epoch' "s asks how"
+screen_keys c
+screen_keys s n
+screen_shows 'stopped' "n stops it now"
+screen_keys Tab
+screen_shows 'running' "and the next one starts"
+screen_keys q
+screen_keys q
+screen_shows 'What it takes' "q goes back to the form"
+screen_keys q
+screen_shows 'carry on' "q asks while a run is on"
+screen_keys c
+screen_shows 'What it takes' "c carries on"
+screen_keys q
+screen_shows 'carry on' "q asks again"
+screen_keys y
+ended "y stops, saves and quits"
+
+# --- a run that fails ---
+screen_start 80x24 C.UTF-8 "$FAKE"
+screen_wait 'What it takes'
+screen_keys Down Down Down i 'dx:/nowhere' Enter r
+screen_shows 'no such folder' "a run that fails says why"
+screen_keys q q
+ended "q ends when nothing is on"
+done_testing

@@ -1,0 +1,91 @@
+#!/bin/sh
+# What a terminal program owes: any size, any resize, signals, and the terminal as it was.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "the terminal is treated well"
+case $FAKE in /*) ;; *) FAKE=$PWD/$FAKE ;; esac
+
+# --- sizes ---
+screen_start 80x24 C.UTF-8 "$FAKE" --start --epochs 1000
+screen_wait 'ms/image'
+for size in 120x40 20x5 1x1 40x12 400x120 7x3 60x18 33x9 200x60 21x24 80x4 80x24; do
+    screen_resize $size
+done
+screen_shows 'ms/image' "a storm of sizes is survived"
+screen_resize 20x5
+screen_shows 'loss' "at 20x5 the loss is shown"
+screen_resize 40x12
+screen_shows 'ms/im' "at 40x12 the speed too"
+screen_keys '?' ; screen_resize 20x5 ; screen_keys q s ; screen_resize 5x3 ; screen_keys c e
+screen_resize 30x6 ; screen_keys Escape L ; screen_resize 80x24 ; screen_keys Escape
+screen_shows 'ms/image' "dialogs too"
+
+# --- signals ---
+kill -TERM "$(screen_pid)"
+ended "SIGTERM stops, saves and ends"
+for pair in INT:130 TERM:130; do
+    screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; sleep 20"
+    screen_wait 'ms/image'
+    kill -"${pair%:*}" "$(pgrep -P "$(screen_pid)" | head -n 1)"
+    screen_shows "status ${pair#*:}" "SIG${pair%:*}: exit status ${pair#*:}"
+done
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 1000; echo \"status \$?\"; stty -a | grep -o ' icanon.*echo '; sleep 20"
+screen_wait 'ms/image'
+kill -SEGV "$(pgrep -P "$(screen_pid)" | head -n 1)"
+screen_shows 'icanon' "after a crash the terminal is restored"
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE' --start --epochs 3; echo \$? >'$T/hup'"
+screen_wait 'ms/image'
+screen_keys ' ' # nobody can end the pause afterwards
+screen_wait 'Paused'
+pid=$(pgrep -P "$(screen_pid)" | head -n 1)
+screen_end
+tries=0
+while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+if [ $tries -gt 1 ] && [ $tries -lt 100 ]; then
+    ok "when the terminal goes away the run carries on to its end, paused or not"
+else
+    not_ok "when the terminal goes away the run carries on to its end, paused or not" "$tries tenths of a second"
+fi
+
+# --- as it was ---
+screen_start 80x24 C.UTF-8 sh -c "stty -a >'$T/before'; '$FAKE'; stty -a >'$T/after'; echo finished; sleep 20"
+screen_wait 'What it takes'
+screen_keys q
+screen_shows finished "q ends it"
+if cmp "$T/before" "$T/after"; then ok "the line settings are as they were"; else not_ok "the line settings are as they were"; fi
+screen_lacks 'What it takes' "and the screen"
+
+# --- terminals ---
+for terminal in vt100 linux xterm xterm-256color; do
+    screen_terminal=$terminal
+    screen_start 80x24 C "$FAKE" --start
+    screen_shows 'ms/image' "TERM=$terminal in the C locale"
+done
+for scheme in default light mono colour-blind; do
+    screen_start 80x24 C.UTF-8 "$FAKE" --start --colours $scheme
+    screen_shows 'ms/image' "colours: $scheme"
+done
+coloured() { tmux -L "$SOCKET" capture-pane -p -e | grep -Eq "$(printf '\033')\[[0-9;]*[34][0-8][;m]"; }
+screen_terminal=screen-256color
+screen_start 80x24 C.UTF-8 "$FAKE"
+screen_wait 'What it takes'
+if coloured; then ok "there are colours"; else not_ok "there are colours"; fi
+screen_start 80x24 C.UTF-8 env NO_COLOR=1 "$FAKE"
+screen_wait 'What it takes'
+if coloured; then not_ok "NO_COLOR: no colour"; else ok "NO_COLOR: no colour"; fi
+screen_end
+refused() { # refused NAME COMMAND...
+    name=$1
+    shift
+    status=0
+    "$@" >"$T/out" 2>"$T/err" || status=$?
+    if [ $status = 2 ] && grep -q '^tinca: .*tinca train' "$T/err"; then
+        ok "$name"
+    else
+        not_ok "$name" "status $status: $(cat "$T/err" "$T/out")"
+    fi
+}
+refused "without a terminal it says what to do" "$FAKE" </dev/null
+screen_terminal=dumb
+screen_start 80x24 C.UTF-8 sh -c "'$FAKE'; echo \"status \$?\"; sleep 20"
+screen_shows 'status 2' "TERM=dumb is refused in words"
+done_testing

@@ -1,0 +1,30 @@
+/* The workbench over fake_session.c: what the tests of the screens look at.
+ * usage: ui_fake [--start] [--epochs N] [--symbols NAME] [--colours NAME] */
+#include "ui/ui.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    struct ui_options options = {.export_path = "session.json"};
+    struct error error = {0};
+    char text[1200];
+    config_defaults(&options.config);
+    config_set(&options.config, "validate", "digits", &error);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--start") == 0)
+            options.start = true;
+        else if (strcmp(argv[i], "--epochs") == 0 && i + 1 < argc)
+            config_set(&options.config, "epochs", argv[++i], &error);
+        else if (strcmp(argv[i], "--symbols") == 0 && i + 1 < argc)
+            options.symbols = argv[++i];
+        else if (strcmp(argv[i], "--colours") == 0 && i + 1 < argc)
+            options.colours = argv[++i];
+    }
+    if (ui_run(&options, &error))
+        return EXIT_SUCCESS;
+    fprintf(stderr, "tinca: %s\n", error_format(&error, text, sizeof text));
+    return error.kind == ERROR_INTERRUPTED ? 130 : error.kind == ERROR_USAGE ? 2 : EXIT_FAILURE;
+}

@@ -1,0 +1,232 @@
+/* The table of runs, from folders written here: values, what is missing and how to measure it, the
+ * marks of times that cannot be told apart, order, published rows, and the four formats. */
+#include "session/compare.h"
+
+#include "base/json.h"
+#include "session/train_command.h"
+
+#include "made_runs.h"
+
+static const struct made_run made[] = {
+    {"20260101-000000-resnet20-0001", "resnet20", "none", NULL, 86, 272762, "cpu", 2.0, 0.1, false},
+    {"20260102-000000-resnet20-0002", "resnet20-shift", "shift", NULL, 82, 35194, "cpu", 1.5, 0.1,
+     false},
+    {"20260103-000000-resnet20-0003", "resnet20-shuffle (4 groups)", "shuffle", NULL, 80, 20000,
+     "cpu", 1.65, 0.1, false},
+    {"20260104-000000-lenet-0004", "lenet", "none", "digits", NAN, 431080, NULL, 0, 0, false},
+    {"20260105-000000-resnet20-0005", "resnet20-dsc-0.36", "dsc", NULL, 83, 270000, NULL, 0, 0,
+     true},
+};
+enum { RUNS = sizeof made / sizeof *made };
+static struct run *runs[RUNS];
+
+static bool fill(struct comparison *comparison, size_t count, bool published)
+{
+    struct error error;
+    *comparison = (struct comparison){0};
+    for (size_t i = 0; i < count; i++)
+        if (!runs[i] || !compare_add_run(comparison, runs[i], &error)) {
+            note_error(&error);
+            return false;
+        }
+    if (published && !compare_add_published(comparison, &error))
+        return false;
+    compare_complete(comparison);
+    return true;
+}
+
+static void test_rows(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, RUNS, false) && table.count == RUNS, "runs become rows"))
+        return;
+    const struct compare_row *rows = table.rows;
+    tap_ok(rows[0].top1 == 86 && rows[0].parameters == 272762 && rows[0].flops == 1000000 &&
+               rows[0].model_bytes == 272762 * 4 && rows[0].memory_bytes == 5000000,
+           "with what the run and its files know");
+    tap_ok(fabs(rows[0].efficiency - 86.0 / 272762) < 1e-12, "E_P is accuracy / parameters");
+    tap_ok(isnan(rows[3].top1) && isnan(rows[3].efficiency), "an unknown accuracy is not zero");
+    tap_ok(rows[4].model_bytes == 0, "nor is a size, when no model is saved, invented");
+    tap_ok(strcmp(rows[1].base, "resnet20") == 0 && strcmp(rows[2].base, "resnet20") == 0 &&
+               strcmp(rows[4].base, "resnet20-0.36") == 0 && strcmp(rows[3].base, "lenet") == 0,
+           "the network without its technique");
+    tap_ok(table.device_count == 1 && strcmp(table.devices[0], "cpu") == 0, "one column of times");
+    tap_ok(strcmp(rows[0].name, made[0].id) == 0, "a run is called by its ID");
+    compare_free(&table);
+}
+
+static void test_relations(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, RUNS, false), "a table"))
+        return;
+    tap_ok(compare_rows(&table, 0, 0, 1) == COMPARE_DISTINGUISHABLE, "2.0 and 1.5 +- 0.1 differ");
+    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_INDISTINGUISHABLE, "1.5 and 1.65 do not");
+    tap_ok(compare_rows(&table, 0, 0, 4) == COMPARE_UNRELATED, "what was not measured is neither");
+    table.rows[1].ms.entries[0].threads = 1;
+    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_UNRELATED, "nor are other threads");
+    compare_free(&table);
+}
+
+static bool gap_is(const struct comparison *table, size_t row, const char *what,
+                   const char *command)
+{
+    struct compare_gap gap;
+    bool is = compare_gap(table, row, 0, &gap) && strcmp(gap.what, what) == 0 &&
+              strcmp(gap.command, command) == 0;
+    if (!is)
+        tap_note("%s: %s", gap.what, gap.command);
+    return is;
+}
+
+static void test_gaps(void)
+{
+    struct comparison table;
+    struct compare_gap gap;
+    struct text text = {0};
+    if (!tap_ok(fill(&table, RUNS, true), "a table with published rows"))
+        return;
+    tap_ok(!compare_gap(&table, 0, 0, &gap), "what was measured is no gap");
+    tap_ok(gap_is(&table, 3, "accuracy and ms on cpu",
+                  "tinca measure 20260104-000000-lenet-0004 --device cpu --threads 2"),
+           "a model is to be measured, with the threads of the others");
+    tap_ok(gap_is(&table, 4, "model size and ms on cpu (no weights are saved)",
+                  "tinca train resnet20-dsc-0.36 --data cifar10:/data/cifar --validate "
+                  "cifar10:/data/cifar,split=test --batch 32 --epochs 3"),
+           "without a model there is a run to be started");
+    bool none = true;
+    for (size_t row = 0; row < table.count; row++)
+        none = none && !compare_gap(&table, row, 1, &gap);
+    tap_ok(none && !compare_gap(&table, RUNS, 0, &gap), "published figures are nobody's gaps");
+    static const char *const settings[] = {"network=resnet20", "technique=shuffle", "groups=4",
+                                           "data=shapes", NULL};
+    struct run_config config = configure(settings);
+    train_command_append(&text, &config, NULL, NULL);
+    tap_ok(strcmp(text.data, "tinca train resnet20 --technique shuffle --data shapes --groups 4") ==
+               0,
+           "a technique and its groups: %s", text.data);
+    text_free(&text);
+    train_command_append(&text, &config, "resnet20", "shift");
+    tap_ok(strcmp(text.data, "tinca train resnet20-shift --data shapes") == 0,
+           "another technique has no groups: %s", text.data);
+    text_free(&text);
+    shell_word_append(&text, "it's here");
+    tap_ok(strcmp(text.data, "'it'\\''s here'") == 0, "words are quoted for the shell");
+    text_free(&text);
+    compare_free(&table);
+}
+
+static bool order_is(const struct comparison *table, const char *order)
+{
+    char found[16] = "";
+    for (size_t i = 0; i < table->count && i + 1 < sizeof found; i++) {
+        const char *name = table->rows[i].name;
+        found[i] = name[strlen(name) - 1];
+        found[i + 1] = '\0';
+    }
+    if (strcmp(found, order) != 0)
+        tap_note("%s", found);
+    return strcmp(found, order) == 0;
+}
+
+static void test_order(void)
+{
+    static const char *const orders[][2] = {
+        {"top1", "15234"},    {"e_p", "32154"}, {"parameters", "32514"},
+        {"size", "32145"},    {"ms", "23145"},  {"cpu", "23145"},
+        {"network", "41523"}, {"run", "12345"}, {NULL, NULL}};
+    struct error error;
+    for (size_t i = 0; orders[i][0]; i++) {
+        struct comparison table;
+        tap_ok(fill(&table, RUNS, false) && compare_sort(&table, orders[i][0], &error) &&
+                   order_is(&table, orders[i][1]),
+               "sorted by %s, the unknown last", orders[i][0]);
+        compare_free(&table);
+    }
+    struct comparison table;
+    tap_ok(fill(&table, RUNS, false) && !compare_sort(&table, "beauty", &error) &&
+               strstr(error.advice, "top1"),
+           "an unknown column names those there are");
+    compare_free(&table);
+}
+
+static void test_published(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, 2, true) && table.count == 2 + 4,
+                "published rows of the networks that are compared"))
+        return;
+    const struct compare_row *row = &table.rows[4]; /* resnet20-shift */
+    bool marked = true;
+    char cell[640];
+    for (size_t i = 2; i < table.count; i++)
+        marked = marked && !table.rows[i].run &&
+                 strstr(compare_cell(&table, i, 1, cell, sizeof cell), "published");
+    tap_ok(marked, "each is marked");
+    tap_ok(strcmp(row->network, "resnet20-shift") == 0 && row->top1 == 80.81 &&
+               row->parameters == 35194,
+           "with the dissertation's figures");
+    tap_ok(table.device_count == 3 && compare_time(&table, 4, 2) &&
+               compare_time(&table, 4, 2)->ms_per_image.mean == 2.07 && !compare_time(&table, 0, 2),
+           "in columns of their own");
+    tap_ok(compare_rows(&table, 1, 3, 4) == COMPARE_UNRELATED, "and never compared");
+    compare_free(&table);
+}
+
+static bool holds(const struct comparison *table, enum compare_format format, const char *part)
+{
+    struct text text = {0};
+    compare_write(table, format, &text);
+    bool found = text.data && !text.failed && strstr(text.data, part);
+    if (!found)
+        tap_note("%s", text.data ? text.data : "nothing");
+    text_free(&text);
+    return found;
+}
+
+static void test_formats(void)
+{
+    struct comparison table;
+    if (!tap_ok(fill(&table, RUNS, true), "a table"))
+        return;
+    tap_ok(holds(&table, COMPARE_TEXT, "1.5 +- 0.1 ~3"), "text: the mark of an overlap");
+    tap_ok(holds(&table, COMPARE_TEXT, "not measured: 4, accuracy and ms on cpu: tinca measure"),
+           "text: what is missing");
+    tap_ok(holds(&table, COMPARE_TEXT, "accuracies of different data"), "text: other data");
+    tap_ok(holds(&table, COMPARE_MARKDOWN, "| 2 | resnet20-shift | 82.00 | 35,194 | 2.3299 |"),
+           "Markdown");
+    tap_ok(holds(&table, COMPARE_CSV,
+                 "\n2,20260102-000000-resnet20-0002,no,resnet20-shift,shift,"
+                 "\"cifar10:/data/cifar,split=test\",validation,82,35194,"),
+           "CSV, quoted where it must be");
+    tap_ok(holds(&table, COMPARE_CSV, "4,20260104-000000-lenet-0004,no,lenet,none,digits,none,,"),
+           "CSV: nothing where nothing is known");
+    struct json *root = compare_to_json(&table);
+    const struct json *first = json_first(json_member(root, "runs"));
+    double top1 = 0;
+    tap_ok(json_number(json_member(first, "top1"), &top1) && top1 == 86 &&
+               json_length(json_member(root, "runs")) == RUNS + 4 &&
+               json_length(json_member(root, "not_measured")) == 2,
+           "JSON");
+    json_free(root);
+    compare_free(&table);
+}
+
+int main(void)
+{
+    bool written = make_home();
+    for (size_t i = 0; written && i < RUNS; i++)
+        written = (runs[i] = make_run(&made[i]));
+    if (tap_ok(written, "runs to compare")) {
+        test_rows();
+        test_relations();
+        test_gaps();
+        test_order();
+        test_published();
+        test_formats();
+    }
+    for (size_t i = 0; i < RUNS; i++)
+        run_free(runs[i]);
+    remove_home();
+    return tap_done();
+}

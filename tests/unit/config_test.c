@@ -1,0 +1,231 @@
+/* The table of fields: parsing, printing, JSON; presets whatever the order of options. */
+#include "session/config.h"
+#include "session/forecast.h"
+
+#include "session_files.h"
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static bool is(const struct run_config *config, const char *key, const char *expected)
+{
+    char text[512];
+    bool equal = strcmp(config_get(config, key, text, sizeof text), expected) == 0;
+    if (!equal)
+        tap_note("%s is \"%s\", not \"%s\"", key, text, expected);
+    return equal;
+}
+
+static void test_table(void)
+{
+    bool unique = true, complete = true, named = true;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        unique &= config_find(field->key) == field;
+        complete &= field->label[0] && field->argument[0] && field->help[0];
+        complete &= field->kind != CONFIG_CHOICE || field->choices;
+    }
+    tap_ok(unique && !config_find("nosuch"), "every key is found, and only once");
+    tap_ok(complete, "every field has words for people");
+    const struct config_field *field = config_find("technique");
+    for (size_t i = 0; i < TECHNIQUES; i++)
+        named &= strcmp(field->choices[i], technique_name((enum technique)i)) == 0;
+    for (size_t i = 0; i < SOLVER_KINDS; i++)
+        named &= strcmp(config_find("solver")->choices[i], solver_name((enum solver_kind)i)) == 0;
+    for (size_t i = 0; i < SCHEDULE_KINDS; i++)
+        named &=
+            strcmp(config_find("schedule")->choices[i], schedule_name((enum schedule_kind)i)) == 0;
+    tap_ok(named, "choices are in the engine's order");
+}
+
+static void test_round_trip(void)
+{
+    struct run_config config, copy;
+    char text[512];
+    bool same = true;
+    config_defaults(&config);
+    config_defaults(&copy);
+    for (size_t i = 0; i < config_field_count; i++) {
+        config_get(&config, config_fields[i].key, text, sizeof text);
+        same &= config_set(&copy, config_fields[i].key, text, NULL) &&
+                is(&copy, config_fields[i].key, text);
+    }
+    tap_ok(same, "what config_get prints, config_set reads");
+    config_set(&copy, "lr", "0.1", NULL);
+    tap_ok(is(&copy, "lr", "0.1") && copy.learning_rate == 0.1, "numbers print as they were typed");
+}
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *key, *value, *words;
+    } cases[] = {
+        {"batch", "0", "1 to 65536"},       {"batch", "-3", "--batch -3"},
+        {"batch", "3x", "whole number"},    {"batch", "", "nothing was given"},
+        {"epochs", "1.5", "whole number"},  {"lr", "fast", "a number"},
+        {"lr", "nan", "a number"},          {"lr", "-1", "0 to"},
+        {"momentum", "1", "0 to 0.99"},     {"solver", "sdg", "sgd, nesterov, adam"},
+        {"augment", "maybe", "yes or no"},  {"normalise", "nosuch", "one of auto"},
+        {"preset", "nosuch", "overfit"},    {"tolerance", "256", "0 to 255"},
+        {"nosuch", "1", "no such setting"}, {"seed", "18446744073709551616", "whole number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct run_config config, before;
+        struct error error = {0};
+        char text[1100] = "";
+        config_defaults(&config);
+        before = config;
+        bool set = config_set(&config, cases[i].key, cases[i].value, &error);
+        error_format(&error, text, sizeof text);
+        tap_ok(!set && strstr(text, cases[i].words) && memcmp(&before, &config, sizeof config) == 0,
+               "--%s \"%s\" is refused and changes nothing (%s)", cases[i].key, cases[i].value,
+               text);
+    }
+    char longer[600];
+    struct run_config config;
+    config_defaults(&config);
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    tap_ok(!config_set(&config, "data", longer, NULL), "a text that is too long is refused");
+}
+
+static void test_presets(void)
+{
+    const char *const orders[2][5] = {
+        {"network=alexnet", "preset=overfit", "batch=8", "data=folder:x", NULL},
+        {"batch=8", "data=folder:x", "preset=overfit", "network=alexnet", NULL}};
+    for (size_t i = 0; i < 2; i++) {
+        struct run_config config = configure(orders[i]);
+        tap_ok(is(&config, "batch", "8") && is(&config, "epochs", "10") &&
+                   is(&config, "weight-decay", "0.0005") && is(&config, "average-loss", "1") &&
+                   is(&config, "network", "alexnet") && is(&config, "data", "folder:x") &&
+                   is(&config, "augment", "yes"),
+               "overfit fills in what was not given, order %zu", i + 1);
+    }
+    struct run_config config = configure(SETTINGS("preset=overfit", "network=googlenet"));
+    tap_ok(is(&config, "weight-decay", "0.0002") && is(&config, "average-loss", "40"),
+           "GoogLeNet has settings of its own in it");
+    config = configure(SETTINGS("network=resnet20", "data=cifar10:x", "preset=cifar"));
+    tap_ok(is(&config, "batch", "128") && is(&config, "lr", "0.1") &&
+               is(&config, "momentum", "0.9") && is(&config, "weight-decay", "0.0001") &&
+               is(&config, "schedule", "plateau") && is(&config, "augment", "yes") &&
+               is(&config, "epochs", "200"),
+           "cifar is Gondim's protocol");
+    config = configure(SETTINGS("preset=pix2pix"));
+    tap_ok(strcmp(config.network, "pix2pix") == 0 && strcmp(config.data, "maps") == 0 &&
+               config.batch == 1 && config.epochs == 200 && config.solver == SOLVER_ADAM &&
+               config.learning_rate == 0.0002 && config.momentum == 0.5 &&
+               config.schedule == SCHEDULE_LINEAR && config.l1_weight == 100 && config.augment,
+           "the preset pix2pix");
+    config = configure(SETTINGS("network=pix2pix-shift", "lr=0.001"));
+    tap_ok(config.solver == SOLVER_ADAM && config.momentum == 0.5 && config.batch == 1 &&
+               config.learning_rate == 0.001 && config.epochs == 10,
+           "without a preset pix2pix has adam's small steps");
+    config_set(&config, "network", "lenet", NULL);
+    tap_ok(config.solver == SOLVER_SGD && config.momentum == 0.9 && config.batch == 64 &&
+               config.learning_rate == 0.001,
+           "and another network its own again");
+    config = configure(SETTINGS("preset=digits"));
+    tap_ok(is(&config, "network", "lenet") && is(&config, "batch", "64") &&
+               is(&config, "lr", "0.01") && is(&config, "weight-decay", "0.0005"),
+           "digits is Caffe's LeNet example");
+    config = configure(SETTINGS("preset=overfit"));
+    tap_ok(is(&config, "network", "alexnet") && is(&config, "data", "tench"),
+           "alone, a preset brings network and data");
+    config_apply_preset(&config, "cifar", NULL);
+    tap_ok(is(&config, "network", "resnet20") && is(&config, "data", "shapes"),
+           "and the next preset its own");
+    config = configure(SETTINGS("preset=overfit", "iterations=40"));
+    tap_ok(config.has_iterations && config.iterations == 40 && config_check(&config, NULL),
+           "iterations replace the preset's epochs");
+    config = configure(SETTINGS("epochs=3", "iterations=40"));
+    tap_ok(!config_check(&config, NULL), "epochs and iterations together are a contradiction");
+    config_set(&config, "iterations", "", NULL);
+    tap_ok(!config.has_iterations && config_check(&config, NULL), "taken back, they are not");
+}
+
+static void test_json(void)
+{
+    struct run_config config = configure(
+        SETTINGS("network=resnet20", "preset=cifar", "lr=0.123456789012345", "iterations=77",
+                 "validate=shapes,limit=10", "seed=999999999999999", "augment=no"));
+    struct run_config again;
+    struct json *tree = json_new_object();
+    struct json_document document;
+    struct error error;
+    bool written = config_to_json(&config, tree);
+    char *text = json_print(tree, true, NULL);
+    bool read = written && json_parse(&document, text, strlen(text), "test", NULL) &&
+                config_from_json(&again, &document, document.root, &error);
+    bool same = read;
+    for (size_t i = 0; read && i < config_field_count; i++) {
+        char value[512];
+        config_get(&config, config_fields[i].key, value, sizeof value);
+        same &= is(&again, config_fields[i].key, value);
+    }
+    tap_ok(same && config_check(&again, NULL), "a configuration survives JSON");
+    json_document_free(&document);
+    free(text);
+    json_free(tree);
+    const char *wrong = "{\"batch\": 4,\n \"learning\": 0.1}";
+    json_parse(&document, wrong, strlen(wrong), "wrong.json", NULL);
+    tap_ok(!config_from_json(&again, &document, document.root, &error) &&
+               strstr(error.why, "line 2") && strstr(error.why, "learning"),
+           "an unknown key is named with its line");
+    json_document_free(&document);
+    wrong = "{\"batch\": \"4\"}";
+    json_parse(&document, wrong, strlen(wrong), "wrong.json", NULL);
+    tap_ok(!config_from_json(&again, &document, document.root, &error), "a wrong type is refused");
+    json_document_free(&document);
+}
+
+static void test_suggestions(void)
+{
+    tap_ok(config_suggestion("network", 0) && strcmp(config_suggestion("batch", 9), "512") == 0 &&
+               !config_suggestion("batch", 10) && !config_suggestion("seed", 0),
+           "suggestions come and end");
+    bool accepted = true;
+    for (size_t i = 0; i < config_field_count; i++)
+        for (size_t n = 0; config_suggestion(config_fields[i].key, n); n++) {
+            struct run_config config;
+            config_defaults(&config);
+            accepted &= config_set(&config, config_fields[i].key,
+                                   config_suggestion(config_fields[i].key, n), NULL);
+        }
+    tap_ok(accepted, "each of them is accepted");
+}
+
+static void test_forecast(void)
+{
+    struct run_config config = configure(SETTINGS("network=lenet", "batch=64"));
+    struct forecast forecast, larger;
+    struct error error;
+    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 431080 &&
+               forecast.classes == 10 && forecast.fits && forecast.memory.total > 0,
+           "a forecast knows parameters, classes and memory");
+    config_set(&config, "batch", "128", NULL);
+    tap_ok(forecast_make(&config, &larger, &error) &&
+               larger.memory.activations > forecast.memory.activations &&
+               larger.memory.weights == forecast.memory.weights,
+           "a larger batch takes more, its weights do not");
+    config = configure(SETTINGS("network=alexnet", "data=tench"));
+    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 60965224,
+           "alexnet on tench has 60965224 parameters");
+    config = configure(SETTINGS("network=alexnet", "data=folder:/nowhere,classes=10"));
+    tap_ok(forecast_make(&config, &forecast, &error) && forecast.classes == 10,
+           "the option classes= is known without the folder");
+    config = configure(SETTINGS("network=lenet", "data=shapes"));
+    tap_ok(!forecast_make(&config, &forecast, &error) && error.kind == ERROR_INPUT,
+           "images of the wrong shape are refused");
+}
+
+int main(void)
+{
+    test_table();
+    test_round_trip();
+    test_refusals();
+    test_presets();
+    test_json();
+    test_suggestions();
+    test_forecast();
+    return tap_done();
+}

@@ -1,0 +1,119 @@
+/* Findings: reported when there is something, once, with the right words, and not otherwise. */
+#include "engine/loss_meter.h"
+#include "session/watcher.h"
+
+#include "tap.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct moment at(uint64_t iteration, double epoch)
+{
+    return (struct moment){iteration, epoch};
+}
+
+/* The losses that the original program was measured with, and others that stay positive. */
+static void test_negative_loss(void)
+{
+    struct watcher watcher = {0};
+    struct loss_meter meter;
+    struct finding finding, first = {0};
+    size_t found = 0;
+    bool negative = false;
+    loss_meter_create(&meter, 1, NULL);
+    for (uint64_t i = 1; i <= 2000; i++) {
+        float loss = i < 5 ? 2.3025851f / (float)i : i < 30 ? 1e-4f / (float)(i * i) : 0;
+        loss_meter_add(&meter, loss);
+        negative |= meter.caffe < 0;
+        if (watcher_loss(&watcher, at(i, (double)i / 10), loss, meter.caffe, 1, &finding)) {
+            first = found++ == 0 ? finding : first;
+            tap_ok(meter.caffe < 0, "reported where Caffe's mean is negative (%g)",
+                   (double)meter.caffe);
+        }
+    }
+    loss_meter_free(&meter);
+    tap_ok(found == (negative ? 1 : 0), "once, and only when it is (%zu)", found);
+    watcher = (struct watcher){0};
+    bool silent = !watcher_loss(&watcher, at(1, 0), 7, 7, 1, &finding) &&
+                  !watcher_loss(&watcher, at(2, 0), 0, 0, 1, &finding) &&
+                  !watcher_loss(&watcher, at(3, 0), 0, -0.0f, 1, &finding);
+    tap_ok(silent, "zero is not negative");
+    tap_ok(watcher_loss(&watcher, at(4, 0.5), 0, -4.5e-8f, 20, &finding) &&
+               finding.kind == FINDING_NEGATIVE_LOSS && finding.iteration == 4 &&
+               finding.epoch == 0.5 && strstr(finding.text, "-4.5e-08") &&
+               strstr(finding.text, "never negative") && strstr(finding.text, "up to 7"),
+           "the finding explains it: %s", finding.text);
+    tap_ok(strcmp(finding_kind_name(finding.kind), "negative-loss") == 0 &&
+               strcmp(finding_kind_words(finding.kind), "negative loss") == 0,
+           "and has its name");
+}
+
+static size_t validate(const double *train, const double *test, size_t count,
+                       struct finding *finding)
+{
+    struct watcher watcher = {0};
+    struct finding one;
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        if (watcher_validation(&watcher, at(10 * (i + 1), (double)i + 1), train[i], test[i],
+                               &one)) {
+            *finding = one;
+            found++;
+        }
+    return found;
+}
+
+static void test_overfitting(void)
+{
+    struct finding finding = {0};
+    const double falling[] = {2, 1.5, 1, 0.7, 0.5, 0.3, 0.2, 0.1};
+    const double rising[] = {2.1, 1.7, 1.4, 1.5, 1.7, 2.0, 2.4, 2.5};
+    const double better[] = {2.1, 1.7, 1.4, 1.45, 1.3, 1.35, 1.2, 1.1};
+    const double flat[] = {2, 1.5, 1.0, 1.001, 1.002, 1.001, 1.003, 1.002};
+    const double same[] = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
+    tap_ok(validate(falling, rising, 8, &finding) == 1 && finding.kind == FINDING_OVERFITTING &&
+               finding.iteration == 30 && finding.epoch == 3 &&
+               strstr(finding.text, "since epoch 3"),
+           "overfitting is seen, since the best epoch: %s", finding.text);
+    tap_ok(validate(falling, better, 8, &finding) == 0, "one worse epoch now and then is not it");
+    tap_ok(validate(falling, flat, 8, &finding) == 0, "nor is standing still");
+    tap_ok(validate(same, rising, 8, &finding) == 0, "nor when training gets worse as well");
+    const double broken[] = {2, NAN, NAN};
+    tap_ok(validate(falling, broken, 3, &finding) == 1 && finding.kind == FINDING_DIVERGENCE,
+           "a validation loss that is no number is reported once");
+}
+
+static void test_others(void)
+{
+    struct watcher watcher = {0};
+    struct finding finding;
+    const uint64_t mebibyte = 1 << 20;
+    tap_ok(!watcher_memory(&watcher, at(1, 0), 1000 * mebibyte, 1100 * mebibyte, &finding) &&
+               watcher_memory(&watcher, at(2, 0), 1000 * mebibyte, 1500 * mebibyte, &finding) &&
+               !watcher_memory(&watcher, at(3, 0), 1000 * mebibyte, 1600 * mebibyte, &finding),
+           "memory beyond the forecast is reported once: %s", finding.text);
+    tap_ok(!watcher_data(&watcher, at(1, 0), 0, "folder:x", &finding) &&
+               watcher_data(&watcher, at(2, 0), 2, "folder:x", &finding) &&
+               !watcher_data(&watcher, at(3, 0), 2, "folder:x", &finding) &&
+               strstr(finding.text, "2 images of folder:x"),
+           "skipped images are reported: %s", finding.text);
+    struct culprit culprit = {.node = "conv2", .in_weights = true};
+    watcher_divergence(at(7, 1), NAN, &culprit, &finding);
+    tap_ok(finding.kind == FINDING_DIVERGENCE && strstr(finding.text, "conv2") &&
+               strstr(finding.text, "weights"),
+           "divergence names the layer: %s", finding.text);
+    watcher_divergence(at(7, 1), INFINITY, NULL, &finding);
+    tap_ok(strstr(finding.text, "infinite"), "or says that there is none: %s", finding.text);
+    watcher_plateau(at(9, 3), 0.1, 0.01, 1, false, &finding);
+    tap_ok(strstr(finding.text, "0.1 to 0.01"), "a plateau tells both rates: %s", finding.text);
+    watcher_plateau(at(9, 3), 0.001, 0.0001, 4, true, &finding);
+    tap_ok(strstr(finding.text, "ends"), "the last one says that the run ends");
+}
+
+int main(void)
+{
+    test_negative_loss();
+    test_overfitting();
+    test_others();
+    return tap_done();
+}

@@ -1,0 +1,210 @@
+/* A run of a network with a discriminator, from configuration to pictures: on a UNet small enough
+ * for sanitizers. */
+#include "session_files.h"
+
+#include "data/image.h"
+#include "engine/safetensors.h"
+#include "session/evaluate.h"
+#include "session/export.h"
+#include "session/forecast.h"
+
+#include "base/json.h"
+
+#include <math.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char tiny[] =
+    "{\"name\": \"tiny\", \"input\": [3, 16, 16], \"normalise\": \"signed\", \"loss\": "
+    "\"l1_loss\",\n"
+    " \"layers\": [{\"block\": \"unet\", \"name\": \"unet\", \"width\": 8, \"widest\": 16,\n"
+    "   \"steps\": 3, \"dropout_steps\": 1}, {\"op\": \"tanh\", \"name\": \"tanh\"}],\n"
+    " \"discriminator\": {\"layers\": [\n"
+    "  {\"op\": \"conv\", \"output\": 8, \"kernel\": 4, \"stride\": 2, \"pad\": 1},\n"
+    "  {\"op\": \"leaky_relu\", \"slope\": 0.2},\n"
+    "  {\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}\n";
+
+enum { EPOCHS = 3, IMAGES = 6, VALIDATED = 3 };
+
+static struct run *train(const char *threads)
+{
+    struct run_config config = configure(
+        SETTINGS("data=maps,limit=6", "validate=maps,split=test,limit=3", "epochs=3", "batch=1",
+                 "solver=adam", "lr=0.002", "momentum=0.5", "schedule=linear", "tolerance=40"));
+    struct run_options options = {0};
+    struct error error;
+    config_set(&config, "network", home_path("tiny.json"), NULL);
+    config_set(&config, "threads", threads, NULL);
+    struct run *run = run_start(&config, &options, &error);
+    if (run)
+        run_wait(run, -1);
+    else
+        note_error(&error);
+    return run;
+}
+
+static const char *in_run(const struct run *run, const char *name)
+{
+    static char path[700];
+    snprintf(path, sizeof path, "%s/%s", run_facts(run)->directory, name);
+    return path;
+}
+
+static void check_curves(const struct run *run)
+{
+    const struct series *series = run_series(run);
+    bool finite = series_count(series) == EPOCHS * IMAGES, consistent = finite;
+    for (size_t i = 0; finite && i < series_count(series); i++) {
+        const struct series_point *point = &series->points[i];
+        float adversarial = point->loss - 100 * point->loss_l1;
+        finite = isfinite(point->loss) && isfinite(point->loss_discriminator) &&
+                 isfinite(point->loss_l1) && point->loss_l1 > 0;
+        consistent = consistent && adversarial > 0 && adversarial < 20;
+    }
+    tap_ok(finite, "every iteration has its losses");
+    tap_ok(consistent, "the loss is 100 x L1 and the verdict");
+    finite = series_validation_count(series) == EPOCHS;
+    for (size_t i = 0; finite && i < EPOCHS; i++) {
+        const struct series_validation *validation = &series->validations[i];
+        finite = validation->pixel_accuracy >= 0 && validation->pixel_accuracy <= 100 &&
+                 isfinite(validation->loss) && isnan(validation->top1);
+    }
+    tap_ok(finite, "every epoch has L1 and pixel accuracy");
+}
+
+static void check_samples(const struct run *run)
+{
+    struct error error;
+    struct image image;
+    bool read = image_read(&image, in_run(run, "sample-0003.png"), 3, &error);
+    if (!tap_ok(read, "the third epoch left a picture"))
+        return note_error(&error);
+    tap_ok(image.width == 3 * 16 && image.height == VALIDATED * 16,
+           "of input, image and target for each example: %zu x %zu", image.width, image.height);
+    image_free(&image);
+    tap_ok(image_probe(&image, in_run(run, "sample-0001.png"), &error), "the first did, too");
+    tap_ok(!image_probe(&image, in_run(run, "sample-0004.png"), &error), "a fourth there is none");
+}
+
+static void check_model(const struct run *run)
+{
+    struct error error;
+    struct model model;
+    struct evaluation evaluation;
+    struct run_snapshot snapshot;
+    struct safetensors file;
+    run_snapshot(run, &snapshot);
+    if (!tap_ok(model_load(&model, in_run(run, "weights.safetensors"), "cpu", 1, &error),
+                "the generator can be loaded"))
+        return note_error(&error);
+    model.tolerance = 40;
+    bool evaluated = model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error);
+    tap_ok(evaluated && evaluation.pixel_accuracy == snapshot.pixel_accuracy &&
+               evaluation.loss == snapshot.validation_loss,
+           "and evaluated as it was validated: %g %%", evaluation.pixel_accuracy);
+    model.tolerance = 255;
+    tap_ok(model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error) &&
+               evaluation.pixel_accuracy == 100,
+           "with a tolerance of 255 every pixel is right");
+    model_free(&model);
+    bool opened = safetensors_open(&file, in_run(run, "discriminator.safetensors"), &error);
+    tap_ok(opened && safetensors_find(&file, "conv1.weight"), "the discriminator is kept");
+    if (opened)
+        safetensors_close(&file);
+}
+
+static void check_reopened(const struct run *run)
+{
+    struct error error;
+    struct run *opened = run_open(run_facts(run)->directory, &error);
+    if (!tap_ok(opened, "the run can be opened again"))
+        return note_error(&error);
+    const struct series *a = run_series(run), *b = run_series(opened);
+    struct run_snapshot first, second;
+    run_snapshot(run, &first);
+    run_snapshot(opened, &second);
+    bool same = series_count(a) == series_count(b);
+    for (size_t i = 0; same && i < series_count(a); i++)
+        same = a->points[i].loss_discriminator == b->points[i].loss_discriminator &&
+               a->points[i].loss_l1 == b->points[i].loss_l1;
+    tap_ok(same, "with the same losses");
+    tap_ok(fabs(first.pixel_accuracy - second.pixel_accuracy) < 1e-6 &&
+               first.loss_discriminator == second.loss_discriminator &&
+               run_facts(opened)->discriminator_parameters ==
+                   run_facts(run)->discriminator_parameters &&
+               run_facts(run)->discriminator_parameters == 8 * 6 * 16 + 8 + 8 * 16 + 1,
+           "and the same facts");
+    run_free(opened);
+}
+
+static size_t column_length(const struct json *run, const char *table, const char *column)
+{
+    return json_length(json_member(json_member(run, table), column));
+}
+
+static void check_export(struct run *run)
+{
+    struct error error;
+    struct json_document document;
+    const char *path = home_path("session.json");
+    if (!tap_ok(export_session(&run, 1, path, &error) &&
+                    json_read_file(&document, path, 1 << 24, &error),
+                "the run can be exported"))
+        return note_error(&error);
+    const struct json *first = json_first(json_member(document.root, "runs"));
+    tap_ok(column_length(first, "series", "loss_discriminator") == EPOCHS * IMAGES &&
+               column_length(first, "series", "loss_l1") == EPOCHS * IMAGES &&
+               column_length(first, "validation", "pixel_accuracy") == EPOCHS,
+           "with all its curves");
+    json_document_free(&document);
+}
+
+static void check_threads(const struct run *run)
+{
+    struct run *other = train("3");
+    const struct series *a = run_series(run), *b = other ? run_series(other) : NULL;
+    bool same = b && series_count(a) == series_count(b);
+    for (size_t i = 0; same && i < series_count(a); i++)
+        same = a->points[i].loss == b->points[i].loss &&
+               a->points[i].loss_discriminator == b->points[i].loss_discriminator;
+    tap_ok(same, "three threads give the same bits as one");
+    run_free(other);
+}
+
+static void test_forecast(void)
+{
+    struct error error;
+    struct forecast forecast = {0};
+    struct run_config config = configure(SETTINGS("network=pix2pix-shift", "data=maps"));
+    tap_ok(forecast_make(&config, &forecast, &error) && forecast.parameters == 36064899 &&
+               forecast.memory.weights > (uint64_t)4 * (36064899 + 2768705),
+           "a forecast counts both networks' memory");
+    config_set(&config, "data", "shapes", NULL);
+    tap_ok(!forecast_make(&config, &forecast, &error), "images of another size are refused");
+}
+
+int main(void)
+{
+    if (!make_home() || !write_text(home_path("tiny.json"), tiny)) {
+        tap_ok(false, "a home for the test");
+        return tap_done();
+    }
+    struct run *run = train("1");
+    struct run_snapshot snapshot = {0};
+    if (run)
+        run_snapshot(run, &snapshot);
+    if (tap_ok(run && snapshot.status == RUN_DONE, "a run of two networks ends well")) {
+        check_curves(run);
+        check_samples(run);
+        check_model(run);
+        check_reopened(run);
+        check_export(run);
+        check_threads(run);
+    } else {
+        note_error(&snapshot.error);
+    }
+    run_free(run);
+    test_forecast();
+    remove_home();
+    return tap_done();
+}

@@ -1,0 +1,142 @@
+/* Every operator case on the reference kernels against central differences.
+ *
+ * The function that is differentiated is F = sum of output * r with r the output's gradient, or for
+ * a loss its weighted mean over the batch. Outputs are float32, so the sum is taken in double of
+ * differences, and steps are large (2^-5) with the five-point rule, whose error falls with h^4:
+ *
+ *   F'(x) = (8 (F(x + h) - F(x - h)) - (F(x + 2h) - F(x - 2h))) / 12h
+ *
+ * Piecewise linear operators have kinks (relu at 0, ties of max pooling). Where the five points do
+ * not lie on one line the element is passed over; some must remain.
+ */
+#include "op_harness.h"
+#include "tap.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ELEMENTS = 40 }; /* looked at in each array */
+static const float step = 0x1p-5f;
+
+/* What float32 outputs allow: differences of large ones have fewer digits. */
+static double tolerance_of(const struct op_case *op_case)
+{
+    return op_case->flags & CASE_LARGE ? 1e-2 : 2e-3;
+}
+
+struct probe {
+    struct op_harness *harness;
+    double *centre; /* output at the unchanged point */
+    size_t tried, passed_over;
+    double worst;
+    char where[64];
+};
+
+static bool is_piecewise_linear(const struct op *op)
+{
+    return op == &op_relu || op == &op_leaky_relu || op == &op_max_pool || op == &op_l1_loss;
+}
+
+/* F with `value` moved by `steps` steps, less F at the centre. */
+static double function_at(struct probe *probe, float *value, int steps)
+{
+    struct op_harness *h = probe->harness;
+    const struct kernel *kernel = h->op_case->op->reference;
+    const float kept = *value;
+    double sum = 0, loss_weight = h->op_case->attributes.loss.weight / (double)h->op_case->batch;
+    *value = kept + (float)steps * step;
+    if (!op_harness_forward(h, kernel, NULL, NULL))
+        return NAN;
+    *value = kept;
+    for (size_t i = 0; i < h->output_values; i++)
+        sum += (h->output[i] - probe->centre[i]) *
+               (h->output_gradient ? h->output_gradient[i] : loss_weight);
+    return sum;
+}
+
+static void check_element(struct probe *probe, float *value, float gradient, double scale,
+                          const char *array, size_t i)
+{
+    double f[5]; /* at -2h, -h, 0, h, 2h */
+    for (int k = -2; k <= 2; k++)
+        f[k + 2] = function_at(probe, value, k);
+    double bend = fmax(fabs(f[0] + f[4]), fabs(f[1] + f[3]));
+    probe->tried++;
+    if (is_piecewise_linear(probe->harness->op_case->op) && bend > 1e-4 * step) {
+        probe->passed_over++;
+        return;
+    }
+    double numeric = (8 * (f[3] - f[1]) - (f[4] - f[0])) / (12.0 * step);
+    double difference = fabs(numeric - gradient) / scale;
+    if (!(difference <= probe->worst)) {
+        probe->worst = difference;
+        snprintf(probe->where, sizeof probe->where, "%s[%zu]: %g, not %g", array, i, gradient,
+                 numeric);
+    }
+}
+
+static void check_array(struct probe *probe, float *values, const float *gradients, size_t count,
+                        const char *array)
+{
+    double scale = 1e-2;
+    for (size_t i = 0; i < count; i++)
+        scale = fmax(scale, fabs(gradients[i]));
+    for (size_t k = 0; k < ELEMENTS && k < count; k++) {
+        size_t i =
+            count <= ELEMENTS ? k : random_philox(1, RANDOM_TEST, 300, k).word[0] % (uint32_t)count;
+        check_element(probe, &values[i], gradients[i], scale, array, i);
+    }
+}
+
+static void check_arrays(struct probe *probe)
+{
+    struct op_harness *h = probe->harness;
+    for (size_t k = 0; k < h->input_count; k++)
+        check_array(probe, h->inputs[k], h->input_gradients[k], h->input_values[k], "input");
+    for (size_t p = 0; p < h->parameter_count; p++)
+        if (h->learnable[p])
+            check_array(probe, h->parameters[p], h->parameter_gradients[p], h->parameter_values[p],
+                        "parameter");
+}
+
+static void check_case(const struct op_case *op_case)
+{
+    struct error error = {0};
+    struct probe probe = {.harness = op_harness_create(op_case, 1, &error)};
+    bool ran =
+        probe.harness && op_harness_run(probe.harness, op_case->op->reference, 0, NULL, &error);
+    if (ran)
+        probe.centre = memory_new(probe.harness->output_values, sizeof(double), "a test", &error);
+    if (!probe.centre) {
+        tap_ok(false, "%s: %s", op_case->name, error.why);
+    } else {
+        for (size_t i = 0; i < probe.harness->output_values; i++)
+            probe.centre[i] = probe.harness->output[i];
+        check_arrays(&probe);
+        tap_ok(probe.worst <= tolerance_of(op_case) && probe.passed_over * 2 <= probe.tried,
+               "%s: gradients are the slopes (%zu elements, %zu at kinks, worst %.1e)",
+               op_case->name, probe.tried, probe.passed_over, probe.worst);
+        if (!(probe.worst <= tolerance_of(op_case)))
+            tap_note("%s", probe.where);
+    }
+    free(probe.centre);
+    op_harness_free(probe.harness);
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < op_case_count; i++) {
+        char why[128] = "";
+        const struct op_case *op_case = &op_cases[i];
+        bool kept =
+            op_harness_check_contract(op_case, op_case->op->reference, NULL, why, sizeof why);
+        tap_ok(kept, "%s: the reference kernel keeps its promises%s%s", op_case->name,
+               kept ? "" : ": ", why);
+        if (!(op_case->flags & (CASE_INFERENCE | CASE_TIES)))
+            check_case(op_case);
+    }
+    return tap_done();
+}

@@ -1,0 +1,98 @@
+#include "base/json.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char sample[] = "{\n"
+                             "  \"name\": \"a\\\"b: {\",\n"
+                             "  \"list\": [1,\n"
+                             "    2.5,\n"
+                             "    {\"deep\":\n"
+                             "      true}],\n"
+                             "  \"none\": null\n"
+                             "}\n";
+
+static void test_reading(void)
+{
+    struct json_document document;
+    struct error error = {0};
+    size_t count;
+    bool flag = false;
+    if (!tap_ok(json_parse(&document, sample, strlen(sample), "sample", &error), "parses"))
+        return;
+    const struct json *list = json_member(document.root, "list");
+    const struct json *second = json_next(json_first(list));
+    const struct json *deep = json_member(json_next(second), "deep");
+    tap_ok(json_length(list) == 3 && json_is_array(list), "a list of three");
+    tap_ok(strcmp(json_string(json_member(document.root, "name")), "a\"b: {") == 0, "a text");
+    tap_ok(json_count(json_first(list), &count) && count == 1, "a count");
+    tap_ok(!json_count(second, &count), "2.5 is no count");
+    tap_ok(json_bool(deep, &flag) && flag, "a flag");
+    tap_ok(json_line(&document, document.root) == 1, "the root is on line 1");
+    tap_ok(json_line(&document, list) == 3, "the list is on line 3");
+    tap_ok(json_line(&document, second) == 4, "2.5 is on line 4");
+    tap_ok(json_line(&document, deep) == 6, "the flag is on line 6");
+    tap_ok(json_line(&document, json_member(document.root, "none")) == 7, "null is on line 7");
+    json_document_free(&document);
+}
+
+static void refuses(const char *what, const char *text, size_t length, const char *words)
+{
+    struct json_document document;
+    struct error error = {0};
+    bool parsed = json_parse(&document, text, length, "bad.json", &error);
+    tap_ok(!parsed && strstr(error.why, words), "refuses %s: %s", what, error.why);
+    if (parsed)
+        json_document_free(&document);
+}
+
+static void test_refusals(void)
+{
+    refuses("an unclosed object", "{\n\"a\": 1\n", 9, "line");
+    refuses("rubbish after the end", "{} x", 4, "line 1");
+    refuses("nothing", "", 0, "line 1");
+    refuses("a line-2 mistake", "{\"a\": 1,\n b}", 12, "line 2");
+    char deep[400];
+    memset(deep, '[', 200);
+    memset(deep + 200, ']', 200);
+    refuses("deep nesting", deep, sizeof deep, "deeper");
+    struct error error = {0};
+    struct json_document document;
+    tap_ok(!json_read_file(&document, "/nonexistent/x.json", 100, &error) &&
+               error.kind == ERROR_SYSTEM,
+           "a missing file is an error");
+    tap_ok(!json_read_file(&document, "/dev/null", 100, &error), "a device is not read");
+}
+
+static void test_numbers(void)
+{
+    bool exact = true;
+    for (uint32_t bits = 1; bits < 0x7f800000u; bits += 65521) {
+        float value;
+        memcpy(&value, &bits, sizeof value);
+        exact = exact && (float)json_float(value) == value;
+    }
+    tap_ok(exact, "floats read back as themselves");
+    struct json *root = json_new_object();
+    json_add_float(root, "f", 0.1f);
+    json_add_number(root, "nan", NAN);
+    json_add_number(root, "d", 0.1);
+    json_add_count(root, "c", 60965224);
+    char *text = json_print(root, false, NULL);
+    tap_ok(text && strcmp(text, "{\"f\":0.1,\"nan\":null,\"d\":0.1,\"c\":60965224}") == 0,
+           "prints %s", text ? text : "nothing");
+    free(text);
+    tap_ok(!json_add_number(NULL, "x", 1) && !json_add_object(NULL, "x"),
+           "adding to nothing fails quietly");
+    json_free(root);
+}
+
+int main(void)
+{
+    test_reading();
+    test_refusals();
+    test_numbers();
+    return tap_done();
+}

@@ -1,0 +1,103 @@
+/* Every screen's rectangles lie within the terminal and do not overlap, at every size; at the sizes
+ * that are promised there is room for what is promised. */
+#include "tap.h"
+#include "ui/layout.h"
+#include "ui/table.h"
+
+#include <string.h>
+
+static bool inside(struct rect rect, int rows, int columns)
+{
+    return rect_is_empty(rect) ||
+           (rect.row >= 0 && rect.column >= 0 && rect.row + rect.rows <= rows &&
+            rect.column + rect.columns <= columns);
+}
+
+static bool apart(struct rect a, struct rect b)
+{
+    return rect_is_empty(a) || rect_is_empty(b) || a.row + a.rows <= b.row ||
+           b.row + b.rows <= a.row || a.column + a.columns <= b.column ||
+           b.column + b.columns <= a.column;
+}
+
+static bool good(const struct rect *rects, size_t count, int rows, int columns)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!inside(rects[i], rows, columns))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (!apart(rects[i], rects[j]))
+                return false;
+    }
+    return true;
+}
+
+static bool screen_is_good(int rows, int columns)
+{
+    struct frame_layout frame = layout_frame(rows, columns);
+    struct form_layout form = layout_form(frame.body);
+    struct run_layout run = layout_run(frame.body);
+    struct plot_layout plot = layout_plot(run.view, true);
+    struct rect of_form[] = {frame.title, frame.message, frame.hints, form.fields,
+                             form.help,   form.panel,    form.summary};
+    struct rect of_run[] = {frame.title, frame.message, frame.hints, run.tabs,
+                            run.view,    run.rate,      run.facts,   run.progress};
+    struct rect of_plot[] = {plot.legend, plot.labels, plot.plot, plot.axis};
+    struct rect dialog = layout_dialog(rows, columns, 12, 64);
+    return good(of_form, 7, rows, columns) && good(of_run, 8, rows, columns) &&
+           good(of_plot, 4, rows, columns) && inside(dialog, rows, columns);
+}
+
+static void test_promises(void)
+{
+    struct frame_layout frame = layout_frame(24, 80);
+    struct run_layout run = layout_run(frame.body);
+    struct form_layout form = layout_form(frame.body);
+    tap_ok(run.density == DENSITY_NORMAL && run.view.rows >= 12, "80x24: a plot and all figures");
+    tap_ok(form.panel.columns >= 30 && form.fields.rows >= 16,
+           "80x24: the whole form with its panel");
+    frame = layout_frame(12, 40);
+    run = layout_run(frame.body);
+    tap_ok(run.view.rows >= 3 && run.facts.rows == 4, "40x12: a small plot and the figures");
+    frame = layout_frame(43, 132);
+    run = layout_run(frame.body);
+    tap_ok(run.density == DENSITY_PANEL && run.rate.rows >= 4,
+           "132x43: a panel and the learning rate");
+    frame = layout_frame(5, 20);
+    run = layout_run(frame.body);
+    tap_ok(run.facts.rows >= 2, "20x5: figures alone");
+    frame = layout_frame(1, 1);
+    tap_ok(!rect_is_empty(frame.body), "1x1: something is still drawn");
+}
+
+static void test_table(void)
+{
+    static const struct table_column columns[] = {
+        {"a", 4, 0, false, false}, {"b", 10, 1, false, true}, {"c", 6, 2, true, false}};
+    int starts[3], widths[3];
+    table_fit(columns, 3, 40, starts, widths);
+    tap_ok(widths[0] == 4 && widths[2] == 6 && widths[1] == 28, "a growing column takes the rest");
+    tap_ok(starts[1] == 5 && starts[2] == 34, "one column of space between");
+    table_fit(columns, 3, 16, starts, widths);
+    tap_ok(widths[2] == 0 && widths[1] == 11, "what matters least goes first");
+    table_fit(columns, 3, 3, starts, widths);
+    tap_ok(widths[0] == 4 && widths[1] == 0, "the first column always stays");
+    tap_ok(table_scroll(0, 9, 5, 20) == 5 && table_scroll(8, 3, 5, 20) == 3 &&
+               table_scroll(18, 19, 5, 20) == 15 && table_scroll(3, 1, 5, 4) == 0,
+           "the selected row stays in sight");
+}
+
+int main(void)
+{
+    bool all = true;
+    for (int rows = 1; rows <= 130 && all; rows++)
+        for (int columns = 1; columns <= 420 && all; columns++) {
+            all = screen_is_good(rows, columns);
+            if (!all)
+                tap_note("%dx%d is wrong", columns, rows);
+        }
+    tap_ok(all, "no size from 1x1 to 420x130 has overlapping or overflowing parts");
+    test_promises();
+    test_table();
+    return tap_done();
+}

@@ -1,0 +1,110 @@
+/* What is kept of measurements: one entry a device, read back to the bit, damage told; and when two
+ * of them can be told apart. Then a real one, of a small network. */
+#include "session/measurement.h"
+
+#include "session_files.h"
+
+#include <math.h>
+
+static struct measurement make(const char *device, double mean, double ci95)
+{
+    struct measurement measurement = {.threads = 2,
+                                      .images = 100,
+                                      .ms_per_image = {mean, mean, mean, 1, ci95},
+                                      .top1 = 80,
+                                      .top5 = NAN,
+                                      .loss = 0.1,
+                                      .model_bytes = 1234,
+                                      .memory_bytes = 5678};
+    snprintf(measurement.device, sizeof measurement.device, "%s", device);
+    snprintf(measurement.host, sizeof measurement.host, "here");
+    return measurement;
+}
+
+static bool put(const struct measurement *measurement)
+{
+    struct error error;
+    bool put_it = measurements_put(test_home, measurement, &error);
+    if (!put_it)
+        note_error(&error);
+    return put_it;
+}
+
+static void test_file(void)
+{
+    struct error error;
+    struct measurements list;
+    struct measurement first = make("cpu", 1.0 / 3, 0.01), second = make("cuda:0", 2, 0.5);
+    tap_ok(measurements_read(&list, test_home, &error) && list.count == 0, "no file: no entries");
+    tap_ok(put(&first) && put(&second), "two devices are kept");
+    first.ms_per_image.mean = 2.0 / 3;
+    tap_ok(put(&first), "one of them again");
+    tap_ok(measurements_read(&list, test_home, &error) && list.count == 2, "one entry a device");
+    const struct measurement *found = measurements_find(&list, "cpu");
+    tap_ok(found && found->ms_per_image.mean == 2.0 / 3 && found->top1 == 80 &&
+               isnan(found->top5) && found->model_bytes == 1234 && found->threads == 2 &&
+               strcmp(found->host, "here") == 0,
+           "the newer one replaces the older, to the bit");
+    tap_ok(measurements_find(&list, "cuda") && !measurements_find(&list, "reference"),
+           "found by name, or not at all");
+    measurements_free(&list);
+    write_text(home_path("measurements.json"),
+               "{\"format\":\"tinca-measurements\",\"devices\":[{\"device\":3}]}");
+    tap_ok(!measurements_read(&list, test_home, &error) && strstr(error.why, "device"),
+           "a damaged entry is told: %s", error.why);
+    tap_ok(!measurements_put(test_home, &first, &error), "and not written over");
+    remove(home_path("measurements.json"));
+}
+
+static void test_overlap(void)
+{
+    struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.3, 0.2), c = make("cpu", 3, 0.2);
+    tap_ok(measurements_overlap(&a, &b) && measurements_overlap(&b, &a), "intervals that touch");
+    tap_ok(!measurements_overlap(&a, &c), "intervals apart");
+    c.images = 1;
+    tap_ok(measurements_overlap(&a, &c), "one time has no interval and tells nothing");
+    tap_ok(measurements_are_comparable(&a, &b), "the same machine is comparable");
+    b.threads = 1;
+    tap_ok(!measurements_are_comparable(&a, &b), "another number of threads is not");
+}
+
+static void test_run(void)
+{
+    static const char *const settings[] = {
+        "network=mlp", "data=digits,limit=40", "validate=digits,split=test,limit=30",
+        "batch=10",    "iterations=4",         "threads=1",
+        NULL};
+    struct error error;
+    struct run_config config = configure(settings);
+    struct run *run = run_start(&config, NULL, &error);
+    struct measure_request request = {.device = "cpu", .threads = 1};
+    struct measurement all, few;
+    struct run_snapshot snapshot;
+    if (!tap_ok(run && run_wait(run, -1), "a run ends"))
+        return;
+    run_snapshot(run, &snapshot);
+    tap_ok(measure_run(run, &request, &all, &error), "it is measured");
+    tap_ok(all.images == 30 && all.ms_per_image.mean > 0 && all.ms_per_image.ci95 > 0,
+           "on every image of the validation data");
+    tap_ok(fabs(all.top1 - snapshot.best_top1) < 1e-4, "with the accuracy of the best model");
+    tap_ok(strcmp(all.weights, "best.safetensors") == 0 && all.model_bytes > 2000000 &&
+               all.memory_bytes > 2000000,
+           "of the best weights, with their size");
+    request.images = 7;
+    tap_ok(measure_run(run, &request, &few, &error) && few.images == 7, "or on the first few");
+    request.device = "abacus";
+    tap_ok(!measure_run(run, &request, &few, &error), "an unknown device is refused: %s",
+           error.why);
+    run_free(run);
+}
+
+int main(void)
+{
+    if (!tap_ok(make_home(), "a home for the tests"))
+        return tap_done();
+    test_file();
+    test_overlap();
+    test_run();
+    remove_home();
+    return tap_done();
+}

@@ -1,0 +1,159 @@
+/* The arena: blocks that live together never overlap, and the plan's decisions are legal. That the
+ * numbers survive the sharing of memory is what the trajectories in tests/parity show. */
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/network.h"
+#include "engine/ops/op.h"
+#include "engine/plan.h"
+#include "engine/plan_memory.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool overlap(const struct memory_block *a, const struct memory_block *b)
+{
+    bool in_time = a->first <= b->last && b->first <= a->last;
+    bool in_space = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    return in_time && in_space;
+}
+
+/* The largest sum of what lives at one moment: no arena can be smaller. */
+static size_t lower_bound(const struct memory_block *blocks, size_t count, size_t times)
+{
+    size_t most = 0;
+    for (size_t t = 0; t < times; t++) {
+        size_t sum = 0;
+        for (size_t i = 0; i < count; i++)
+            if (blocks[i].first <= t && t <= blocks[i].last)
+                sum += blocks[i].bytes;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static void test_random_packing(void)
+{
+    enum { COUNT = 120, TIMES = 60 };
+    bool disjoint = true, inside = true, aligned = true, tight = true;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct memory_block blocks[COUNT];
+        struct random_stream draws = random_stream_at(seed, RANDOM_TEST, 0, 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            size_t first = random_next_below(&draws, TIMES);
+            size_t length = random_next_below(&draws, i % 5 ? 6 : TIMES);
+            size_t last = first + length < TIMES ? first + length : TIMES - 1;
+            blocks[i] = (struct memory_block){
+                .bytes = random_next_below(&draws, 100000), .first = first, .last = last};
+        }
+        size_t total = 0;
+        if (!memory_pack(blocks, COUNT, &total, NULL))
+            disjoint = false;
+        for (size_t i = 0; i < COUNT; i++) {
+            inside = inside && blocks[i].offset + blocks[i].bytes <= total;
+            aligned = aligned && blocks[i].offset % MEMORY_ALIGNMENT == 0;
+            for (size_t k = 0; k < i; k++)
+                disjoint = disjoint && !overlap(&blocks[i], &blocks[k]);
+        }
+        tight = tight && total <= lower_bound(blocks, COUNT, TIMES) * 1.25;
+    }
+    tap_ok(disjoint, "what lives at the same time never overlaps (50 random sets)");
+    tap_ok(inside && aligned, "all of it lies inside the arena, aligned");
+    tap_ok(tight, "the arena is at most a quarter above the lower bound");
+}
+
+static struct plan *plan_for(struct network **network, const char *name, enum plan_mode mode,
+                             size_t batch)
+{
+    struct network_request request = {.network = name};
+    struct plan_settings settings = {.mode = mode,
+                                     .batch = batch,
+                                     .threads = 1,
+                                     .solver = {.kind = SOLVER_SGD, .momentum = 0.9f}};
+    struct error error = {0};
+    struct plan *plan = NULL;
+    *network = network_build(&request, &error);
+    if (*network)
+        plan = plan_build(&(*network)->graph, device_drivers[0], &settings, &error);
+    tap_ok(plan != NULL, "%s: a plan for %zu images %s", name, batch, error.why);
+    return plan;
+}
+
+static void test_forecast(void)
+{
+    struct network *network;
+    struct plan *plan = plan_for(&network, "alexnet", PLAN_TRAINING, 4);
+    if (!plan)
+        return;
+    uint64_t weights = network->graph.total_floats * sizeof(float);
+    const struct memory_forecast *f = &plan->forecast;
+    tap_ok(f->weights == weights && f->gradients == weights && f->solver == weights,
+           "weights, gradients and momentum have the same size");
+    tap_ok(f->total == f->weights + f->gradients + f->solver + f->activations + f->workspace,
+           "the total is the sum of the kinds");
+    size_t largest = plan_largest_batch(
+        &network->graph, device_drivers[0],
+        &(struct plan_settings){.mode = PLAN_TRAINING, .threads = 1, .solver = {.momentum = 0.9f}},
+        512, f->total);
+    tap_ok(largest == 4, "the largest batch in its own forecast is itself (%zu)", largest);
+    plan_free(plan);
+    network_free(network);
+}
+
+static void test_inference_is_small(void)
+{
+    struct network *network, *other;
+    struct plan *training = plan_for(&network, "resnet20", PLAN_TRAINING, 8);
+    struct plan *inference = plan_for(&other, "resnet20", PLAN_INFERENCE, 8);
+    if (!training || !inference)
+        return;
+    size_t stage = 16 * 32 * 32 * sizeof(float) * 8;
+    size_t activations = inference->forecast.activations;
+    tap_ok(activations <= 3 * stage + 4096,
+           "inference keeps at most three activations of the widest stage (%zu bytes)",
+           activations);
+    tap_ok(inference->forecast.gradients == 0 && inference->forecast.solver == 0,
+           "and neither gradients nor solver state");
+    tap_ok(training->forecast.activations > 5 * activations, "training keeps many more (%zu bytes)",
+           (size_t)training->forecast.activations);
+    plan_free(training);
+    plan_free(inference);
+    network_free(network);
+    network_free(other);
+}
+
+static const struct plan_step *step_named(const struct plan *plan, const char *name)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (strcmp(plan->steps[s].site.node->name, name) == 0)
+            return &plan->steps[s];
+    return NULL;
+}
+
+static void test_in_place(void)
+{
+    struct network *network;
+    struct plan *plan = plan_for(&network, "lenet", PLAN_TRAINING, 8);
+    if (!plan)
+        return;
+    const struct plan_step *relu = step_named(plan, "relu1"), *ip1 = step_named(plan, "ip1");
+    const struct plan_step *flat = step_named(plan, "flatten"), *pool = step_named(plan, "pool2");
+    tap_ok(plan->values[relu->node] == plan->values[ip1->node], "ReLU works in place");
+    tap_ok(plan->gradients[relu->node] == plan->gradients[ip1->node], "and its gradient too");
+    tap_ok(!flat->kernel && plan->values[flat->node] == plan->values[pool->node],
+           "flatten is a view");
+    tap_ok(plan->values[pool->node] != plan->values[step_named(plan, "conv2")->node],
+           "pooling is not in place");
+    tap_ok(plan->gradients[0] == PLAN_NOWHERE, "the input needs no gradient");
+    plan_free(plan);
+    network_free(network);
+}
+
+int main(void)
+{
+    test_random_packing();
+    test_forecast();
+    test_inference_is_small();
+    test_in_place();
+    return tap_done();
+}

@@ -1,0 +1,112 @@
+/* Weights to files and back, and damaged files. */
+#include "base/file.h"
+#include "engine/network.h"
+#include "engine/safetensors.h"
+#include "engine/weights.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/tinca-weights-XXXXXX";
+
+static void test_round_trip(void)
+{
+    struct error error = {0};
+    struct network *network = network_build(&(struct network_request){.network = "resnet20"}, NULL);
+    struct weights a, b;
+    char *path = file_join(folder, "a.safetensors");
+    const char *const metadata[] = {"tinca.network", "resnet20", NULL};
+    if (!network || !weights_create(&a, &network->graph, NULL) ||
+        !weights_create(&b, &network->graph, NULL))
+        return;
+    weights_initialise(&a, 5, NULL);
+    tap_ok(weights_save(&a, path, metadata, &error), "saves: %s", error.why);
+    tap_ok(weights_load(&b, path, &error), "loads: %s", error.why);
+    size_t bytes = network->graph.total_floats * sizeof(float);
+    tap_ok(memcmp(a.values, b.values, bytes) == 0, "the same bits come back");
+    struct safetensors file;
+    tap_ok(safetensors_open(&file, path, &error) &&
+               strcmp(safetensors_metadata(&file, "tinca.network"), "resnet20") == 0,
+           "metadata too");
+    const struct safetensors_entry *entry = safetensors_find(&file, "stem.conv.weight");
+    tap_ok(entry && entry->rank == 4 && entry->dims[0] == 16 && entry->dims[1] == 3,
+           "shapes are PyTorch's");
+    tap_ok(!safetensors_find(&file, "nothing"), "an unknown name is not found");
+    safetensors_close(&file);
+    struct network *other = network_build(&(struct network_request){.network = "lenet"}, NULL);
+    struct weights c;
+    weights_create(&c, &other->graph, NULL);
+    tap_ok(!weights_load(&c, path, &error), "another network's file is refused: %s", error.why);
+    weights_free(&a);
+    weights_free(&b);
+    weights_free(&c);
+    network_free(network);
+    network_free(other);
+    free(path);
+}
+
+static void refuses(const char *what, const void *bytes, size_t size)
+{
+    struct error error = {0};
+    struct safetensors file;
+    char *path = file_join(folder, "bad.safetensors");
+    file_write(path, bytes, size, false, &error);
+    bool opened = safetensors_open(&file, path, &error);
+    tap_ok(!opened && error.why[0], "refuses %s: %s", what, error.why);
+    if (opened)
+        safetensors_close(&file);
+    free(path);
+}
+
+static void refuses_header(const char *what, const char *header, size_t data_bytes)
+{
+    unsigned char bytes[1024] = {0};
+    uint64_t length = strlen(header);
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, header, length);
+    refuses(what, bytes, 8 + length + data_bytes);
+}
+
+static void test_damage(void)
+{
+    refuses("an empty file", "", 0);
+    refuses("four bytes", "abcd", 4);
+    refuses("a length beyond the file", "\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
+    refuses_header("no JSON", "{\"a\": ", 0);
+    refuses_header("a list", "[]", 0);
+    refuses_header("no dtype", "{\"a\":{\"shape\":[1],\"data_offsets\":[0,4]}}", 4);
+    refuses_header("an unknown dtype",
+                   "{\"a\":{\"dtype\":\"Q9\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4);
+    refuses_header("data outside the file",
+                   "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4);
+    refuses_header("a size that does not fit the shape",
+                   "{\"a\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8);
+    refuses_header("offsets backwards",
+                   "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 8);
+    refuses_header("a shape that overflows",
+                   "{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296,16],"
+                   "\"data_offsets\":[0,4]}}",
+                   4);
+    refuses_header("overlapping entries",
+                   "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                   "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+                   8);
+    struct error error = {0};
+    struct safetensors file;
+    tap_ok(!safetensors_open(&file, folder, &error), "refuses a folder: %s", error.why);
+    tap_ok(!safetensors_open(&file, "/nonexistent", &error), "refuses what is not there: %s",
+           error.why);
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder))
+        return 1;
+    test_round_trip();
+    test_damage();
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) ? 1 : tap_done();
+}

@@ -1,0 +1,175 @@
+/* Curves, snapshots and commands between two threads: whole, in order, and nobody waits. */
+#include "session/commands.h"
+#include "session/series.h"
+#include "session/snapshot.h"
+#include "session/statistics.h"
+#include "session/tempo.h"
+
+#include "tap.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+static void test_stride(void)
+{
+    struct series series;
+    uint64_t iterations = (uint64_t)SERIES_MAX_POINTS * 2 + 3;
+    tap_ok(series_create(&series, iterations, 1, NULL) && series.stride == 3 &&
+               series.capacity <= SERIES_MAX_POINTS,
+           "a long run keeps every third point");
+    for (uint64_t i = 1; i <= 10; i++)
+        series_add(&series, &(struct series_point){.iteration = i});
+    tap_ok(series_count(&series) == 4 && series.points[3].iteration == 10, "the first and so on");
+    series_free(&series);
+    tap_ok(series_create(&series, 2, 1, NULL) && series.stride == 1, "a short one keeps all");
+    for (uint64_t i = 1; i <= 5; i++) {
+        series_add(&series, &(struct series_point){.iteration = i});
+        series_add_validation(&series, &(struct series_validation){.iteration = i});
+    }
+    tap_ok(series_count(&series) == 2 && series_validation_count(&series) == 2,
+           "what exceeds the run is not kept");
+    series_free(&series);
+}
+
+/* --- two threads --- */
+
+enum { ROUNDS = 20000 };
+
+struct shared {
+    struct series series;
+    struct snapshot_cell cell;
+    struct command_box box;
+};
+
+/* Fields far apart in the struct change together. */
+static void *write_all(void *context)
+{
+    struct shared *shared = context;
+    struct run_snapshot snapshot = {0};
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        series_add(&shared->series,
+                   &(struct series_point){.iteration = i, .loss = (float)i, .memory_bytes = i});
+        snapshot.iteration = i;
+        snapshot.loss = (float)i;
+        snapshot.elapsed_seconds = (double)i;
+        snapshot.finding_count = i;
+        memset(snapshot.error.advice, (int)(i % 26) + 'a', sizeof snapshot.error.advice);
+        snapshot_publish(&shared->cell, &snapshot);
+    }
+    return NULL;
+}
+
+static bool snapshot_is_whole(const struct run_snapshot *snapshot)
+{
+    uint64_t i = snapshot->iteration;
+    return i == 0 ||
+           (snapshot->loss == (float)i && snapshot->elapsed_seconds == (double)i &&
+            snapshot->finding_count == i && snapshot->error.advice[0] == (char)(i % 26 + 'a') &&
+            snapshot->error.advice[sizeof snapshot->error.advice - 1] == (char)(i % 26 + 'a'));
+}
+
+static void test_hand_over(void)
+{
+    static struct shared shared;
+    pthread_t thread;
+    bool whole = true, ordered = true;
+    uint64_t last = 0;
+    if (!series_create(&shared.series, ROUNDS, 0, NULL) ||
+        pthread_create(&thread, NULL, write_all, &shared) != 0)
+        return;
+    while (last < ROUNDS) {
+        struct run_snapshot snapshot;
+        snapshot_read(&shared.cell, &snapshot);
+        size_t count = series_count(&shared.series);
+        whole &= snapshot_is_whole(&snapshot);
+        ordered &= snapshot.iteration >= last && count >= snapshot.iteration;
+        for (size_t i = count > 100 ? count - 100 : 0; i < count; i++)
+            whole &= shared.series.points[i].iteration == i + 1 &&
+                     shared.series.points[i].memory_bytes == i + 1;
+        last = snapshot.iteration;
+    }
+    pthread_join(thread, NULL);
+    tap_ok(whole, "a copied snapshot is never half old and half new");
+    tap_ok(ordered, "time goes forward, and points are there before the snapshot that counts them");
+    series_free(&shared.series);
+}
+
+static void *send_some(void *context)
+{
+    struct shared *shared = context;
+    for (int i = 0; i < 1000; i++) {
+        commands_send(&shared->box, COMMAND_PAUSE, 0);
+        commands_send(&shared->box, COMMAND_LEARNING_RATE, 0.25);
+        commands_send(&shared->box, COMMAND_GO_ON, 0);
+    }
+    commands_send(&shared->box, COMMAND_STOP, 0);
+    return NULL;
+}
+
+static void test_commands(void)
+{
+    static struct shared shared;
+    pthread_t thread;
+    commands_create(&shared.box, NULL);
+    tap_ok(commands_take(&shared.box).set == 0, "at first there is no command");
+    commands_send(&shared.box, COMMAND_PAUSE, 0);
+    commands_send(&shared.box, COMMAND_GO_ON, 0);
+    struct commands commands = commands_take(&shared.box);
+    tap_ok(!commands_have(&commands, COMMAND_PAUSE) && commands_have(&commands, COMMAND_GO_ON),
+           "of pause and go on the last one counts");
+    if (pthread_create(&thread, NULL, send_some, &shared) != 0)
+        return;
+    bool contrary = false, stopped = false, rate = true;
+    while (!stopped) {
+        commands_wait(&shared.box);
+        commands = commands_take(&shared.box);
+        contrary |=
+            commands_have(&commands, COMMAND_PAUSE) && commands_have(&commands, COMMAND_GO_ON);
+        if (commands_have(&commands, COMMAND_LEARNING_RATE))
+            rate &= commands.learning_rate == 0.25;
+        stopped = commands_have(&commands, COMMAND_STOP);
+    }
+    pthread_join(thread, NULL);
+    tap_ok(!contrary && rate, "commands from another thread arrive, with their values");
+    commands_free(&shared.box);
+}
+
+/* --- numbers --- */
+
+static bool near(double a, double b, double relative)
+{
+    return fabs(a - b) <= relative * fabs(b);
+}
+
+static void test_numbers(void)
+{
+    static struct tempo tempo;
+    for (int i = 1; i <= 999; i++)
+        tempo_add(&tempo, i);
+    tap_ok(near(tempo_median(&tempo), 500, 0.003) && near(tempo_now(&tempo), 991.5, 1e-12),
+           "the tempo knows median and present (%.3f, %.3f)", tempo_median(&tempo),
+           tempo_now(&tempo));
+    tempo_add(&tempo, 0);
+    tempo_add(&tempo, INFINITY);
+    tap_ok(isfinite(tempo_median(&tempo)), "odd times do no harm");
+    struct statistics statistics;
+    const double values[] = {4, 1, 3, 2};
+    tap_ok(statistics_compute(values, 4, &statistics, NULL) && statistics.median == 2.5 &&
+               statistics.min == 1 && statistics.mean == 2.5 &&
+               near(statistics.sd, 1.2909944487358056, 1e-12) &&
+               near(statistics.ci95, 3.182446305284263 * statistics.sd / 2, 0.005),
+           "median, mean, deviation and Student's interval of four values");
+    tap_ok(statistics_compute(values, 0, &statistics, NULL) && statistics.mean == 0 &&
+               statistics_compute(values, 1, &statistics, NULL) && statistics.ci95 == 0,
+           "and of none and one");
+}
+
+int main(void)
+{
+    test_stride();
+    test_hand_over();
+    test_commands();
+    test_numbers();
+    return tap_done();
+}

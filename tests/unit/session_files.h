@@ -1,0 +1,75 @@
+/* session_files.h: a state home of the test's own, and what the tests of session/ share. */
+#ifndef TINCA_TESTS_SESSION_FILES_H
+#define TINCA_TESTS_SESSION_FILES_H
+
+#include "base/error.h"
+#include "session/run.h"
+
+#include "tap.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char test_home[] = "/tmp/tinca-session-XXXXXX";
+
+__attribute__((unused)) static bool make_home(void)
+{
+    return mkdtemp(test_home) && setenv("XDG_STATE_HOME", test_home, 1) == 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *where)
+{
+    (void)status;
+    (void)kind;
+    (void)where;
+    return remove(path);
+}
+
+__attribute__((unused)) static void remove_home(void)
+{
+    nftw(test_home, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A path inside the home; the text lives until the next four calls. */
+__attribute__((unused)) static const char *home_path(const char *name)
+{
+    static char paths[4][512];
+    static size_t next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", test_home, name);
+    return path;
+}
+
+__attribute__((unused)) static bool write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    bool written = file && fputs(text, file) >= 0;
+    return file && fclose(file) == 0 && written;
+}
+
+__attribute__((unused)) static void note_error(const struct error *error)
+{
+    char text[1100];
+    tap_note("%s", error_format(error, text, sizeof text));
+}
+
+/* A small configuration: "KEY=VALUE" pairs, NULL-ended. */
+__attribute__((unused)) static struct run_config configure(const char *const *settings)
+{
+    struct run_config config;
+    config_defaults(&config);
+    for (; *settings; settings++) {
+        struct error error;
+        char key[32];
+        size_t length = strcspn(*settings, "=");
+        snprintf(key, sizeof key, "%.*s", (int)length, *settings);
+        if (!config_set(&config, key, *settings + length + 1, &error))
+            note_error(&error);
+    }
+    return config;
+}
+
+#endif

@@ -1,0 +1,76 @@
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_formats(void)
+{
+    char out[64];
+    tap_ok(strcmp(text_count(60965224, out, sizeof out), "60,965,224") == 0, "count: %s", out);
+    tap_ok(strcmp(text_count(999, out, sizeof out), "999") == 0, "count: %s", out);
+    tap_ok(strcmp(text_count(0, out, sizeof out), "0") == 0, "count: %s", out);
+    tap_ok(strcmp(text_bytes(512, out, sizeof out), "512 B") == 0, "bytes: %s", out);
+    tap_ok(strcmp(text_bytes(1536 * 1024, out, sizeof out), "1.50 MiB") == 0, "bytes: %s", out);
+    tap_ok(strcmp(text_si(41.6e6, out, sizeof out), "41.6 M") == 0, "si: %s", out);
+    tap_ok(strcmp(text_duration(187, out, sizeof out), "3:07 min") == 0, "duration: %s", out);
+    tap_ok(strcmp(text_duration(9669, out, sizeof out), "2:41:09 h") == 0, "duration: %s", out);
+    tap_ok(strcmp(text_duration(-1, out, sizeof out), "-") == 0, "no duration: %s", out);
+}
+
+static void test_parsing(void)
+{
+    size_t count;
+    double number;
+    static const char *const bad_counts[] = {"",   "-1",  " 1",
+                                             "1x", "1.5", "99999999999999999999999"};
+    tap_ok(text_to_size("128", &count) && count == 128, "128 is a count");
+    for (size_t i = 0; i < sizeof bad_counts / sizeof *bad_counts; i++)
+        tap_ok(!text_to_size(bad_counts[i], &count), "\"%s\" is no count", bad_counts[i]);
+    static const char *const bad_numbers[] = {"", "x", "1e999", "nan", "inf", " 1", "1 "};
+    tap_ok(text_to_double("1e-3", &number) && number == 1e-3, "1e-3 is a number");
+    for (size_t i = 0; i < sizeof bad_numbers / sizeof *bad_numbers; i++)
+        tap_ok(!text_to_double(bad_numbers[i], &number), "\"%s\" is no number", bad_numbers[i]);
+}
+
+static void test_growing(void)
+{
+    struct text text = {0};
+    for (int i = 0; i < 1000; i++)
+        text_append(&text, "%d,", i);
+    tap_ok(!text.failed && text.length == strlen(text.data) && text.length == 3890,
+           "a text of a thousand pieces has %zu characters", text.length);
+    text_free(&text);
+}
+
+static void test_errors(void)
+{
+    struct error error = {0};
+    char line[600];
+    tap_ok(!error_set(&error, ERROR_INPUT, "a.json", "fix it", "line %d", 3), "error_set is false");
+    tap_ok(strcmp(error_format(&error, line, sizeof line), "a.json: line 3: fix it") == 0, "%s",
+           line);
+    error_set(&error, ERROR_INPUT, "b.json", error.advice, "%s", error.why);
+    tap_ok(strcmp(error_format(&error, line, sizeof line), "b.json: line 3: fix it") == 0,
+           "an error can be wrapped in itself");
+    error_set(&error, ERROR_INPUT, "a\nb\033", NULL, "x");
+    tap_ok(strcmp(error_format(&error, line, sizeof line), "a?b?: x") == 0,
+           "control characters do not reach the terminal");
+    size_t *items = NULL, capacity = 0;
+    tap_ok(!memory_grow(&items, &capacity, SIZE_MAX / 4, sizeof *items, "a test", &error) &&
+               error.kind == ERROR_MEMORY && !items,
+           "an array that cannot be is an error");
+    tap_ok(!memory_new(SIZE_MAX / 2, 16, "a test", &error), "so is a block");
+    tap_ok(!memory_new_aligned(SIZE_MAX / 2, 16, "a test", &error), "and an aligned one");
+}
+
+int main(void)
+{
+    test_formats();
+    test_parsing();
+    test_growing();
+    test_errors();
+    return tap_done();
+}
