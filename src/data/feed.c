@@ -37,6 +37,7 @@ struct slot {
     size_t count, taken, done; /* images in it, handed to readers, and written */
     uint64_t epoch, number;
     bool failed;
+    size_t failed_at; /* where the portion began whose first failure `error` is */
     struct error error;
 };
 
@@ -181,8 +182,10 @@ static void finish_portion(struct feed *feed, const struct portion *portion, boo
                            const struct error *error)
 {
     struct slot *slot = portion->slot;
-    if (!filled && !slot->failed) {
+    /* the first in the batch's order is told, whichever reader was quicker */
+    if (!filled && (!slot->failed || portion->begin < slot->failed_at)) {
         slot->failed = true;
+        slot->failed_at = portion->begin;
         slot->error = *error;
     }
     slot->done += portion->end - portion->begin;
