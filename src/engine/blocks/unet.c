@@ -31,7 +31,7 @@ static const struct initialiser gaussian = {INITIALISE_GAUSSIAN, 0.02f};
 /* One convolution on the way down. */
 struct step {
     char name[NODE_NAME_SIZE]; /* "down3" */
-    size_t input;  /* node */
+    size_t input;              /* node */
     size_t inputs, outputs;
     bool bias;
 };
