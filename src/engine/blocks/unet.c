@@ -24,13 +24,13 @@
 
 #include <stdio.h>
 
-enum { MAX_STEPS = 12 };
+enum { MAX_STEPS = 12, STEP_NAME_SIZE = 32 };
 static const float slope = 0.2f;
 static const struct initialiser gaussian = {INITIALISE_GAUSSIAN, 0.02f};
 
 /* One convolution on the way down. */
 struct step {
-    char name[NODE_NAME_SIZE]; /* "down3" */
+    char name[STEP_NAME_SIZE]; /* "down3" */
     size_t input;              /* node */
     size_t inputs, outputs;
     bool bias;
@@ -171,7 +171,7 @@ static size_t build_down(struct block_site *site, const struct unet *unet, size_
 static size_t build_up(struct block_site *site, const struct unet *unet, size_t number,
                        size_t input)
 {
-    char name[NODE_NAME_SIZE];
+    char name[STEP_NAME_SIZE];
     const bool last = number + 1 == unet->steps;
     union attributes dropout = {.dropout = {.rate = (float)unet->dropout, .always = true}};
     union attributes up = {
@@ -223,7 +223,7 @@ static size_t build(struct block_site *site, struct layer_reader *reader)
     for (size_t i = 0; i < unet.steps; i++)
         node = downs[i] = build_down(site, &unet, i, node);
     for (size_t i = 0; i < unet.steps; i++) {
-        char name[NODE_NAME_SIZE];
+        char name[STEP_NAME_SIZE];
         node = build_up(site, &unet, i, node);
         snprintf(name, sizeof name, "up%zu.concat", i + 1);
         if (i + 1 < unet.steps)
