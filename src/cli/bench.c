@@ -204,9 +204,9 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",  "groups", "width-rate",
-                                         "block-rate", "batch",  "device",
-                                         "threads",    "seed",   NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
+                                         "widths",    "activation", "batch",      "device",
+                                         "threads",   "seed",       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

@@ -173,6 +173,17 @@ static bool add_discriminator(struct json *root, const struct info *info)
            add_layers(object, part, info->batch);
 }
 
+/* Only of networks that leave them open. */
+static bool add_choices(struct json *root, const struct network *network)
+{
+    struct json *list = network->widths.count ? json_add_array(root, "widths") : NULL;
+    bool added = list || !network->widths.count;
+    for (size_t i = 0; i < network->widths.count; i++)
+        added = added && json_add_count(list, NULL, network->widths.each[i]);
+    return added &&
+           (!network->activation[0] || json_add_string(root, "activation", network->activation));
+}
+
 static int print_json(const struct info *info)
 {
     const struct network *network = info->network;
@@ -183,6 +194,7 @@ static int print_json(const struct info *info)
                     json_add_count(root, "groups", network->groups) &&
                     json_add_number(root, "width_rate", network->width_rate) &&
                     json_add_number(root, "block_rate", network->block_rate) &&
+                    add_choices(root, network) &&
                     json_add_count(root, "classes", network->classes) &&
                     output_add_shape(root, "input", network->input) &&
                     json_add_count(root, "batch", info->batch) &&
@@ -283,7 +295,12 @@ static int print_discriminator(const struct part *part, size_t batch)
 static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
+    char widths[8 * NETWORK_MAX_WIDTHS];
     printf("%s, technique %s\n", network->title, technique_name(network->technique));
+    if (network->widths.count)
+        printf("widths %s\n", network_widths_print(&network->widths, ',', widths, sizeof widths));
+    if (network->activation[0])
+        printf("activation %s\n", network->activation);
     printf("input %zux%zux%zu, %zu classes, ", network->input.channels, network->input.height,
            network->input.width, network->classes);
     print_total(info->main.graph);
@@ -298,9 +315,9 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",  "groups", "width-rate",
-                                         "block-rate", "batch",  "device",
-                                         "threads",    "solver", NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
+                                         "widths",    "activation", "batch",      "device",
+                                         "threads",   "solver",     NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

@@ -73,6 +73,14 @@ succeeds "advise in words" advise --network mlp --need both "$mlp"
 shows '^mlp on cpu: try shift' "  the advice"
 shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was read"
 shows '^ *tinca train mlp-shift ' "  what would be measured"
+run train mlp --widths 40,30,20 --activation tanh --data digits,limit=100 --batch 20 --threads 1 \
+    --validate digits,split=test,limit=40 --iterations 2 --run-dir "$T/narrow" -q
+succeeds "a run with widths and an activation of its own is measured" measure "$T/narrow" --json
+is "  by its name" network mlp-w40x30x20-tanh
+is "  with its parameters" parameters 33460
+succeeds "  and its saved model loads" eval "$T/narrow/best.safetensors" --data digits,limit=40 --json
+is "  all of it" images 40
+
 refuses 2 "several networks" "advise with runs of two networks" advise --need faster
 refuses 2 "faster, smaller or both" "advise without a need" advise --network mlp
 refuses 2 "number from 0" "a limit that is no number" advise --network mlp --limit-ms soon

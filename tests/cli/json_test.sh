@@ -25,6 +25,12 @@ parameters resnet110 1736852 --classes 100
 is "  of 100 classes" classes 100
 parameters resnet20-dsc 40810
 parameters resnet20 40810 --technique dsc
+parameters mlp 535818
+is "  its widths" widths.1 256
+is "  its activation" activation relu
+parameters mlp 104938 --widths 128,32 --activation sigmoid
+is "  its widths" widths.0 128
+is "  its first activation" layers.2.op sigmoid
 parameters lenet 431080 --batch 3 --device reference
 is "  technique" technique none
 is "  input" input.1 28
