@@ -149,23 +149,93 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
     return runs->list;
 }
 
+/* --- networks --- */
+
+/* Whether a row is the first of its network. */
+static bool is_first(const struct comparison *comparison, size_t number)
+{
+    for (size_t i = 0; i < number; i++)
+        if (strcmp(comparison->rows[i].base, comparison->rows[number].base) == 0)
+            return false;
+    return true;
+}
+
+static size_t count_networks(const struct comparison *comparison)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->count; i++)
+        count += is_first(comparison, i);
+    return count;
+}
+
+/* `list` gets the answer; NULL: it is printed. */
+static bool answer_one(const struct comparison *comparison, const struct advise_request *request,
+                       struct json *list, struct error *error)
+{
+    struct advice advice;
+    if (!advise(comparison, request, &advice, error))
+        return false;
+    if (!list) {
+        print_text(comparison, &advice);
+        return true;
+    }
+    struct json *object = advise_to_json(comparison, request, &advice);
+    return (object && json_add_tree(list, NULL, object)) ||
+           error_set_memory(error, "the JSON document", 0);
+}
+
+/* Runs of several networks: an answer for each, in the order of their first runs. */
+static int answer_each(const struct comparison *comparison, const struct advise_request *request,
+                       bool as_json)
+{
+    struct error error;
+    struct json *root = as_json ? json_new_object() : NULL;
+    struct json *list = json_add_array(root, "networks");
+    bool answered = !as_json || list || error_set_memory(&error, "the JSON document", 0);
+    bool first = true;
+    for (size_t i = 0; answered && i < comparison->count; i++) {
+        struct advise_request own = *request;
+        if (!is_first(comparison, i))
+            continue;
+        own.network = comparison->rows[i].base;
+        if (!as_json && !first)
+            putchar('\n');
+        first = false;
+        answered = answer_one(comparison, &own, list, &error);
+    }
+    if (answered)
+        return as_json ? output_json(root, true) : EXIT_DONE;
+    json_free(root);
+    return output_error(&error);
+}
+
+static int answer_single(const struct comparison *comparison, const struct advise_request *request,
+                         bool as_json)
+{
+    struct advice advice;
+    struct error error;
+    if (!advise(comparison, request, &advice, &error))
+        return output_error(&error);
+    if (!as_json)
+        return print_text(comparison, &advice);
+    struct json *root = advise_to_json(comparison, request, &advice);
+    return output_json(root, root);
+}
+
 static int answer(const struct runs *runs, const struct advise_request *request, bool as_json)
 {
     struct comparison comparison = {0};
-    struct advice advice;
     struct error error;
     bool added = true;
     int status;
     for (size_t i = 0; added && i < runs->count; i++)
         added = compare_add_run(&comparison, runs->list[i], &error);
-    if (!added || !advise(&comparison, request, &advice, &error)) {
+    if (!added)
         status = output_error(&error);
-    } else if (as_json) {
-        struct json *root = advise_to_json(&comparison, request, &advice);
-        status = output_json(root, root);
-    } else {
-        status = print_text(&comparison, &advice);
-    }
+    else if (!request->network && count_networks(&comparison) > 1)
+        status = answer_each(&comparison, request, as_json);
+    else
+        status = answer_single(&comparison, request, as_json);
     compare_free(&comparison);
     return status;
 }
@@ -193,8 +263,8 @@ static int advise_command_run(const struct command *command, int argc, char **ar
         {"accept-loss", 0, "POINTS", "Points of accuracy that may be lost. [5]", OPTION_TEXT,
          &numbers.accept_loss, 0, 0, NULL},
         {"network", 0, "NET",
-         "The network, without a technique; without it the one that all runs are of.", OPTION_TEXT,
-         &request.network, 0, 0, NULL},
+         "The network, without a technique; without it every network that there are runs of.",
+         OPTION_TEXT, &request.network, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};

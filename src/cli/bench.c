@@ -13,20 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRAIN_BATCH = 32, TRAIN_ITERATIONS = 10, INFER_BATCH = 1, INFER_ITERATIONS = 50 };
+enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
-
-static const struct plan_step *step_at(const struct bench *bench, size_t i)
-{
-    return &bench->plan->steps[i];
-}
 
 /* --- JSON --- */
 
-static bool add_layer(struct json *list, const struct bench *bench, const struct plan_step *step)
+static bool add_layer(struct json *list, const struct bench_part *part,
+                      const struct plan_step *step)
 {
-    const struct node *node = &bench->network->graph.nodes[step->node];
-    struct profile_layer layer = profile_node(bench->profile, step->node);
+    const struct node *node = &part->graph->nodes[step->node];
+    struct profile_layer layer = profile_node(part->profile, step->node);
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
@@ -46,37 +42,46 @@ static bool add_gemm(struct json *list, const struct gemm_row *row)
            json_add_number(object, "seconds", row->seconds);
 }
 
-static bool add_profile(struct json *root, const struct bench *bench, const struct gemm_row *rows,
-                        size_t count)
+/* What is shown of a network at work: its layers, and its matrix products by shape. */
+struct part_profile {
+    const struct bench_part *part;
+    struct gemm_row *rows; /* owned */
+    size_t count;
+};
+
+static bool add_profile(struct json *object, const struct part_profile *profile)
 {
-    struct json *layers = json_add_array(root, "layers");
+    const struct plan *plan = profile->part->plan;
+    struct json *layers = json_add_array(object, "layers");
     bool added = layers;
-    for (size_t i = 0; i < bench->plan->step_count; i++)
-        if (step_at(bench, i)->kernel)
-            added = added && add_layer(layers, bench, step_at(bench, i));
-    struct json *gemm = json_add_array(root, "gemm");
-    for (size_t i = 0; i < count; i++)
-        added = added && add_gemm(gemm, &rows[i]);
+    for (size_t i = 0; i < plan->step_count; i++)
+        if (plan->steps[i].kernel)
+            added = added && add_layer(layers, profile->part, &plan->steps[i]);
+    struct json *gemm = json_add_array(object, "gemm");
+    for (size_t i = 0; i < profile->count; i++)
+        added = added && add_gemm(gemm, &profile->rows[i]);
     return added && gemm;
 }
 
-static int print_json(const struct bench *bench, const struct gemm_row *rows, size_t count)
+static int print_json(const struct bench *bench, const struct part_profile *main,
+                      const struct part_profile *discriminator)
 {
-    const struct plan *plan = bench->plan;
     struct json *root = json_new_object();
     bool complete = json_add_string(root, "network", bench->network->name) &&
                     json_add_string(root, "technique", technique_name(bench->network->technique)) &&
-                    json_add_count(root, "batch", plan->batch) &&
+                    json_add_count(root, "batch", bench->batch) &&
                     json_add_string(root, "device", bench->device->name) &&
                     json_add_count(root, "threads", bench->device->threads) &&
-                    json_add_string(root, "mode", mode_names[plan->mode == PLAN_INFERENCE]) &&
+                    json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
                     json_add_count(root, "iterations", bench->iterations) &&
                     output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
                     json_add_number(root, "images_per_second", bench->images_per_second) &&
                     json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
-                    json_add_count(root, "planned_memory_bytes", plan->forecast.total);
-    if (bench->profile)
-        complete = complete && add_profile(root, bench, rows, count);
+                    json_add_count(root, "planned_memory_bytes", bench->planned_memory_bytes);
+    if (main->part)
+        complete = complete && add_profile(root, main);
+    if (discriminator->part)
+        complete = complete && add_profile(json_add_object(root, "discriminator"), discriminator);
     return output_json(root, complete);
 }
 
@@ -86,9 +91,10 @@ static void print_summary(const struct bench *bench)
 {
     char peak[32], planned[32];
     const struct statistics *ms = &bench->ms_per_image;
-    printf("%s, technique %s: %s, batch %zu on %s with %zu thread%s, %zu iterations\n",
+    printf("%s, technique %s: %s%s, batch %zu on %s with %zu thread%s, %zu iterations\n",
            bench->network->name, technique_name(bench->network->technique),
-           bench->plan->mode == PLAN_INFERENCE ? "inference" : "training", bench->plan->batch,
+           bench->mode == PLAN_INFERENCE ? "inference" : "training",
+           bench->discriminator.graph ? " against its discriminator" : "", bench->batch,
            bench->device->name, bench->device->threads, bench->device->threads == 1 ? "" : "s",
            bench->iterations);
     printf("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g\n", ms->median,
@@ -96,62 +102,85 @@ static void print_summary(const struct bench *bench)
     printf("  images/s   %.4g\n", bench->images_per_second);
     printf("  memory     peak %s of the process, %s planned\n",
            text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
-           text_bytes(bench->plan->forecast.total, planned, sizeof planned));
+           text_bytes(bench->planned_memory_bytes, planned, sizeof planned));
 }
 
-static int print_layers(const struct bench *bench)
+static int print_layers(const struct bench_part *part, size_t iterations)
 {
     struct table table = table_begin("llrrl", "LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL");
-    for (size_t i = 0; i < bench->plan->step_count; i++) {
-        const struct plan_step *step = step_at(bench, i);
+    for (size_t i = 0; i < part->plan->step_count; i++) {
+        const struct plan_step *step = &part->plan->steps[i];
         if (!step->kernel)
             continue;
-        const struct node *node = &bench->network->graph.nodes[step->node];
-        struct profile_layer layer = profile_node(bench->profile, step->node);
-        double to_ms = 1e3 / (double)bench->iterations;
+        const struct node *node = &part->graph->nodes[step->node];
+        struct profile_layer layer = profile_node(part->profile, step->node);
+        double to_ms = 1e3 / (double)iterations;
         table_cell(&table, "%s", node->name);
         table_cell(&table, "%s", node->op->name);
         table_cell(&table, "%.3f", layer.forward_seconds * to_ms);
         table_cell(&table, "%.3f", layer.backward_seconds * to_ms);
         table_cell(&table, "%s", step->kernel->name);
     }
-    printf("\nAn iteration, layer by layer:\n");
     return table_print(&table);
 }
 
-static int print_gemm(const struct gemm_row *rows, size_t count)
+static int print_gemm(const struct part_profile *profile)
 {
     struct table table = table_begin("lrrrrr", "GEMM|M|N|K|CALLS|SECONDS");
-    for (size_t i = 0; i < count; i++) {
-        table_cell(&table, "%s", gemm_kind_name(rows[i].kind));
-        table_cell(&table, "%zu", rows[i].m);
-        table_cell(&table, "%zu", rows[i].n);
-        table_cell(&table, "%zu", rows[i].k);
-        table_cell(&table, "%llu", (unsigned long long)rows[i].calls);
-        table_cell(&table, "%.4f", rows[i].seconds);
+    for (size_t i = 0; i < profile->count; i++) {
+        const struct gemm_row *row = &profile->rows[i];
+        table_cell(&table, "%s", gemm_kind_name(row->kind));
+        table_cell(&table, "%zu", row->m);
+        table_cell(&table, "%zu", row->n);
+        table_cell(&table, "%zu", row->k);
+        table_cell(&table, "%llu", (unsigned long long)row->calls);
+        table_cell(&table, "%.4f", row->seconds);
     }
-    printf("\nMatrix products of all iterations, seconds summed over threads:\n");
     return table_print(&table);
 }
 
-static int print_tables(const struct bench *bench, const struct gemm_row *rows, size_t count)
+static int print_profile(const struct part_profile *profile, size_t iterations, const char *of)
 {
+    printf("\nAn iteration%s, layer by layer:\n", of);
+    int status = print_layers(profile->part, iterations);
+    printf("\nMatrix products of all iterations%s, seconds summed over threads:\n", of);
+    return status == EXIT_DONE ? print_gemm(profile) : status;
+}
+
+static int print_tables(const struct bench *bench, const struct part_profile *main,
+                        const struct part_profile *discriminator)
+{
+    int status = EXIT_DONE;
     print_summary(bench);
-    if (!bench->profile)
-        return EXIT_DONE;
-    int status = print_layers(bench);
-    return status == EXIT_DONE ? print_gemm(rows, count) : status;
+    if (main->part)
+        status = print_profile(main, bench->iterations, "");
+    if (status == EXIT_DONE && discriminator->part)
+        status = print_profile(discriminator, bench->iterations, " of the discriminator");
+    return status;
+}
+
+static bool read_profile(const struct bench_part *part, struct part_profile *read,
+                         struct error *error)
+{
+    if (!part->profile)
+        return true;
+    read->part = part;
+    return (read->rows = profile_gemm_rows(part->profile, &read->count, error));
 }
 
 static int print_bench(const struct bench *bench, bool as_json)
 {
     struct error error;
-    size_t count = 0;
-    struct gemm_row *rows = NULL;
-    if (bench->profile && !(rows = profile_gemm_rows(bench->profile, &count, &error)))
-        return output_error(&error);
-    int status = as_json ? print_json(bench, rows, count) : print_tables(bench, rows, count);
-    free(rows);
+    struct part_profile main = {0}, discriminator = {0};
+    int status;
+    if (!read_profile(&bench->main, &main, &error) ||
+        !read_profile(&bench->discriminator, &discriminator, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(bench, &main, &discriminator)
+                         : print_tables(bench, &main, &discriminator);
+    free(main.rows);
+    free(discriminator.rows);
     return status;
 }
 
@@ -163,7 +192,6 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .device = config->device,
                                       .threads = config->threads,
                                       .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
-                                      .batch = infer ? INFER_BATCH : TRAIN_BATCH,
                                       .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
                                       .seed = config->seed,
                                       .profile = profile};
@@ -176,9 +204,9 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",  "groups", "width-rate",
-                                         "block-rate", "batch",  "device",
-                                         "threads",    "seed",   NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
+                                         "widths",    "activation", "batch",      "device",
+                                         "threads",   "seed",       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;
@@ -215,6 +243,7 @@ static int bench_command_run(const struct command *command, int argc, char **arg
 const struct command command_bench = {
     "bench", "NET", "Measure how long training or inference takes.",
     "The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
-    "iterations warm up. A training iteration is forward, backward and an SGD step; an inference "
-    "is a forward pass. Without --batch it is 32 to train and 1 to infer.",
+    "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
+    "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
+    "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator.",
     bench_command_run};

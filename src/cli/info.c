@@ -5,18 +5,63 @@
 
 #include "base/text.h"
 #include "engine/device.h"
+#include "engine/gan.h"
 #include "engine/network.h"
 #include "engine/ops/op.h"
 #include "engine/plan.h"
+#include "engine/traffic.h"
 #include "session/settings.h"
 
+#include <math.h>
 #include <stdio.h>
+
+/* One network of the two that there may be. */
+struct part {
+    const struct graph *graph;
+    const struct plan *training; /* whose kernels are named */
+    struct plan *inference;      /* whose views move no bytes */
+};
 
 struct info {
     struct network *network;
     struct device *device;
-    struct plan *plan;
+    struct plan *plan;        /* a network alone */
+    struct gan_plan gan_plan; /* one with a discriminator */
+    struct part main, discriminator;
+    const struct memory_forecast *memory; /* of training it all */
+    size_t batch;
 };
+
+static bool make_training(struct info *info, const struct plan_settings *settings,
+                          struct error *error)
+{
+    const struct network *network = info->network;
+    const struct device_driver *driver = info->device->driver;
+    info->main.graph = &network->graph;
+    if (!network_has_discriminator(network)) {
+        info->plan = plan_build(&network->graph, driver, settings, error);
+        info->main.training = info->plan;
+        info->memory = info->plan ? &info->plan->forecast : NULL;
+        return info->plan;
+    }
+    if (!gan_plan_build(&info->gan_plan, network, driver, settings, error))
+        return false;
+    info->main.training = info->gan_plan.generator;
+    info->discriminator.graph = &network->discriminator;
+    info->discriminator.training = info->gan_plan.learner;
+    info->memory = &info->gan_plan.forecast;
+    return true;
+}
+
+static bool make_inference(struct part *part, const struct info *info,
+                           const struct plan_settings *training, struct error *error)
+{
+    struct plan_settings settings = {
+        .mode = PLAN_INFERENCE, .batch = training->batch, .threads = training->threads};
+    if (part->graph)
+        part->inference = plan_build(part->graph, info->device->driver, &settings, error);
+    return !part->graph || part->inference;
+}
 
 static bool make_info(struct info *info, const struct run_config *config, size_t classes,
                       struct error *error)
@@ -27,9 +72,23 @@ static bool make_info(struct info *info, const struct run_config *config, size_t
     if (!info->device)
         return false;
     struct plan_settings settings = settings_plan(config, info->device->threads, PLAN_TRAINING);
-    info->plan = plan_build(&info->network->graph, info->device->driver, &settings, error);
-    return info->plan;
+    info->batch = settings.batch;
+    return make_training(info, &settings, error) &&
+           make_inference(&info->main, info, &settings, error) &&
+           make_inference(&info->discriminator, info, &settings, error);
 }
+
+static void free_info(struct info *info)
+{
+    plan_free(info->main.inference);
+    plan_free(info->discriminator.inference);
+    plan_free(info->plan);
+    gan_plan_free(&info->gan_plan);
+    device_close(info->device);
+    network_free(info->network);
+}
+
+/* --- what is shown --- */
 
 /* Why the plan took the kernel that it took; a view has none. */
 static const struct plan_step *find_step(const struct plan *plan, size_t node)
@@ -46,21 +105,51 @@ static const char *kernel_name(const struct plan *plan, size_t node)
     return step && step->kernel ? step->kernel->name : "view";
 }
 
+/* FLOPs a byte; NaN where no byte is moved. */
+static double intensity(uint64_t flops, double bytes)
+{
+    return bytes > 0 ? (double)flops / bytes : (double)NAN;
+}
+
 /* --- JSON --- */
 
-static bool add_layer(struct json *list, const struct info *info, size_t number)
+static bool add_cost(struct json *object, size_t parameters, uint64_t flops, double bytes)
 {
-    const struct graph *graph = &info->network->graph;
+    return json_add_count(object, "parameters", parameters) &&
+           json_add_count(object, "flops", flops) && json_add_number(object, "bytes", bytes) &&
+           json_add_number(object, "intensity", intensity(flops, bytes));
+}
+
+static bool add_total(struct json *object, const struct part *part, size_t batch)
+{
+    return add_cost(object, graph_parameter_count(part->graph), graph_flops(part->graph),
+                    traffic_bytes(part->inference, batch));
+}
+
+static bool add_layer(struct json *list, const struct part *part, size_t number, size_t batch)
+{
+    const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
-    const struct plan_step *step = find_step(info->plan, number);
+    const struct plan_step *step = find_step(part->training, number);
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
            output_add_shape(object, "output", node->output) &&
-           json_add_count(object, "parameters", graph_node_parameter_count(graph, number)) &&
-           json_add_count(object, "flops", graph_node_flops(graph, number)) &&
-           json_add_string(object, "kernel", kernel_name(info->plan, number)) &&
+           add_cost(object, graph_node_parameter_count(graph, number),
+                    graph_node_flops(graph, number),
+                    traffic_node_bytes(part->inference, number, batch)) &&
+           json_add_string(object, "kernel", kernel_name(part->training, number)) &&
            json_add_string(object, "kernel_choice", step ? step->choice : "");
+}
+
+static bool add_layers(struct json *parent, const struct part *part, size_t batch)
+{
+    struct json *list = json_add_array(parent, "layers");
+    bool added = list;
+    for (size_t i = 0; i < part->graph->node_count; i++)
+        if (part->graph->nodes[i].op != &op_input)
+            added = added && add_layer(list, part, i, batch);
+    return added;
 }
 
 static bool add_memory(struct json *root, const struct memory_forecast *memory)
@@ -74,19 +163,30 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "total", memory->total);
 }
 
-/* Besides the network, while it is trained; its figures are in no other sum. */
-static bool add_discriminator(struct json *root, const struct graph *graph)
+/* Besides the network, while it is trained: in the memory, but in no other sum. */
+static bool add_discriminator(struct json *root, const struct info *info)
 {
+    const struct part *part = &info->discriminator;
     struct json *object = json_add_object(root, "discriminator");
-    return json_add_count(object, "parameters", graph_parameter_count(graph)) &&
-           json_add_count(object, "flops", graph_flops(graph)) &&
-           output_add_shape(object, "output", graph->nodes[graph->output].output);
+    return add_total(object, part, info->batch) &&
+           output_add_shape(object, "output", part->graph->nodes[part->graph->output].output) &&
+           add_layers(object, part, info->batch);
+}
+
+/* Only of networks that leave them open. */
+static bool add_choices(struct json *root, const struct network *network)
+{
+    struct json *list = network->widths.count ? json_add_array(root, "widths") : NULL;
+    bool added = list || !network->widths.count;
+    for (size_t i = 0; i < network->widths.count; i++)
+        added = added && json_add_count(list, NULL, network->widths.each[i]);
+    return added &&
+           (!network->activation[0] || json_add_string(root, "activation", network->activation));
 }
 
 static int print_json(const struct info *info)
 {
     const struct network *network = info->network;
-    const struct graph *graph = &network->graph;
     struct json *root = json_new_object();
     bool complete = json_add_string(root, "network", network->name) &&
                     json_add_string(root, "title", network->title) &&
@@ -94,30 +194,26 @@ static int print_json(const struct info *info)
                     json_add_count(root, "groups", network->groups) &&
                     json_add_number(root, "width_rate", network->width_rate) &&
                     json_add_number(root, "block_rate", network->block_rate) &&
+                    add_choices(root, network) &&
                     json_add_count(root, "classes", network->classes) &&
                     output_add_shape(root, "input", network->input) &&
-                    json_add_count(root, "batch", info->plan->batch) &&
+                    json_add_count(root, "batch", info->batch) &&
                     json_add_string(root, "device", info->device->name) &&
-                    json_add_count(root, "parameters", graph_parameter_count(graph)) &&
-                    json_add_count(root, "flops", graph_flops(graph));
-    if (network_has_discriminator(network))
-        complete = complete && add_discriminator(root, &network->discriminator);
-    struct json *list = json_add_array(root, "layers");
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].op != &op_input)
-            complete = complete && add_layer(list, info, i);
-    complete = complete && list && add_memory(root, &info->plan->forecast);
+                    add_total(root, &info->main, info->batch) &&
+                    (!info->discriminator.graph || add_discriminator(root, info)) &&
+                    add_layers(root, &info->main, info->batch) && add_memory(root, info->memory);
     return output_json(root, complete);
 }
 
 /* --- tables --- */
 
-static void add_row(struct table *table, const struct info *info, size_t number)
+static void add_row(struct table *table, const struct part *part, size_t number, size_t batch)
 {
-    const struct graph *graph = &info->network->graph;
+    const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
     char text[32];
     uint64_t flops = graph_node_flops(graph, number);
+    double bytes = traffic_node_bytes(part->inference, number, batch);
     size_t parameters = graph_node_parameter_count(graph, number);
     table_cell(table, "%s", node->name);
     table_cell(table, "%s", node->op->name);
@@ -125,22 +221,27 @@ static void add_row(struct table *table, const struct info *info, size_t number)
                node->output.width);
     table_cell(table, "%s", parameters ? text_count(parameters, text, sizeof text) : "-");
     table_cell(table, "%s", flops ? text_si((double)flops, text, sizeof text) : "-");
-    table_cell(table, "%s", kernel_name(info->plan, number));
+    table_cell(table, "%s", bytes > 0 ? text_bytes((uint64_t)bytes, text, sizeof text) : "-");
+    if (flops && bytes > 0)
+        table_cell(table, "%.3g", intensity(flops, bytes));
+    else
+        table_cell(table, "-");
+    table_cell(table, "%s", kernel_name(part->training, number));
 }
 
-static int print_layers(const struct info *info)
+static int print_layers(const struct part *part, size_t batch)
 {
-    const struct graph *graph = &info->network->graph;
-    struct table table = table_begin("lllrrl", "LAYER|OP|OUTPUT|PARAMETERS|FLOPS|KERNEL");
+    const struct graph *graph = part->graph;
+    struct table table = table_begin("lllrrrrl", "LAYER|OP|OUTPUT|PARAMETERS|FLOPS|BYTES|R|KERNEL");
     for (size_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].op != &op_input)
-            add_row(&table, info, i);
+            add_row(&table, part, i, batch);
     return table_print(&table);
 }
 
 static int print_memory(const struct info *info)
 {
-    const struct memory_forecast *memory = &info->plan->forecast;
+    const struct memory_forecast *memory = info->memory;
     const struct {
         const char *name;
         uint64_t bytes;
@@ -153,40 +254,70 @@ static int print_memory(const struct info *info)
         table_cell(&table, "%s", kinds[i].name);
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));
     }
-    printf("\nTo train with batch %zu on %s:\n", info->plan->batch, info->device->name);
+    printf("\nTo train %swith batch %zu on %s:\n", info->discriminator.graph ? "both " : "",
+           info->batch, info->device->name);
     return table_print(&table);
 }
 
-static void print_discriminator(const struct graph *graph)
+/* "431,080 parameters, 4.59 M FLOPs an image" */
+static void print_total(const struct graph *graph)
 {
     char parameters[32], flops[32];
-    const struct shape output = graph->nodes[graph->output].output;
-    printf("discriminator, in training: %s parameters, %s FLOPs an image, %zux%zu answers\n",
+    printf("%s parameters, %s FLOPs an image",
            text_count(graph_parameter_count(graph), parameters, sizeof parameters),
-           text_si((double)graph_flops(graph), flops, sizeof flops), output.height, output.width);
+           text_si((double)graph_flops(graph), flops, sizeof flops));
+}
+
+/* Larger batches share the reading of the parameters: R rises. */
+static void print_traffic(const struct part *part, size_t batch)
+{
+    char text[32];
+    uint64_t flops = graph_flops(part->graph);
+    double bytes = traffic_bytes(part->inference, batch);
+    printf("%s moved an image at batch %zu: R = %.3g FLOPs a byte",
+           text_bytes((uint64_t)bytes, text, sizeof text), batch, intensity(flops, bytes));
+    if (batch > 1)
+        printf(" (%.3g at batch 1)", intensity(flops, traffic_bytes(part->inference, 1)));
+    printf("\n");
+}
+
+static int print_discriminator(const struct part *part, size_t batch)
+{
+    const struct shape output = part->graph->nodes[part->graph->output].output;
+    printf("\ndiscriminator, in training: ");
+    print_total(part->graph);
+    printf(", %zux%zu answers\n", output.height, output.width);
+    print_traffic(part, batch);
+    putchar('\n');
+    return print_layers(part, batch);
 }
 
 static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
-    char parameters[32], flops[32];
+    char widths[8 * NETWORK_MAX_WIDTHS];
     printf("%s, technique %s\n", network->title, technique_name(network->technique));
-    printf("input %zux%zux%zu, %zu classes, %s parameters, %s FLOPs an image\n",
-           network->input.channels, network->input.height, network->input.width, network->classes,
-           text_count(graph_parameter_count(&network->graph), parameters, sizeof parameters),
-           text_si((double)graph_flops(&network->graph), flops, sizeof flops));
-    if (network_has_discriminator(network))
-        print_discriminator(&network->discriminator);
+    if (network->widths.count)
+        printf("widths %s\n", network_widths_print(&network->widths, ',', widths, sizeof widths));
+    if (network->activation[0])
+        printf("activation %s\n", network->activation);
+    printf("input %zux%zux%zu, %zu classes, ", network->input.channels, network->input.height,
+           network->input.width, network->classes);
+    print_total(info->main.graph);
     putchar('\n');
-    int status = print_layers(info);
+    print_traffic(&info->main, info->batch);
+    putchar('\n');
+    int status = print_layers(&info->main, info->batch);
+    if (status == EXIT_DONE && info->discriminator.graph)
+        status = print_discriminator(&info->discriminator, info->batch);
     return status == EXIT_DONE ? print_memory(info) : status;
 }
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique",  "groups", "width-rate",
-                                         "block-rate", "batch",  "device",
-                                         "threads",    "solver", NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
+                                         "widths",    "activation", "batch",      "device",
+                                         "threads",   "solver",     NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;
@@ -213,14 +344,15 @@ static int info_run(const struct command *command, int argc, char **argv)
         status = output_error(&error);
     else
         status = as_json ? print_json(&info) : print_tables(&info);
-    plan_free(info.plan);
-    device_close(info.device);
-    network_free(info.network);
+    free_info(&info);
     return status;
 }
 
 const struct command command_info = {
     "info", "NET", "Show a network's layers, parameters, FLOPs and memory forecast.",
-    "NET is a network's name (tinca networks) or the path of a network file. FLOPs are "
-    "multiply-adds x 2 of one image's forward pass.",
+    "NET is a network's name (tinca networks) or the path of a network file. FLOPs are the "
+    "multiply-adds x 2 of convolutions and linear layers in one image's forward pass. Bytes are "
+    "what that pass moves at the least: each layer reads its inputs and writes its output, and "
+    "reads its parameters once a batch. R, FLOPs a byte, is the arithmetic intensity; a larger "
+    "batch raises it.",
     info_run};

@@ -1,18 +1,23 @@
-/* tinca predict: what a saved model sees in pictures. */
+/* tinca predict: what a saved model sees in pictures, or what it makes of them. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "session/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 struct predict {
     struct model model;
     struct prediction *predictions; /* [top] of one picture */
-    size_t top;
+    size_t top;                     /* 0: the network makes pictures */
+    const char *output;             /* where pictures go: a file, or a folder */
     bool as_json;
     struct json *list; /* with as_json */
 };
@@ -40,6 +45,116 @@ static void print_text(const struct predict *predict, const char *path)
                predict->model.class_names[predict->predictions[i].label]);
 }
 
+static bool predict_classes(struct predict *predict, const char *path, bool *complete,
+                            struct error *error)
+{
+    if (!model_predict(&predict->model, path, predict->top, predict->predictions, error))
+        return false;
+    if (predict->as_json)
+        *complete = *complete && add_json(predict, path);
+    else
+        print_text(predict, path);
+    return true;
+}
+
+/* --- pictures made of pictures --- */
+
+static bool is_folder(const char *path)
+{
+    size_t length = strlen(path);
+    return path[length - 1] == '/' || file_is_directory(path);
+}
+
+/* "photo.jpg" without its ending. */
+static int stem_length(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+/* The file for a picture, owned by the caller: --output itself, or NAME.png in that folder. */
+static char *target_for(const struct predict *predict, const char *path)
+{
+    struct text target = {0};
+    const char *name = file_base_name(path);
+    size_t folder = strlen(predict->output);
+    while (folder > 1 && predict->output[folder - 1] == '/')
+        folder--;
+    if (is_folder(predict->output))
+        text_append(&target, "%.*s/%.*s.png", (int)folder, predict->output, stem_length(name),
+                    name);
+    else
+        text_append(&target, "%s", predict->output);
+    if (!target.failed)
+        return target.data;
+    text_free(&target);
+    return NULL;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool translate(struct predict *predict, const char *path, bool *complete,
+                      struct error *error)
+{
+    char *target = target_for(predict, path);
+    bool made = target;
+    if (!target)
+        error_set_memory(error, "a path", 0);
+    else if (is_same_file(target, path))
+        made = error_set(error, ERROR_USAGE, target, "choose another --output",
+                         "it would be written over");
+    else
+        made = model_translate(&predict->model, path, target, error);
+    if (made && predict->as_json) {
+        struct json *object = json_add_object(predict->list, NULL);
+        *complete = *complete && json_add_string(object, "image", path) &&
+                    json_add_string(object, "output", target);
+    } else if (made) {
+        printf("%s -> %s\n", path, target);
+    }
+    free(target);
+    return made;
+}
+
+/* Two pictures of one name cannot go to one folder. */
+static bool check_names(const struct operands *operands, struct error *error)
+{
+    for (size_t i = 1; i < operands->count; i++)
+        for (size_t k = 1; k < i; k++) {
+            const char *a = file_base_name(operands->values[k]);
+            const char *b = file_base_name(operands->values[i]);
+            if (stem_length(a) == stem_length(b) && memcmp(a, b, (size_t)stem_length(a)) == 0)
+                return error_set(error, ERROR_USAGE, operands->values[i],
+                                 "translate them one by one",
+                                 "%s would become a file of the same name", operands->values[k]);
+        }
+    return true;
+}
+
+static bool check_output(const struct predict *predict, const struct operands *operands,
+                         struct error *error)
+{
+    const bool makes_pictures = predict->model.network->classes == 0;
+    if (!makes_pictures)
+        return !predict->output || error_set(error, ERROR_USAGE, "--output", "leave it out",
+                                             "this network tells classes, it makes no pictures");
+    if (!predict->output)
+        return error_set(error, ERROR_USAGE, operands->values[0],
+                         "say where they go: -o FILE.png, or -o FOLDER",
+                         "this network makes pictures, it has no classes to predict");
+    if (is_folder(predict->output))
+        return check_names(operands, error) && file_make_directories(predict->output, error);
+    return operands->count <= 2 ||
+           error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
+                     "several pictures do not go into one file");
+}
+
+/* --- all of them --- */
+
 /* Pictures that cannot be read are said and left out; the others are still answered. */
 static int predict_images(struct predict *predict, const struct operands *operands)
 {
@@ -48,12 +163,8 @@ static int predict_images(struct predict *predict, const struct operands *operan
     bool complete = true;
     for (size_t i = 1; i < operands->count; i++) {
         const char *path = operands->values[i];
-        if (!model_predict(&predict->model, path, predict->top, predict->predictions, &error))
+        if (!(predict->top ? predict_classes : translate)(predict, path, &complete, &error))
             status = output_error(&error);
-        else if (predict->as_json)
-            complete = complete && add_json(predict, path);
-        else
-            print_text(predict, path);
     }
     if (!complete) {
         error_set_memory(&error, "the JSON document", 0);
@@ -65,18 +176,16 @@ static int predict_images(struct predict *predict, const struct operands *operan
 static int predict_all(struct predict *predict, const struct operands *operands)
 {
     struct error error;
-    struct json *root = predict->as_json ? json_new_object() : NULL;
     size_t classes = predict->model.network->classes;
-    if (classes == 0) {
-        error_set(&error, ERROR_UNSUPPORTED, operands->values[0], "name a model that tells classes",
-                  "this network makes pictures, it has no classes to predict");
+    if (!check_output(predict, operands, &error))
         return output_error(&error);
-    }
     predict->top = predict->top < classes ? predict->top : classes;
-    predict->predictions =
-        memory_new(predict->top, sizeof *predict->predictions, "the predictions", &error);
-    if (!predict->predictions)
+    if (predict->top)
+        predict->predictions =
+            memory_new(predict->top, sizeof *predict->predictions, "the predictions", &error);
+    if (predict->top && !predict->predictions)
         return output_error(&error);
+    struct json *root = predict->as_json ? json_new_object() : NULL;
     predict->list = json_add_array(root, "predictions");
     int status = predict_images(predict, operands);
     if (predict->as_json) {
@@ -98,6 +207,10 @@ static int predict_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {{"top", 0, "K",
                                        "How many classes are shown, the most probable first.",
                                        OPTION_COUNT, &predict.top, 1, 1000000, NULL},
+                                      {"output", 'o', "FILE",
+                                       "Networks that make pictures: the PNG file, or a folder for "
+                                       "several.",
+                                       OPTION_TEXT, &predict.output, 0, 0, NULL},
                                       OUTPUT_JSON_OPTION(&predict.as_json),
                                       {0}};
     const struct option_set set = {.rows = rows,
@@ -117,5 +230,6 @@ static int predict_run(const struct command *command, int argc, char **argv)
 
 const struct command command_predict = {
     "predict", "MODEL IMAGE...", "Tell what a saved model sees in PNG or JPEG pictures.",
-    "MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run.",
+    "MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A network "
+    "that makes pictures (pix2pix) translates them: --output says where they go.",
     predict_run};

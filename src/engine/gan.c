@@ -277,6 +277,13 @@ struct execution *gan_discriminator_execution(struct gan *gan)
     return gan->learner;
 }
 
+void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator)
+{
+    execution_set_profile(gan->generator, generator);
+    execution_set_profile(gan->learner, discriminator);
+    execution_set_profile(gan->judge, discriminator);
+}
+
 bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit)
 {
     struct culprit inner;

@@ -62,6 +62,10 @@ struct weights *gan_discriminator(struct gan *gan);
 struct execution *gan_generator_execution(struct gan *gan);
 struct execution *gan_discriminator_execution(struct gan *gan);
 
+/* Attaches a profile for each network (NULL: none), by the numbers of its nodes; the
+ * discriminator's holds all its passes. */
+void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator);
+
 /* As execution_find_culprit, of both networks; the discriminator's nodes are called
  * "discriminator: NAME". */
 bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit);

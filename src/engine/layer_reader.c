@@ -82,12 +82,22 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
         count = reader->classes;
         if (!count)
             layer_fail(reader, key, "is \"classes\", but this network has none");
+    } else if (word && strcmp(word, "width") == 0) {
+        count = reader->width;
+        if (!count)
+            layer_fail(reader, key, "is \"width\", but no \"repeat\": \"widths\" is around it");
     } else if (!json_count(value, &count) || count < low || count > high) {
         layer_fail(reader, key, "must be an integer of %zu to %zu", low, high);
     }
     if (!reader->failed)
         return count;
     return fallback == LAYER_REQUIRED ? low : fallback;
+}
+
+bool layer_says_classes(const struct layer_reader *reader, const char *key)
+{
+    const char *word = json_string(json_member(reader->layer, key));
+    return word && strcmp(word, "classes") == 0;
 }
 
 double layer_number(struct layer_reader *reader, const char *key, double fallback, double low,

@@ -20,6 +20,7 @@ struct layer_reader {
     const struct json_document *document;
     const struct json *layer;
     size_t classes; /* what the word "classes" stands for */
+    size_t width;   /* what the word "width" stands for; 0: nothing here */
     struct error *error;
     bool failed;
     const char *asked[LAYER_MAX_KEYS]; /* keys that were looked at */
@@ -32,11 +33,13 @@ struct layer_reader layer_reader_at(const struct json_document *document, const 
 /* Whether the layer has this key (which counts as asked for). */
 bool layer_has(struct layer_reader *reader, const char *key);
 
-/* An integer of [low, high], or the word "classes". Without the key: `fallback`, or an error where
- * `fallback` is LAYER_REQUIRED. */
+/* An integer of [low, high], or the word "classes" or "width". Without the key: `fallback`, or an
+ * error where `fallback` is LAYER_REQUIRED. */
 #define LAYER_REQUIRED ((size_t)-1)
 size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback, size_t low,
                    size_t high);
+/* Whether the key's value is the word "classes": then no variation changes it. */
+bool layer_says_classes(const struct layer_reader *reader, const char *key);
 double layer_number(struct layer_reader *reader, const char *key, double fallback, double low,
                     double high);
 bool layer_flag(struct layer_reader *reader, const char *key, bool fallback);

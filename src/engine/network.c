@@ -1,6 +1,8 @@
 /* A network file is read in one pass: each layer becomes one node or, through a block, several; a
  * layer reads the one before it unless it says "from". "repeat" builds a layer, or a group of
- * "layers", several times, the names numbered from 1. */
+ * "layers", several times, the names numbered from 1. Files with "widths" and "activation" leave
+ * these to the request: "repeat": "widths" builds once for each width, and the operator
+ * "activation" is the one that was chosen. */
 #include "engine/network.h"
 
 #include "base/file.h"
@@ -34,10 +36,12 @@ struct builder {
     const struct json *last_weights; /* the last layer with weights, which no variation changes */
     size_t last;                     /* the node that the next layer reads */
     size_t unnamed;                  /* layers that got a number for a name */
+    size_t width;                    /* of the repetition over the widths; 0: outside of it */
     const char *prefix;              /* "" or the enclosing repetition's "name.N." */
     struct compound *compounds;
     size_t compound_count, compound_capacity;
     bool used_technique, used_width_rate, used_block_rate; /* they changed some layer */
+    bool used_widths, used_activation;
     struct error *error;
 };
 
@@ -127,7 +131,7 @@ static bool vary_linear(struct builder *builder, struct layer_reader *reader,
 {
     double rate = builder->variation.width_rate;
     bool kept = layer_flag(reader, "keep", false) || reader->layer == builder->last_weights ||
-                json_string(json_member(reader->layer, "output"));
+                layer_says_classes(reader, "output");
     if (kept || rate <= 0 || reader->failed)
         return true;
     size_t width = (size_t)((double)linear->outputs / rate);
@@ -199,12 +203,22 @@ static const struct block *find_block(const char *name)
     return NULL;
 }
 
+/* An operator by its name, or the activation that was chosen. */
+static const struct op *find_op(struct builder *builder, const char *name)
+{
+    if (strcmp(name, "activation") != 0)
+        return op_find(name);
+    builder->used_activation = true;
+    return op_find(builder->network->activation);
+}
+
 /* One instance of a layer; `number` is its place in a repetition, 0 outside. */
 static bool build_layer(struct builder *builder, const struct json *layer, size_t number)
 {
     struct network *network = builder->network;
     struct layer_reader reader =
         layer_reader_at(builder->document, layer, network->classes, builder->error);
+    reader.width = builder->width;
     const char *op_name = layer_text(&reader, "op", NULL);
     const char *block_name = layer_text(&reader, "block", NULL);
     const char *kind = op_name ? op_name : block_name;
@@ -214,7 +228,7 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
         return false;
     if (!kind || (op_name && block_name))
         return fail_at(builder, layer, "a layer has either an \"op\" or a \"block\"");
-    const struct op *op = op_name ? op_find(op_name) : NULL;
+    const struct op *op = op_name ? find_op(builder, op_name) : NULL;
     const struct block *block = block_name ? find_block(block_name) : NULL;
     if (!op && !block) {
         snprintf(why, sizeof why, "there is no %s \"%.60s\"", op_name ? "operator" : "block", kind);
@@ -255,20 +269,47 @@ static bool build_group(struct builder *builder, const struct json *group, size_
     return built;
 }
 
+/* How often a layer or group is built: a number, or once for each width. */
+static bool read_repeat(struct builder *builder, const struct json *repeat, size_t *times,
+                        bool *over_widths)
+{
+    const char *word = json_string(repeat);
+    *over_widths = word && strcmp(word, "widths") == 0;
+    *times = *over_widths ? builder->network->widths.count : 1;
+    if (*over_widths)
+        return *times > 0 || fail_at(builder, repeat, "\"repeat\": the file has no \"widths\"");
+    return !repeat || (json_count(repeat, times) && *times >= 1 && *times <= MAX_REPEAT) ||
+           fail_at(builder, repeat,
+                   "\"repeat\": a number of 1 to 1000, or \"widths\", was expected");
+}
+
+static bool build_repeated(struct builder *builder, const struct json *layer)
+{
+    const struct json *repeat = json_member(layer, "repeat");
+    const bool group = json_member(layer, "layers");
+    const size_t outer = builder->width;
+    size_t times;
+    bool over_widths, built = true;
+    if (!read_repeat(builder, repeat, &times, &over_widths))
+        return false;
+    builder->used_widths |= over_widths;
+    for (size_t i = 1; built && i <= times; i++) {
+        if (over_widths)
+            builder->width = builder->network->widths.each[i - 1];
+        built =
+            group ? build_group(builder, layer, i) : build_layer(builder, layer, repeat ? i : 0);
+    }
+    builder->width = outer;
+    return built;
+}
+
 static bool build_layers(struct builder *builder, const struct json *layers)
 {
     for (const struct json *layer = json_first(layers); layer; layer = json_next(layer)) {
-        const struct json *repeat = json_member(layer, "repeat");
-        bool group = json_member(layer, "layers");
-        size_t times = 1;
         if (!json_is_object(layer))
             return fail_at(builder, layer, "a layer is an object { }");
-        if (repeat && (!json_count(repeat, &times) || times < 1 || times > MAX_REPEAT))
-            return fail_at(builder, repeat, "\"repeat\": a number of 1 to 1000 was expected");
-        for (size_t i = 1; i <= times; i++)
-            if (group ? !build_group(builder, layer, i)
-                      : !build_layer(builder, layer, repeat ? i : 0))
-                return false;
+        if (!build_repeated(builder, layer))
+            return false;
     }
     return true;
 }
@@ -297,9 +338,9 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 
 static bool check_keys(const struct builder *builder, const struct json *root)
 {
-    static const char *const known[] = {"name",    "title",         "input",
-                                        "classes", "normalise",     "loss",
-                                        "layers",  "discriminator", "shuffle_groups"};
+    static const char *const known[] = {"name",           "title",  "input",     "classes",
+                                        "normalise",      "loss",   "layers",    "discriminator",
+                                        "shuffle_groups", "widths", "activation"};
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
         char why[128];
@@ -330,8 +371,63 @@ static bool read_groups(struct builder *builder, const struct json *root)
     return true;
 }
 
-static bool read_head(struct builder *builder, size_t classes)
+static bool has_no_choice(const struct builder *builder, const char *option, const char *what)
 {
+    char text[64];
+    snprintf(text, sizeof text, "leave out --%s: the network mlp has %s", option, what);
+    return error_set(builder->error, ERROR_USAGE, builder->network->name, text,
+                     "this network has no %s that can be chosen", what);
+}
+
+static bool read_own_widths(const struct builder *builder, const struct json *list,
+                            struct network_widths *own)
+{
+    static const char expected[] =
+        "\"widths\": a list of 1 to 16 numbers of 1 to 65536 was expected";
+    *own = (struct network_widths){0};
+    if (!json_is_array(list) || json_length(list) < 1 || json_length(list) > NETWORK_MAX_WIDTHS)
+        return fail_at(builder, list, expected);
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        size_t width;
+        if (!json_count(item, &width) || width < 1 || width > NETWORK_MAX_WIDTH)
+            return fail_at(builder, item, expected);
+        own->each[own->count++] = width;
+    }
+    return true;
+}
+
+static bool read_widths(struct builder *builder, const struct json *root,
+                        const struct network_widths *asked)
+{
+    struct network *network = builder->network;
+    const struct json *list = json_member(root, "widths");
+    struct network_widths own;
+    if (!list)
+        return asked->count == 0 || has_no_choice(builder, "widths", "widths");
+    if (!read_own_widths(builder, list, &own))
+        return false;
+    network->widths = asked->count ? *asked : own;
+    network->widths_chosen = memcmp(&network->widths, &own, sizeof own) != 0;
+    return true;
+}
+
+static bool read_activation(struct builder *builder, const struct json *root, const char *asked)
+{
+    struct network *network = builder->network;
+    const struct json *named = json_member(root, "activation");
+    const char *own = json_string(named);
+    if (!named)
+        return !asked || !*asked || has_no_choice(builder, "activation", "activation");
+    if (!own || !activation_find(own))
+        return fail_at(builder, named, "\"activation\": relu, tanh or sigmoid was expected");
+    snprintf(network->activation, sizeof network->activation, "%s", asked && *asked ? asked : own);
+    network->activation_chosen = strcmp(network->activation, own) != 0;
+    return true;
+}
+
+static bool read_head(struct builder *builder, const struct network_request *request)
+{
+    const size_t classes = request->classes;
     struct network *network = builder->network;
     const struct json *root = builder->document->root;
     if (!json_is_object(root))
@@ -348,6 +444,9 @@ static bool read_head(struct builder *builder, size_t classes)
         return false;
     copy_member(root, "name", "network", network->name, sizeof network->name);
     copy_member(root, "title", network->name, network->title, sizeof network->title);
+    if (!read_widths(builder, root, &request->widths) ||
+        !read_activation(builder, root, request->activation))
+        return false;
     copy_member(root, "normalise", "measured", network->normalisation,
                 sizeof network->normalisation);
     if (!json_is_array(json_member(root, "layers")))
@@ -448,6 +547,19 @@ static bool check_variation_used(const struct builder *builder)
     return true;
 }
 
+/* A choice that no layer reads would make two names for one network. */
+static bool check_choices_used(const struct builder *builder)
+{
+    const struct json *root = builder->document->root;
+    if (builder->network->widths.count && !builder->used_widths)
+        return fail_at(builder, json_member(root, "widths"),
+                       "\"widths\": no layer says \"repeat\": \"widths\"");
+    if (builder->network->activation[0] && !builder->used_activation)
+        return fail_at(builder, json_member(root, "activation"),
+                       "\"activation\": no layer says \"op\": \"activation\"");
+    return true;
+}
+
 /* --- the whole --- */
 
 static bool build_graph(struct builder *builder)
@@ -457,7 +569,8 @@ static bool build_graph(struct builder *builder)
     survey_layers(builder, layers);
     return graph_create(&network->graph, network->input, builder->error) &&
            build_layers(builder, layers) && add_main_loss(builder) &&
-           graph_finish(&network->graph, builder->error) && check_variation_used(builder);
+           graph_finish(&network->graph, builder->error) && check_variation_used(builder) &&
+           check_choices_used(builder);
 }
 
 /* The discriminator is trained and thrown away: no variation changes it. */
@@ -512,8 +625,8 @@ static struct network *build_from(const struct json_document *document,
         .error = error,
     };
     const struct json *section = json_member(document->root, "discriminator");
-    bool built = network->source && read_head(&builder, request->classes) &&
-                 build_graph(&builder) && (!section || build_discriminator(&builder, section));
+    bool built = network->source && read_head(&builder, request) && build_graph(&builder) &&
+                 (!section || build_discriminator(&builder, section));
     free(builder.compounds);
     if (built)
         return network;

@@ -19,9 +19,24 @@
 
 enum technique { TECHNIQUE_NONE, TECHNIQUE_DSC, TECHNIQUE_SHUFFLE, TECHNIQUE_SHIFT, TECHNIQUES };
 
+/* How wide hidden layers are, one after the other. */
+enum { NETWORK_MAX_WIDTHS = 16, NETWORK_MAX_WIDTH = 65536 };
+struct network_widths {
+    size_t count;
+    size_t each[NETWORK_MAX_WIDTHS];
+};
+
+/* "512,256", or with another separator. False: not 1 to 16 numbers of 1 to 65536. */
+bool network_widths_parse(const char *text, char separator, struct network_widths *widths);
+char *network_widths_print(const struct network_widths *widths, char separator, char *text,
+                           size_t size); /* returns `text` */
+
+/* What "activation" may stand for; NULL-terminated. */
+extern const char *const network_activations[];
+
 /* A name may carry suffixes in any order, as the studies print them: a technique, a width rate, a
- * block rate ("resnet20-dsc-0.36", "resnet110-2.3_block"). They say the same as the fields here; a
- * contradiction is an error. */
+ * block rate ("resnet20-dsc-0.36", "resnet110-2.3_block"), widths and an activation
+ * ("mlp-w800x400-tanh"). They say the same as the fields here; a contradiction is an error. */
 struct network_request {
     const char *network;      /* name with suffixes, or path of a file */
     const char *text;         /* the file's text, when it is at hand (a saved model); else NULL */
@@ -30,6 +45,8 @@ struct network_request {
     size_t groups;            /* of shuffle; 0: as the file says, else NETWORK_GROUPS */
     double width_rate;        /* divides every width; 0: none */
     double block_rate;        /* residual blocks become bottlenecks of width / rate; 0: none */
+    struct network_widths widths; /* for files that have "widths"; count 0: as the file says */
+    const char *activation;       /* for files that have one; NULL or "": as the file says */
 };
 
 enum { NETWORK_GROUPS = 2, NETWORK_MAX_GROUPS = 4096 };
@@ -41,10 +58,13 @@ struct network {
     char title[128];
     char normalisation[16]; /* what its input expects; see data/dataset.h */
     enum technique technique;
-    size_t groups;                 /* of shuffle; 0 with the other techniques */
-    size_t usual_groups;           /* what the file says for shuffle, or NETWORK_GROUPS */
-    double width_rate, block_rate; /* 0: none */
-    size_t classes;                /* 0: its output is an image */
+    size_t groups;                         /* of shuffle; 0 with the other techniques */
+    size_t usual_groups;                   /* what the file says for shuffle, or NETWORK_GROUPS */
+    double width_rate, block_rate;         /* 0: none */
+    struct network_widths widths;          /* count 0: its file has none that can be chosen */
+    char activation[16];                   /* empty: its file has none that can be chosen */
+    bool widths_chosen, activation_chosen; /* they are not the file's own */
+    size_t classes;                        /* 0: its output is an image */
     struct shape input;
     struct graph graph;
     /* Reads [C + D, H, W], the input and an output of the network, concatenated; its output are

@@ -1,5 +1,6 @@
 /* "resnet20-dsc-0.36": the name of a built-in network, then suffixes in any order, each kind once:
- * a technique, a width rate (a number), a block rate (a number and "_block"). */
+ * a technique, a width rate (a number), a block rate (a number and "_block"), widths ("w800x400"),
+ * an activation. */
 #include "engine/network_name.h"
 
 #include "base/text.h"
@@ -22,6 +23,47 @@ bool technique_parse(const char *name, enum technique *technique)
             return true;
         }
     return false;
+}
+
+/* --- widths and activations --- */
+
+const char *const network_activations[] = {"relu", "tanh", "sigmoid", NULL};
+
+const char *activation_find(const char *name)
+{
+    for (size_t i = 0; network_activations[i]; i++)
+        if (strcmp(network_activations[i], name) == 0)
+            return network_activations[i];
+    return NULL;
+}
+
+bool network_widths_parse(const char *text, char separator, struct network_widths *widths)
+{
+    char number[8];
+    *widths = (struct network_widths){0};
+    for (;;) {
+        size_t length = strcspn(text, (const char[]){separator, '\0'}), width;
+        if (widths->count == NETWORK_MAX_WIDTHS || length == 0 || length >= sizeof number)
+            return false;
+        snprintf(number, sizeof number, "%.*s", (int)length, text);
+        if (!text_to_size(number, &width) || width < 1 || width > NETWORK_MAX_WIDTH)
+            return false;
+        widths->each[widths->count++] = width;
+        if (!text[length])
+            return true;
+        text += length + 1;
+    }
+}
+
+char *network_widths_print(const struct network_widths *widths, char separator, char *text,
+                           size_t size)
+{
+    size_t used = 0;
+    snprintf(text, size, "%s", "");
+    for (size_t i = 0; i < widths->count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%.*s%zu", i > 0, &separator,
+                                 widths->each[i]);
+    return text;
 }
 
 /* --- which network --- */
@@ -57,9 +99,11 @@ static bool refuse_name(const char *name, struct error *error)
 
 struct suffixes {
     const char *name; /* the whole */
-    bool has_technique, has_width_rate, has_block_rate;
+    bool has_technique, has_width_rate, has_block_rate, has_widths, has_activation;
     enum technique technique;
     double width_rate, block_rate;
+    struct network_widths widths;
+    const char *activation;
     struct error *error;
 };
 
@@ -93,18 +137,24 @@ static bool parse_suffix(struct suffixes *suffixes, const char *text)
     if (length > block_length && strcmp(text + length - block_length, block) == 0 &&
         parse_rate(text, length - block_length, &suffixes->block_rate))
         return say_once(suffixes, &suffixes->has_block_rate);
+    if (activation_find(text)) {
+        suffixes->activation = activation_find(text);
+        return say_once(suffixes, &suffixes->has_activation);
+    }
+    if (text[0] == 'w' && network_widths_parse(text + 1, 'x', &suffixes->widths))
+        return say_once(suffixes, &suffixes->has_widths);
     return error_set(suffixes->error, ERROR_USAGE, suffixes->name,
-                     "use -dsc, -shuffle or -shift, a width rate (-2.6) or a block rate "
-                     "(-2.4_block)",
+                     "use -dsc, -shuffle or -shift, a width rate (-2.6), a block rate "
+                     "(-2.4_block), widths (-w800x400), -relu, -tanh or -sigmoid",
                      "\"%s\" is neither a technique nor a rate", text);
 }
 
 static bool parse_suffixes(struct suffixes *suffixes, const char *text)
 {
-    char suffix[32];
+    char suffix[8 * NETWORK_MAX_WIDTHS];
     while (*text) {
-        size_t length = strcspn(++text, "-");
-        snprintf(suffix, sizeof suffix, "%.*s", (int)(length < 31 ? length : 31), text);
+        size_t length = strcspn(++text, "-"), limit = sizeof suffix - 1;
+        snprintf(suffix, sizeof suffix, "%.*s", (int)(length < limit ? length : limit), text);
         if (!parse_suffix(suffixes, suffix))
             return false;
         text += length;
@@ -137,6 +187,29 @@ static bool join_rate(const struct suffixes *suffixes, const char *option, bool 
     return true;
 }
 
+static bool join_widths(const struct suffixes *suffixes, struct network_widths *asked)
+{
+    char named[8 * NETWORK_MAX_WIDTHS], value[8 * NETWORK_MAX_WIDTHS];
+    if (!suffixes->has_widths)
+        return true;
+    network_widths_print(&suffixes->widths, ',', named, sizeof named);
+    network_widths_print(asked, ',', value, sizeof value);
+    if (asked->count && strcmp(named, value) != 0)
+        return contradiction(suffixes, "widths", value);
+    *asked = suffixes->widths;
+    return true;
+}
+
+static bool join_activation(const struct suffixes *suffixes, const char **asked)
+{
+    if (!suffixes->has_activation)
+        return true;
+    if (*asked && **asked && strcmp(*asked, suffixes->activation) != 0)
+        return contradiction(suffixes, "activation", *asked);
+    *asked = suffixes->activation;
+    return true;
+}
+
 static bool join_suffixes(const struct suffixes *suffixes, struct network_request *request)
 {
     if (suffixes->has_technique && request->technique != TECHNIQUE_NONE &&
@@ -147,7 +220,9 @@ static bool join_suffixes(const struct suffixes *suffixes, struct network_reques
     return join_rate(suffixes, "width-rate", suffixes->has_width_rate, suffixes->width_rate,
                      &request->width_rate) &&
            join_rate(suffixes, "block-rate", suffixes->has_block_rate, suffixes->block_rate,
-                     &request->block_rate);
+                     &request->block_rate) &&
+           join_widths(suffixes, &request->widths) &&
+           join_activation(suffixes, &request->activation);
 }
 
 static bool rate_in_range(double rate)
@@ -161,6 +236,9 @@ static bool check_request(const struct network_request *request, struct error *e
         return error_set(error, ERROR_USAGE, request->network, "choose another rate",
                          "a width rate or block rate lies between %g and %g", NETWORK_MIN_RATE,
                          NETWORK_MAX_RATE);
+    if (request->activation && *request->activation && !activation_find(request->activation))
+        return error_set(error, ERROR_USAGE, request->network, "choose relu, tanh or sigmoid",
+                         "there is no activation %s", request->activation);
     if (request->groups > NETWORK_MAX_GROUPS)
         return error_set(error, ERROR_USAGE, request->network, "choose fewer groups",
                          "there are at most %d groups", NETWORK_MAX_GROUPS);
@@ -191,6 +269,11 @@ bool network_name_complete(struct network_request *request, const struct network
 char *network_full_name(const struct network *network, char *text, size_t size)
 {
     char technique[16] = "", width[32] = "", block[32] = "", groups[32] = "";
+    char list[8 * NETWORK_MAX_WIDTHS], widths[sizeof list + 2] = "";
+    const bool chosen = network->activation_chosen;
+    if (network->widths_chosen)
+        snprintf(widths, sizeof widths, "-w%s",
+                 network_widths_print(&network->widths, 'x', list, sizeof list));
     if (network->technique != TECHNIQUE_NONE)
         snprintf(technique, sizeof technique, "-%s", technique_name(network->technique));
     if (network->width_rate > 0)
@@ -199,6 +282,7 @@ char *network_full_name(const struct network *network, char *text, size_t size)
         snprintf(block, sizeof block, "-%g_block", network->block_rate);
     if (network->groups > 0 && network->groups != network->usual_groups)
         snprintf(groups, sizeof groups, " (%zu groups)", network->groups);
-    snprintf(text, size, "%s%s%s%s%s", network->name, technique, width, block, groups);
+    snprintf(text, size, "%s%s%s%s%s%s%s%s", network->name, widths, chosen ? "-" : "",
+             chosen ? network->activation : "", technique, width, block, groups);
     return text;
 }

@@ -10,4 +10,7 @@
 bool network_name_complete(struct network_request *request, const struct network_builtin **builtin,
                            struct error *error);
 
+/* One of network_activations, or NULL. */
+const char *activation_find(const char *name);
+
 #endif

@@ -8,24 +8,25 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "engine/execution.h"
 #include "engine/ops/op.h"
 #include "engine/weights.h"
+#include "session/memory_check.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { WARM_UP = 2 };
-static const float learning_rate = 0.001f;
+enum { WARM_UP = 2, TRAIN_BATCH = 32 };
+static const float alone_rate = 0.001f, gan_rate = 0.0002f, gan_main_weight = 100;
 
 struct stand {
     struct weights weights;
-    struct execution *execution;
+    struct execution *execution; /* a network alone, */
+    struct gan *gan;             /* or two */
     float *images, *targets;
     int32_t *labels;
+    struct execution_batch batch;
     uint64_t iteration;
-    float loss; /* of the last training iteration */
+    float loss; /* of the last training iteration of a network alone */
 };
 
 /* --- the batch --- */
@@ -36,148 +37,218 @@ static bool reads_labels(const struct graph *graph)
            (graph->nodes[graph->losses[0]].op->traits & OP_READS_LABELS) != 0;
 }
 
-static bool draw_labels(struct stand *stand, const struct bench_settings *settings, size_t classes,
+static bool draw_labels(struct stand *stand, const struct bench *bench, uint64_t seed,
                         struct error *error)
 {
-    struct random_stream stream = random_stream_at(settings->seed, RANDOM_BENCH, 1, 0);
-    stand->labels = memory_new(settings->batch, sizeof *stand->labels, "the labels", error);
-    for (size_t i = 0; stand->labels && i < settings->batch; i++)
-        stand->labels[i] = (int32_t)random_next_below(&stream, (uint32_t)classes);
+    struct random_stream stream = random_stream_at(seed, RANDOM_BENCH, 1, 0);
+    const uint32_t classes = (uint32_t)bench->network->classes;
+    stand->labels = memory_new(bench->batch, sizeof *stand->labels, "the labels", error);
+    for (size_t i = 0; stand->labels && i < bench->batch; i++)
+        stand->labels[i] = (int32_t)random_next_below(&stream, classes);
     return stand->labels;
 }
 
-static float *draw_images(const struct bench_settings *settings, struct shape shape,
+static float *draw_images(const struct bench *bench, uint64_t seed, struct shape shape,
                           uint32_t stream, struct error *error)
 {
-    size_t count = shape_count(shape) * settings->batch; /* the plan has checked this product */
+    size_t count = shape_count(shape) * bench->batch; /* the plan has checked this product */
     float *images = memory_new_aligned(count, sizeof *images, "a synthetic batch", error);
     if (images)
-        random_fill_gaussian(settings->seed, RANDOM_BENCH, stream, 0, 0, 1, images, count);
+        random_fill_gaussian(seed, RANDOM_BENCH, stream, 0, 0, 1, images, count);
     return images;
 }
 
-static bool draw_batch(struct stand *stand, const struct bench_settings *settings,
-                       const struct network *network, struct error *error)
+static bool draw_answers(struct stand *stand, const struct bench *bench, uint64_t seed,
+                         struct error *error)
 {
-    const struct graph *graph = &network->graph;
-    stand->images = draw_images(settings, network->input, 0, error);
-    if (!stand->images)
-        return false;
-    if (settings->mode == PLAN_INFERENCE)
-        return true;
+    const struct graph *graph = &bench->network->graph;
     if (reads_labels(graph))
-        return draw_labels(stand, settings, network->classes, error);
-    stand->targets = draw_images(settings, graph->nodes[graph->output].output, 2, error);
+        return draw_labels(stand, bench, seed, error);
+    stand->targets = draw_images(bench, seed, graph->nodes[graph->output].output, 2, error);
     return stand->targets;
+}
+
+static bool draw_batch(struct stand *stand, const struct bench *bench, uint64_t seed,
+                       struct error *error)
+{
+    stand->images = draw_images(bench, seed, bench->network->input, 0, error);
+    if (!stand->images ||
+        (bench->mode == PLAN_TRAINING && !draw_answers(stand, bench, seed, error)))
+        return false;
+    stand->batch = (struct execution_batch){.images = stand->images,
+                                            .labels = stand->labels,
+                                            .targets = stand->targets,
+                                            .count = bench->batch};
+    return true;
 }
 
 /* --- preparing --- */
 
-static bool check_memory(const struct bench *bench, const struct bench_settings *settings,
-                         const struct plan_settings *plan_settings, struct error *error)
+static bool is_gan(const struct bench *bench)
 {
-    uint64_t image = shape_count(bench->network->input) * sizeof(float);
-    uint64_t needed = bench->plan->forecast.total + image * settings->batch;
-    uint64_t available = host_memory_free();
-    char need[32], have[32], advice[96] = "not even one image fits: choose a smaller network";
-    if (!bench->device->driver->host_memory || available == 0 || needed <= available)
-        return true;
-    size_t fits = plan_largest_batch(&bench->network->graph, bench->device->driver, plan_settings,
-                                     settings->batch, available);
-    if (fits > 0)
-        snprintf(advice, sizeof advice, "batch %zu fits: --batch %zu", fits, fits);
-    return error_set(error, ERROR_MEMORY, bench->network->name, advice,
-                     "batch %zu would take %s of memory, and %s are free", settings->batch,
-                     text_bytes(needed, need, sizeof need),
-                     text_bytes(available, have, sizeof have));
+    return bench->mode == PLAN_TRAINING && network_has_discriminator(bench->network);
 }
 
-static bool prepare(struct bench *bench, struct stand *stand, const struct bench_settings *settings,
-                    struct error *error)
+static size_t usual_batch(const struct bench *bench)
 {
+    return bench->mode == PLAN_INFERENCE || is_gan(bench) ? 1 : TRAIN_BATCH;
+}
+
+static struct plan_settings choose_settings(const struct bench *bench)
+{
+    static const struct solver_settings sgd = {
+        .kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f};
+    static const struct solver_settings adam = {
+        .kind = SOLVER_ADAM, .momentum = 0.5f, .beta2 = 0.999f, .epsilon = 1e-8f};
+    return (struct plan_settings){.mode = bench->mode,
+                                  .batch = bench->batch,
+                                  .threads = bench->device->threads,
+                                  .solver = is_gan(bench) ? adam : sgd};
+}
+
+static bool build_plans(struct bench *bench, const struct plan_settings *settings,
+                        struct error *error)
+{
+    struct network *network = bench->network;
+    const struct device_driver *driver = bench->device->driver;
+    bench->main.graph = &network->graph;
+    if (!is_gan(bench)) {
+        bench->main.plan = bench->plan = plan_build(&network->graph, driver, settings, error);
+        bench->planned_memory_bytes = bench->plan ? bench->plan->forecast.total : 0;
+        return bench->plan;
+    }
+    network_set_loss_weight(network, gan_main_weight);
+    if (!gan_plan_build(&bench->gan_plan, network, driver, settings, error))
+        return false;
+    bench->main.plan = bench->gan_plan.generator;
+    bench->discriminator.graph = &network->discriminator;
+    bench->discriminator.plan = bench->gan_plan.learner;
+    bench->planned_memory_bytes = bench->gan_plan.forecast.total;
+    return true;
+}
+
+static bool check_memory(const struct bench *bench, const struct plan_settings *settings,
+                         struct error *error)
+{
+    struct forecast forecast = {.classes = bench->network->classes,
+                                .input = bench->network->input,
+                                .memory =
+                                    bench->plan ? bench->plan->forecast : bench->gan_plan.forecast};
+    memory_check(bench->network, bench->device->driver, settings, false, &forecast);
+    return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
+}
+
+static bool make_execution(struct stand *stand, const struct bench *bench,
+                           const struct solver_settings *solver, uint64_t seed, struct error *error)
+{
+    if (!weights_create(&stand->weights, bench->main.graph, error))
+        return false;
+    weights_initialise(&stand->weights, seed, bench->device->pool);
+    if (is_gan(bench)) {
+        stand->gan =
+            gan_create(&bench->gan_plan, bench->device, &stand->weights, solver, seed, error);
+        return stand->gan;
+    }
+    stand->execution =
+        execution_create(bench->plan, bench->device, &stand->weights, solver, seed, error);
+    return stand->execution;
+}
+
+static bool prepare_bench(struct bench *bench, struct stand *stand,
+                          const struct bench_settings *settings, struct error *error)
+{
+    bench->mode = settings->mode;
     bench->network = network_build(&settings->network, error);
     bench->device = bench->network ? device_open(settings->device, settings->threads, error) : NULL;
     if (!bench->device)
         return false;
-    struct plan_settings plan_settings = {
-        .mode = settings->mode,
-        .batch = settings->batch,
-        .threads = bench->device->threads,
-        .solver = {.kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f}};
-    const struct graph *graph = &bench->network->graph;
-    bench->plan = plan_build(graph, bench->device->driver, &plan_settings, error);
-    if (!bench->plan || !check_memory(bench, settings, &plan_settings, error) ||
-        !weights_create(&stand->weights, graph, error))
-        return false;
-    weights_initialise(&stand->weights, settings->seed, bench->device->pool);
-    stand->execution = execution_create(bench->plan, bench->device, &stand->weights,
-                                        &plan_settings.solver, settings->seed, error);
-    return stand->execution && draw_batch(stand, settings, bench->network, error);
+    bench->batch = settings->batch ? settings->batch : usual_batch(bench);
+    const struct plan_settings plans = choose_settings(bench);
+    return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
+           make_execution(stand, bench, &plans.solver, settings->seed, error) &&
+           draw_batch(stand, bench, settings->seed, error);
 }
 
 /* --- measuring --- */
 
-static void iterate(struct stand *stand, const struct bench_settings *settings)
+static bool iterate_gan(struct stand *stand, struct error *error)
 {
+    struct gan_losses losses;
+    return gan_iterate(stand->gan, &stand->batch, stand->iteration++, gan_rate, &losses) ||
+           error_set(error, ERROR_DIVERGED, "the loss", "try another --seed",
+                     "on this synthetic batch it stopped being a number");
+}
+
+static bool iterate(struct stand *stand, enum plan_mode mode, struct error *error)
+{
+    if (stand->gan)
+        return iterate_gan(stand, error);
     execution_forward(stand->execution, stand->iteration++);
-    if (settings->mode == PLAN_INFERENCE)
-        return;
-    stand->loss = execution_loss(stand->execution);
-    execution_backward(stand->execution);
-    execution_update(stand->execution, learning_rate);
-}
-
-static void measure(struct stand *stand, const struct bench_settings *settings, double *ms)
-{
-    for (size_t i = 0; i < settings->iterations; i++) {
-        uint64_t start = clock_nanoseconds();
-        iterate(stand, settings);
-        ms[i] = 1e3 * clock_seconds(start, clock_nanoseconds()) / (double)settings->batch;
+    if (mode == PLAN_TRAINING) {
+        stand->loss = execution_loss(stand->execution);
+        execution_backward(stand->execution);
+        execution_update(stand->execution, alone_rate);
     }
+    return true;
 }
 
-static bool measure_profile(struct bench *bench, struct stand *stand,
-                            const struct bench_settings *settings, struct error *error)
+/* `ms` is NULL where nobody looks at the clock. */
+static bool iterate_times(struct stand *stand, const struct bench *bench, size_t times, double *ms,
+                          struct error *error)
 {
-    bench->profile =
-        profile_create(bench->network->graph.node_count, bench->device->threads, error);
-    if (!bench->profile)
-        return false;
-    execution_set_profile(stand->execution, bench->profile);
-    for (size_t i = 0; i < settings->iterations; i++)
-        iterate(stand, settings);
-    execution_set_profile(stand->execution, NULL);
+    for (size_t i = 0; i < times; i++) {
+        uint64_t start = clock_nanoseconds();
+        if (!iterate(stand, bench->mode, error))
+            return false;
+        if (ms)
+            ms[i] = 1e3 * clock_seconds(start, clock_nanoseconds()) / (double)bench->batch;
+    }
     return true;
+}
+
+static bool make_profile(struct bench_part *part, const struct bench *bench, struct error *error)
+{
+    if (part->graph)
+        part->profile = profile_create(part->graph->node_count, bench->device->threads, error);
+    return !part->graph || part->profile;
+}
+
+static bool measure_profile(struct bench *bench, struct stand *stand, struct error *error)
+{
+    if (!make_profile(&bench->main, bench, error) ||
+        !make_profile(&bench->discriminator, bench, error))
+        return false;
+    if (stand->gan)
+        gan_set_profiles(stand->gan, bench->main.profile, bench->discriminator.profile);
+    else
+        execution_set_profile(stand->execution, bench->main.profile);
+    return iterate_times(stand, bench, bench->iterations, NULL, error);
 }
 
 static bool measure_all(struct bench *bench, struct stand *stand,
                         const struct bench_settings *settings, struct error *error)
 {
     double *ms = memory_new(settings->iterations, sizeof *ms, "the measurements", error);
-    if (!ms)
-        return false;
-    execution_bind(stand->execution, &(struct execution_batch){.images = stand->images,
-                                                               .labels = stand->labels,
-                                                               .targets = stand->targets,
-                                                               .count = settings->batch});
-    for (size_t i = 0; i < WARM_UP; i++)
-        iterate(stand, settings);
-    measure(stand, settings, ms);
-    bench->peak_memory_bytes = host_process_peak();
     bench->iterations = settings->iterations;
-    bool computed = statistics_compute(ms, settings->iterations, &bench->ms_per_image, error);
-    bench->images_per_second = 1e3 / bench->ms_per_image.median;
+    if (stand->execution)
+        execution_bind(stand->execution, &stand->batch);
+    bool measured = ms && iterate_times(stand, bench, WARM_UP, NULL, error) &&
+                    iterate_times(stand, bench, bench->iterations, ms, error) &&
+                    statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
-    return computed && (!settings->profile || measure_profile(bench, stand, settings, error));
+    bench->peak_memory_bytes = host_process_peak();
+    bench->images_per_second = 1e3 / bench->ms_per_image.median;
+    return measured && (!settings->profile || measure_profile(bench, stand, error));
 }
 
 bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error)
 {
     struct stand stand = {0};
     *bench = (struct bench){0};
-    bool measured =
-        prepare(bench, &stand, settings, error) && measure_all(bench, &stand, settings, error);
+    bool measured = prepare_bench(bench, &stand, settings, error) &&
+                    measure_all(bench, &stand, settings, error);
     execution_free(stand.execution);
+    gan_free(stand.gan);
     weights_free(&stand.weights);
     free(stand.images);
     free(stand.targets);
@@ -189,8 +260,10 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
 
 void bench_free(struct bench *bench)
 {
-    profile_free(bench->profile);
+    profile_free(bench->main.profile);
+    profile_free(bench->discriminator.profile);
     plan_free(bench->plan);
+    gan_plan_free(&bench->gan_plan);
     device_close(bench->device);
     network_free(bench->network);
     *bench = (struct bench){0};

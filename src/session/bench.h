@@ -1,14 +1,17 @@
 /* bench.h: how long an iteration takes, on synthetic batches.
  *
  * A training iteration is forward, loss, backward and update (SGD, rate 0.001, momentum 0.9, weight
- * decay 0.0005); an inference is a forward pass alone. Nothing is read from files and nothing is
- * prepared while the clock runs. The batch is drawn once, from the counter-based generator.
+ * decay 0.0005); of a network with a discriminator it is that of gan.h, both networks with a step
+ * each (Adam, rate 0.0002, beta1 0.5, main loss x 100). An inference is a forward pass alone.
+ * Nothing is read from files and nothing is prepared while the clock runs. The batch is drawn once,
+ * from the counter-based generator.
  */
 #ifndef TINCA_SESSION_BENCH_H
 #define TINCA_SESSION_BENCH_H
 
 #include "base/error.h"
 #include "engine/device.h"
+#include "engine/gan.h"
 #include "engine/network.h"
 #include "engine/plan.h"
 #include "engine/profile.h"
@@ -23,20 +26,31 @@ struct bench_settings {
     const char *device;
     size_t threads; /* 0: all cores */
     enum plan_mode mode;
-    size_t batch, iterations;
+    size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
+    size_t iterations;
     uint64_t seed;
     bool profile; /* the same iterations once more, with a profile attached: it costs a little */
+};
+
+/* One of the networks at work: where its time went. */
+struct bench_part {
+    const struct graph *graph; /* NULL: there is none */
+    const struct plan *plan;
+    struct profile *profile; /* NULL unless asked for */
 };
 
 /* Everything that was measured, and what it was measured on. */
 struct bench {
     struct network *network;
     struct device *device;
-    struct plan *plan;
-    struct profile *profile; /* NULL unless asked for */
-    size_t iterations;
+    struct plan *plan;        /* a network alone, or NULL */
+    struct gan_plan gan_plan; /* one trained against its discriminator, or {0} */
+    struct bench_part main, discriminator;
+    enum plan_mode mode;
+    size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;
+    uint64_t planned_memory_bytes;
     uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
 };
 

@@ -68,7 +68,8 @@ static const struct measurement *widest(const struct measurements *list)
 {
     const struct measurement *found = NULL;
     for (size_t i = 0; i < list->count; i++)
-        if (isfinite(list->entries[i].top1) && (!found || list->entries[i].images > found->images))
+        if (!list->entries[i].stale && isfinite(list->entries[i].top1) &&
+            (!found || list->entries[i].images > found->images))
             found = &list->entries[i];
     return found;
 }
@@ -204,14 +205,28 @@ bool compare_add_published(struct comparison *comparison, struct error *error)
 
 /* --- relations --- */
 
-const struct measurement *compare_time(const struct comparison *comparison, size_t row,
-                                       size_t device)
+/* The entry of a device, be it stale. */
+static const struct measurement *find_entry(const struct comparison *comparison, size_t row,
+                                            size_t device)
 {
     const struct measurements *list = &comparison->rows[row].ms;
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->entries[i].device, comparison->devices[device]) == 0)
             return &list->entries[i];
     return NULL;
+}
+
+const struct measurement *compare_time(const struct comparison *comparison, size_t row,
+                                       size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && !entry->stale ? entry : NULL;
+}
+
+bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && entry->stale;
 }
 
 enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
@@ -296,7 +311,7 @@ static bool comes_before(const struct comparison *comparison, size_t a, size_t b
 static bool parse_key(const struct comparison *comparison, const char *column, size_t *key,
                       size_t *device, struct error *error)
 {
-    char advice[256] = "one of";
+    char advice[sizeof error->advice] = "one of";
     *device = 0;
     for (*key = 0; compare_sort_keys[*key]; ++*key) {
         if (strcmp(compare_sort_keys[*key], column) == 0)
@@ -308,8 +323,10 @@ static bool parse_key(const struct comparison *comparison, const char *column, s
     for (; *device < comparison->device_count; ++*device)
         if (strcmp(comparison->devices[*device], column) == 0)
             return true;
-    size_t used = strlen(advice);
-    snprintf(advice + used, sizeof advice - used, ", or a device of the table");
+    for (size_t i = 0; i < comparison->device_count; i++) {
+        size_t used = strlen(advice);
+        snprintf(advice + used, sizeof advice - used, ", %s", comparison->devices[i]);
+    }
     return error_set(error, ERROR_USAGE, column, advice, "there is no such column");
 }
 

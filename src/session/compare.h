@@ -65,9 +65,12 @@ void compare_free(struct comparison *comparison);
 bool compare_sort(struct comparison *comparison, const char *column, struct error *error);
 extern const char *const compare_sort_keys[]; /* NULL-terminated */
 
-/* NULL: not measured. */
+/* NULL: not measured, or stale. */
 const struct measurement *compare_time(const struct comparison *comparison, size_t row,
                                        size_t device);
+
+/* Whether the row was measured on the device, but its model has changed since. */
+bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device);
 
 /* Two rows on a device: told apart by their intervals, or not, or not to be compared at all
  * (missing, published, another machine, another number of threads). */
@@ -78,6 +81,7 @@ enum compare_relation compare_rows(const struct comparison *comparison, size_t d
 /* What is not known of a row, and how to come to know it. A row has at most one gap a device. */
 struct compare_gap {
     size_t row;
+    bool stale; /* it was measured, but the model has changed since */
     char what[96];
     char command[1024];
 };

@@ -48,7 +48,8 @@ bool compare_gap(const struct comparison *comparison, size_t number, size_t devi
     if (!row->run || !own || compare_time(comparison, number, device))
         return false;
     bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;
-    *gap = (struct compare_gap){.row = number};
+    *gap =
+        (struct compare_gap){.row = number, .stale = compare_is_stale(comparison, number, device)};
     if (row->model_bytes == 0)
         snprintf(gap->what, sizeof gap->what, "model size and ms on %s (no weights are saved)",
                  name);

@@ -70,6 +70,7 @@ static bool add_gaps(const struct comparison *comparison, struct json *list)
                 continue;
             struct json *object = json_add_object(list, NULL);
             added = added && json_add_string(object, "run", comparison->rows[row].name) &&
+                    json_add_bool(object, "stale", gap.stale) &&
                     json_add_string(object, "what", gap.what) &&
                     json_add_string(object, "command", gap.command);
         }

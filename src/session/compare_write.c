@@ -20,8 +20,9 @@ enum fixed_column {
     FIRST_TIME
 };
 static const char *const headings[] = {"#",           "NETWORK", "TOP-1 %",  "PARAMETERS",
-                                       "E_P x 10^-3", "FLOPS",   "MODEL MB", "TRAINING MEMORY"};
+                                       "E_P x 10^-3", "FLOPS",   "MODEL MB", "MEMORY TRAIN/INFER"};
 static const char unknown[] = "not measured", nothing[] = "-";
+static const char stale[] = "stale, run tinca measure again";
 
 size_t compare_columns(const struct comparison *comparison)
 {
@@ -52,7 +53,8 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
     bool published = !comparison->rows[row].run;
     if (!time) {
         bool other = published || device_is_published(comparison, device);
-        snprintf(text, size, "%s", other ? nothing : unknown);
+        bool old = compare_is_stale(comparison, row, device);
+        snprintf(text, size, "%s", old ? stale : other ? nothing : unknown);
         return;
     }
     if (published) {
@@ -67,6 +69,20 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
             used += (size_t)snprintf(text + used, size - used, "%s%zu", before, i + 1);
             before = ",";
         }
+}
+
+/* "5.2 MiB / 1.1 MiB": planned for training, and for one image where that was measured. */
+static void write_memory(const struct compare_row *row, char *text, size_t size)
+{
+    char training[32], inference[32] = "";
+    uint64_t measured = 0;
+    for (size_t i = 0; i < row->ms.count && measured == 0; i++)
+        measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
+    if (measured > 0)
+        text_bytes(measured, inference, sizeof inference);
+    if (row->memory_bytes > 0)
+        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
+                 measured ? " / " : "", inference);
 }
 
 /* A value, or why there is none. */
@@ -111,8 +127,7 @@ static void write_fixed(const struct compare_row *row, size_t number, size_t col
             snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
         break;
     default:
-        if (row->memory_bytes > 0)
-            text_bytes(row->memory_bytes, text, size);
+        write_memory(row, text, size);
         break;
     }
 }
@@ -190,8 +205,9 @@ static void write_notes(const struct comparison *comparison, const char *bullet,
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++)
             if (compare_gap(comparison, row, d, &gap))
-                text_append(text, "%snot measured: %zu, %s: %s\n", bullet, row + 1, gap.what,
-                            gap.command);
+                text_append(text, "%s%s: %zu, %s: %s\n", bullet,
+                            gap.stale ? "stale, the model has changed since" : unknown, row + 1,
+                            gap.what, gap.command);
 }
 
 static void write_runs(const struct comparison *comparison, const char *bullet, struct text *text)
@@ -314,6 +330,9 @@ static void write_csv_time(const struct comparison *comparison, size_t row, size
     if (time && time->threads > 0)
         text_append(text, "%zu", time->threads);
     text_append(text, ",");
+    if (time && time->memory_bytes > 0)
+        text_append(text, "%" PRIu64, time->memory_bytes);
+    text_append(text, ",");
     bool first = true;
     for (size_t i = 0; i < comparison->count; i++)
         if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
@@ -351,8 +370,9 @@ static void write_csv(const struct comparison *comparison, struct text *text)
     for (size_t d = 0; d < comparison->device_count; d++) {
         const char *name = comparison->devices[d];
         text_append(text,
-                    ",ms %s,sd %s,ci95 %s,images %s,threads %s,not distinguishable from row %s",
-                    name, name, name, name, name, name);
+                    ",ms %s,sd %s,ci95 %s,images %s,threads %s,memory_bytes %s,not distinguishable "
+                    "from row %s",
+                    name, name, name, name, name, name, name);
     }
     text_append(text, "\n");
     for (size_t row = 0; row < comparison->count; row++)

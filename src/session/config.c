@@ -39,6 +39,11 @@ const struct config_field config_fields[] = {
     {"block-rate", "Block rate", "R",
      "Residual blocks become bottlenecks of their width divided by this; 0: none.", CONFIG_NUMBER,
      MEMBER(block_rate), 0, NETWORK_MAX_RATE, NULL, false},
+    {"widths", "Widths", "N,N...",
+     "Hidden layers of mlp, and of files that have widths: one a number; empty: the file's.",
+     CONFIG_TEXT, MEMBER(widths), 0, 0, NULL, false},
+    {"activation", "Activation", "NAME", "What follows those layers; empty: what the file says.",
+     CONFIG_TEXT, MEMBER(activation), 0, 0, network_activations, false},
     {"data", "Training data", "SPEC", "A generated set, or KIND:DIR; options follow after commas.",
      CONFIG_TEXT, MEMBER(data), 0, 0, NULL, true},
     {"validate", "Validation data", "SPEC",
@@ -268,6 +273,9 @@ bool config_fill(struct run_config *config, const char *key, const char *value, 
     if (!field)
         return error_set(error, ERROR_USAGE, key, "the options are those of tinca train --help",
                          "there is no such setting");
+    struct network_widths widths;
+    if (strcmp(key, "widths") == 0 && value[0] && !network_widths_parse(value, ',', &widths))
+        return refuse(field, value, "1 to 16 numbers of 1 to 65536, as in 512,256", error);
     /* parsed aside: a refused value changes nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))

@@ -20,6 +20,8 @@ struct run_config {
     size_t technique;              /* enum technique */
     size_t groups;                 /* of shuffle; 0: as the studies */
     double width_rate, block_rate; /* 0: none */
+    char widths[128];              /* "512,256"; empty: as the network says */
+    char activation[16];           /* empty: as the network says */
     char data[512];                /* SPEC, see data/dataset.h */
     char validate[512];            /* SPEC; empty: none */
     size_t batch;                  /* images */

@@ -7,6 +7,7 @@
 #include "session/config.h"
 #include "session/evaluator.h"
 #include "session/model_file.h"
+#include "session/picture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,6 +116,17 @@ static bool make_execution(struct model *model, struct error *error)
     return model->execution;
 }
 
+const float *model_infer(struct model *model, const float *input, uint64_t number,
+                         struct error *error)
+{
+    struct execution_batch batch = {.images = input, .count = 1};
+    if (!make_execution(model, error))
+        return NULL;
+    execution_bind(model->execution, &batch);
+    execution_forward(model->execution, number);
+    return execution_output(model->execution);
+}
+
 /* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
 static bool read_input(const struct model *model, const char *path, float *values,
                        struct error *error)
@@ -176,12 +188,41 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
     bool predicted =
         input && make_execution(model, error) && read_input(model, image_path, input, error);
-    if (predicted) {
-        struct execution_batch batch = {.images = input, .count = 1};
-        execution_bind(model->execution, &batch);
-        execution_forward(model->execution, 0);
-        choose_top(execution_output(model->execution), classes, top, predictions);
-    }
+    if (predicted)
+        choose_top(model_infer(model, input, 0, error), classes, top, predictions);
     free(input);
     return predicted;
+}
+
+/* --- a picture of one image --- */
+
+static bool write_output(const struct model *model, const float *values, const char *path,
+                         struct error *error)
+{
+    const struct graph *graph = &model->network->graph;
+    const struct shape shape = graph->nodes[graph->output].output;
+    struct image picture;
+    if (!image_create(&picture, shape.width, shape.height, 3, error))
+        return false;
+    picture_lay(&picture, 0, 0, &model->normalisation, shape, values);
+    bool written = image_write_png(&picture, path, error);
+    image_free(&picture);
+    return written;
+}
+
+bool model_translate(struct model *model, const char *image_path, const char *output_path,
+                     struct error *error)
+{
+    const struct graph *graph = &model->network->graph;
+    const size_t channels = graph->nodes[graph->output].output.channels;
+    if (model->network->classes > 0 || (channels != 1 && channels != 3))
+        return error_set(error, ERROR_UNSUPPORTED, model->network->name, NULL,
+                         "this network makes no pictures");
+    float *input =
+        memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
+    bool read = input && read_input(model, image_path, input, error);
+    const float *output = read ? model_infer(model, input, 0, error) : NULL;
+    bool translated = output && write_output(model, output, output_path, error);
+    free(input);
+    return translated;
 }

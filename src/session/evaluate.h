@@ -45,6 +45,10 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
 bool model_measure(struct model *model, const char *data_spec, size_t images,
                    struct evaluation *evaluation, struct error *error);
 
+/* What a network that makes images makes of one image file, as an RGB PNG. */
+bool model_translate(struct model *model, const char *image_path, const char *output_path,
+                     struct error *error);
+
 struct prediction {
     size_t label;
     float probability;
@@ -54,5 +58,10 @@ struct prediction {
  * first. */
 bool model_predict(struct model *model, const char *image_path, size_t top,
                    struct prediction *predictions, struct error *error);
+
+/* The output for one normalised input [C, H, W], borrowed until the next call; NULL with an error.
+ * `number` chooses the noise of networks that have noise when they infer: the image's number. */
+const float *model_infer(struct model *model, const float *input, uint64_t number,
+                         struct error *error);
 
 #endif

@@ -66,6 +66,17 @@ static void fill(struct measurement *measurement, const struct evaluation *evalu
     measurement->memory_bytes = evaluation->memory_bytes;
 }
 
+bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return error_set_errno(error, path, "measure again", "it cannot be looked at");
+    snprintf(measurement->weights, sizeof measurement->weights, "%s", file_base_name(path));
+    measurement->model_bytes = (uint64_t)status.st_size;
+    measurement->model_changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    return true;
+}
+
 static bool measure_model(const char *path, const struct run_config *config,
                           const struct measure_request *request, struct measurement *measurement,
                           struct error *error)
@@ -76,12 +87,13 @@ static bool measure_model(const char *path, const struct run_config *config,
     const char *data = config->validate[0] ? config->validate : config->data;
     if (request->data)
         data = request->data;
-    if (!model_load(&model, path, device, request->threads, error))
+    /* noted before it is read: a model that is replaced meanwhile makes this entry stale */
+    if (!measurement_note_model(measurement, path, error) ||
+        !model_load(&model, path, device, request->threads, error))
         return false;
     bool measured = model_measure(&model, data, request->images, &evaluation, error);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
-        snprintf(measurement->weights, sizeof measurement->weights, "%s", file_base_name(path));
         fill(measurement, &evaluation, model.device);
     }
     model_free(&model);
@@ -93,7 +105,7 @@ bool measure_run(const struct run *run, const struct measure_request *request,
 {
     const char *directory = run_facts(run)->directory;
     *measurement = (struct measurement){0};
-    char *path = measurement_model_path(directory, &measurement->model_bytes, error);
+    char *path = measurement_model_path(directory, NULL, error);
     bool measured = path && measure_model(path, run_config(run), request, measurement, error) &&
                     measurements_put(directory, measurement, error);
     free(path);

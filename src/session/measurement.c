@@ -22,13 +22,14 @@ struct member {
     const char *key;
     enum member_kind kind;
     size_t offset, size;
-    bool timing; /* inside "ms_per_image" */
+    bool timing;   /* inside "ms_per_image" */
+    bool optional; /* files of older versions lack it */
 };
 
 #define MEMBER(key, kind, name, timing)                                                            \
     {                                                                                              \
         key, kind, offsetof(struct measurement, name), sizeof(((struct measurement *)0)->name),    \
-            timing                                                                                 \
+            timing, false                                                                          \
     }
 
 static const struct member members[] = {
@@ -44,6 +45,8 @@ static const struct member members[] = {
     MEMBER("top5", MEMBER_NUMBER, top5, false),
     MEMBER("loss", MEMBER_NUMBER, loss, false),
     MEMBER("model_bytes", MEMBER_COUNT, model_bytes, false),
+    {"model_changed", MEMBER_COUNT, offsetof(struct measurement, model_changed), sizeof(uint64_t),
+     false, true},
     MEMBER("memory_bytes", MEMBER_COUNT, memory_bytes, false),
     MEMBER("median", MEMBER_NUMBER, ms_per_image.median, true),
     MEMBER("min", MEMBER_NUMBER, ms_per_image.min, true),
@@ -107,8 +110,11 @@ static bool read_entry(const struct json_document *document, const struct json *
                        struct measurement *entry, struct error *error)
 {
     const struct json *timing = json_member(object, "ms_per_image");
+    *entry = (struct measurement){0};
     for (size_t i = 0; i < MEMBERS; i++) {
         const struct json *value = json_member(members[i].timing ? timing : object, members[i].key);
+        if (!value && members[i].optional)
+            continue;
         if (!value || !read_member(value, &members[i], (char *)entry + members[i].offset))
             return error_set(error, ERROR_INPUT, document->name, "remove it and measure again",
                              "line %zu: \"%s\" is missing or wrong", json_line(document, object),
@@ -140,6 +146,22 @@ static bool read_list(struct measurements *measurements, const struct json_docum
     return true;
 }
 
+/* A run whose model was removed keeps what was measured of it. */
+static void mark_stale(struct measurements *measurements, const char *run_directory)
+{
+    struct measurement now = {0};
+    char *path = measurement_model_path(run_directory, NULL, NULL);
+    bool known = path && measurement_note_model(&now, path, NULL);
+    for (size_t i = 0; known && i < measurements->count; i++) {
+        struct measurement *entry = &measurements->entries[i];
+        entry->stale =
+            entry->weights[0] &&
+            (strcmp(entry->weights, now.weights) != 0 || entry->model_bytes != now.model_bytes ||
+             (entry->model_changed && entry->model_changed != now.model_changed));
+    }
+    free(path);
+}
+
 bool measurements_read(struct measurements *measurements, const char *run_directory,
                        struct error *error)
 {
@@ -155,7 +177,9 @@ bool measurements_read(struct measurements *measurements, const char *run_direct
         return read;
     read = read_list(measurements, &document, error);
     json_document_free(&document);
-    if (!read)
+    if (read)
+        mark_stale(measurements, run_directory);
+    else
         measurements_free(measurements);
     return read;
 }
@@ -222,6 +246,8 @@ const struct measurement *measurements_find(const struct measurements *measureme
     const struct measurement *found = NULL;
     for (size_t i = 0; i < measurements->count; i++) {
         const char *name = measurements->entries[i].device;
+        if (measurements->entries[i].stale)
+            continue;
         if (strcmp(name, device) == 0)
             return &measurements->entries[i];
         if (!found && strncmp(name, device, length) == 0 && name[length] == ':')

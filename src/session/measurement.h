@@ -3,7 +3,8 @@
  * measurements.json holds one entry a device: the time of one image's inference (batch 1, after a
  * warm-up, over the test set), the accuracy on the same images, and what the model takes. A new
  * measurement on a device replaces the old one; the file is replaced whole. Nothing in it is ever
- * estimated: what was not measured has no entry.
+ * estimated: what was not measured has no entry, and an entry whose model file has changed since
+ * (name, size or time of change) is stale: it tells nothing of the model that is there now.
  */
 #ifndef TINCA_SESSION_MEASUREMENT_H
 #define TINCA_SESSION_MEASUREMENT_H
@@ -26,7 +27,9 @@ struct measurement {
     struct statistics ms_per_image; /* milliseconds */
     double top1, top5, loss;        /* percent (NaN: the network tells no classes); mean loss */
     uint64_t model_bytes;           /* size of the file */
+    uint64_t model_changed;         /* when it was last written, in seconds; 0: not known */
     uint64_t memory_bytes;          /* planned for the inference of one image */
+    bool stale;                     /* not kept: found out when the file is read */
 };
 
 struct measurements {
@@ -43,7 +46,7 @@ void measurements_free(struct measurements *measurements);
 bool measurements_put(const char *run_directory, const struct measurement *measurement,
                       struct error *error);
 
-/* The entry of a device, NULL: not measured. "cuda" finds "cuda:0" too. */
+/* The entry of a device, NULL: not measured, or stale. "cuda" finds "cuda:0" too. */
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device);
 
@@ -59,6 +62,9 @@ struct run;
  * path is owned by the caller, its size in *bytes (may be NULL). NULL with an error: none is saved.
  */
 char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct error *error);
+
+/* Notes in `measurement` which model file it is of. */
+bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error);
 
 struct measure_request {
     const char *data;   /* SPEC; NULL: the run's validation data, or the test split of its data */

@@ -47,7 +47,7 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
                  const struct plan_settings *settings, struct memory_forecast *memory,
                  struct error *error)
 {
-    if (network_has_discriminator(network)) {
+    if (settings->mode == PLAN_TRAINING && network_has_discriminator(network)) {
         struct gan_plan plan;
         bool built = gan_plan_build(&plan, network, driver, settings, error);
         *memory = plan.forecast;

@@ -6,13 +6,14 @@
 #include "engine/plan.h"
 #include "session/forecast.h"
 
-/* What training the network (and its discriminator) takes, by plans that are thrown away. */
+/* What the network takes, when it is trained with its discriminator, by plans that are thrown away.
+ */
 bool memory_plan(const struct network *network, const struct device_driver *driver,
                  const struct plan_settings *settings, struct memory_forecast *memory,
                  struct error *error);
 
 /* Fills feed_bytes, memory_free, fits and largest_batch of a forecast whose `memory` and `input`
- * are filled, for a training plan of these settings. `beforehand`: data set and threads are still
+ * are filled, for a plan of these settings. `beforehand`: data set and threads are still
  * to come, and room is left for them. */
 void memory_check(const struct network *network, const struct device_driver *driver,
                   const struct plan_settings *settings, bool beforehand, struct forecast *forecast);

@@ -37,7 +37,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     const struct dataset_facts *data = dataset_facts(facts->dataset);
     const struct network *network = facts->network;
     char classes[24], groups[24], width_rate[32], block_rate[32], mean[64], deviation[64],
-        stored[48];
+        stored[48], widths[8 * NETWORK_MAX_WIDTHS];
     char *names = print_class_names(facts, error);
     if (!names)
         return false;
@@ -45,6 +45,7 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
     snprintf(groups, sizeof groups, "%zu", network->groups);
     snprintf(width_rate, sizeof width_rate, "%.17g", network->width_rate);
     snprintf(block_rate, sizeof block_rate, "%.17g", network->block_rate);
+    network_widths_print(&network->widths, ',', widths, sizeof widths);
     snprintf(stored, sizeof stored, "%zu %zu", data->stored_height, data->stored_width);
     print_triple(facts->normalisation.mean, mean, sizeof mean);
     print_triple(facts->normalisation.deviation, deviation, sizeof deviation);
@@ -60,6 +61,10 @@ bool model_file_save(const struct model_facts *facts, const struct weights *weig
                               width_rate,
                               "tinca.block_rate",
                               block_rate,
+                              "tinca.widths",
+                              widths,
+                              "tinca.activation",
+                              network->activation,
                               "tinca.classes",
                               classes,
                               "tinca.normalisation",
@@ -103,6 +108,10 @@ static bool read_variation(const struct safetensors *file, struct network_reques
         return refuse(file, "tinca.width_rate", "is no number", error);
     if (!block_rate || !text_to_double(block_rate, &request->block_rate))
         return refuse(file, "tinca.block_rate", "is no number", error);
+    const char *widths = safetensors_metadata(file, "tinca.widths");
+    if (widths && *widths && !network_widths_parse(widths, ',', &request->widths))
+        return refuse(file, "tinca.widths", "are not widths", error);
+    request->activation = safetensors_metadata(file, "tinca.activation");
     return true;
 }
 

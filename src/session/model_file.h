@@ -5,6 +5,7 @@
  *   tinca.network         the network's name         tinca.network_text   the text of its file
  *   tinca.technique       none, dsc, ...             tinca.classes        a number
  *   tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
+ *   tinca.widths, tinca.activation   where the network leaves them open; else empty or absent
  *   tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
  *   tinca.stored          height and width of images before the crop
  *   tinca.class_names     a JSON list of texts

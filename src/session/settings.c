@@ -2,12 +2,16 @@
 
 struct network_request settings_network(const struct run_config *config, size_t classes)
 {
-    return (struct network_request){.network = config->network,
-                                    .technique = (enum technique)config->technique,
-                                    .classes = classes,
-                                    .groups = config->groups,
-                                    .width_rate = config->width_rate,
-                                    .block_rate = config->block_rate};
+    struct network_request request = {.network = config->network,
+                                      .technique = (enum technique)config->technique,
+                                      .classes = classes,
+                                      .groups = config->groups,
+                                      .width_rate = config->width_rate,
+                                      .block_rate = config->block_rate,
+                                      .activation = config->activation};
+    if (config->widths[0])
+        network_widths_parse(config->widths, ',', &request.widths); /* config_set checked it */
+    return request;
 }
 
 struct solver_settings settings_solver(const struct run_config *config)

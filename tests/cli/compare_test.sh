@@ -39,6 +39,7 @@ refuses 2 "device" "measure on an unknown device" measure "$mlp" --device abacus
 
 succeeds "compare" compare "$mlp" "$lenet"
 shows '^1 +mlp .* \+- ' "  the one that was measured, with its interval"
+shows '^1 +mlp .* [KM]iB / .* [KM]iB ' "  the memory to train and to infer"
 shows '^2 +lenet .*not measured' "  the one that was not"
 shows "^not measured: 2, ms on cpu: tinca measure $lenet --device cpu --threads 1" \
     "  and the command that would"
@@ -57,7 +58,7 @@ for format in csv markdown; do
         not_ok "  holds both runs" "$(cat "$T/table")"
     fi
 done
-refuses 2 "network, run, top1" "an unknown column" compare "$mlp" --sort beauty
+refuses 2 "network, run, top1.* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
 refuses 2 "more arguments" "nothing to compare" compare
 
 succeeds "advise" advise --network mlp --limit-ms 1000 --json
@@ -73,9 +74,40 @@ succeeds "advise in words" advise --network mlp --need both "$mlp"
 shows '^mlp on cpu: try shift' "  the advice"
 shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was read"
 shows '^ *tinca train mlp-shift ' "  what would be measured"
-refuses 2 "several networks" "advise with runs of two networks" advise --need faster
+run train mlp --widths 40,30,20 --activation tanh --data digits,limit=100 --batch 20 --threads 1 \
+    --validate digits,split=test,limit=40 --iterations 2 --run-dir "$T/narrow" -q
+succeeds "a run with widths and an activation of its own is measured" measure "$T/narrow" --json
+is "  by its name" network mlp-w40x30x20-tanh
+is "  with its parameters" parameters 33460
+succeeds "  and its saved model loads" eval "$T/narrow/best.safetensors" --data digits,limit=40 --json
+is "  all of it" images 40
+refuses 2 "makes no pictures" "a network of classes has nothing to write" \
+    predict "$T/narrow/best.safetensors" photo.png -o made.png
+
+succeeds "advise with runs of two networks answers for each" advise --need faster --json
+is "  in a list" "networks.#" 2
+is "  the first" networks.0.network mlp
+is "  the other" networks.1.network lenet
+has "  with a verdict" networks.1.verdict
+succeeds "in words, too" advise --need faster
+shows '^mlp on cpu: ' "  of the first"
+shows '^lenet on cpu: ' "  of the other"
 refuses 2 "faster, smaller or both" "advise without a need" advise --network mlp
 refuses 2 "number from 0" "a limit that is no number" advise --network mlp --limit-ms soon
 refuses 2 "faster, smaller, both" "a need that is none" advise --need cheaper
 refuses 2 "without a technique" "a network with its technique" advise --need both --network mlp-dsc
+
+# A model that was written after it was measured: what is kept is of another one.
+touch -d 2001-01-01 "$T/state/tinca/runs/$mlp/best.safetensors"
+succeeds "compare with a model that has changed" compare "$mlp" "$lenet"
+shows '^1 +mlp .*stale, run tinca measure again' "  says so"
+shows "^stale, .*: 1, ms on cpu: tinca measure $mlp --device cpu" "  and what to do"
+succeeds "  as JSON" compare "$mlp" --json
+is "  no time" runs.0.ms_per_image.# 0
+is "  but a gap" not_measured.0.stale true
+succeeds "advise does not read it" advise --network mlp --limit-ms 1000 --json
+is "  and wants it measured" not_known.0.what "ms of mlp on cpu"
+succeeds "measured again" measure "$mlp" --threads 1
+succeeds "  it counts" compare "$mlp"
+shows '^1 +mlp .* \+- ' "  and is shown"
 done_testing

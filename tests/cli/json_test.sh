@@ -25,6 +25,12 @@ parameters resnet110 1736852 --classes 100
 is "  of 100 classes" classes 100
 parameters resnet20-dsc 40810
 parameters resnet20 40810 --technique dsc
+parameters mlp 535818
+is "  its widths" widths.1 256
+is "  its activation" activation relu
+parameters mlp 104938 --widths 128,32 --activation sigmoid
+is "  its widths" widths.0 128
+is "  its first activation" layers.2.op sigmoid
 parameters lenet 431080 --batch 3 --device reference
 is "  technique" technique none
 is "  input" input.1 28
@@ -35,6 +41,12 @@ is "  its operator" layers.0.op conv
 is "  its output" layers.0.output.0 20
 is "  its parameters" layers.0.parameters 520
 is "  its FLOPs: 24 x 24 x 20 x 25 x 2" layers.0.flops 576000
+is "  its bytes: 4 x (784 + 11520 + 520 / 3)" layers.0.bytes 49909.3333
+is "  FLOPs a byte" layers.0.intensity 11.5409275
+is "  none where no byte is moved" layers.4.intensity null
+is "  bytes in all: 4 x (39594 + 431080 / 3)" bytes 733149.333
+is "  FLOPs a byte in all" intensity "$(awk -v f="$("$JSON_LOOK" "$T/out" flops)" \
+    'BEGIN { printf "%.9g", f / (4 * (39594 + 431080 / 3)) }')"
 has "  its kernel" layers.0.kernel
 for kind in weights gradients solver activations workspace total; do
     has "  memory: $kind" memory.$kind
@@ -57,6 +69,34 @@ is "  a call an iteration" layers.0.calls 2
 has "  matrix products" gemm
 succeeds "bench without --json" bench lenet --batch 2 --iterations 2 --profile
 shows 'ms/image +median' "  shows ms/image"
+
+# Two networks: neither is lost, and their memory is what training them takes.
+sum_of() { # sum_of PATH: the parameters of its layers
+    i=0 sum=0
+    count=$("$JSON_LOOK" "$T/out" "$1.#")
+    while [ "$i" -lt "$count" ]; do
+        sum=$((sum + $("$JSON_LOOK" "$T/out" "$1.$i.parameters")))
+        i=$((i + 1))
+    done
+    echo "$sum"
+}
+parameters pix2pix 54414531 --batch 1 --solver adam
+if [ "$(sum_of layers)" = 54414531 ]; then ok "  in its layers"; else not_ok "  in its layers" "$(sum_of layers)"; fi
+is "  of its discriminator" discriminator.parameters 2768705
+if [ "$(sum_of discriminator.layers)" = 2768705 ]; then ok "  in its layers"; else not_ok "  in its layers"; fi
+is "  its FLOPs" discriminator.flops 6.39428198e+09
+has "  its bytes" discriminator.layers.0.bytes
+planned=$("$JSON_LOOK" "$T/out" memory.total)
+document "bench, two networks" bench pix2pix --mode train --iterations 1 --json
+is "  one image at a time" batch 1
+is "  take what was forecast" planned_memory_bytes "$planned"
+peak=$("$JSON_LOOK" "$T/out" peak_memory_bytes)
+if awk -v peak="$peak" -v planned="$planned" \
+    'BEGIN { exit !(peak > 0.97 * planned && peak < 1.06 * planned) }'; then
+    ok "  and the process measured the same, within a few per cent"
+else
+    not_ok "  and the process measured the same, within a few per cent" "$peak, planned $planned"
+fi
 
 document "devices" devices --json
 is "  reference" devices.0.name reference

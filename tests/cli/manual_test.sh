@@ -46,6 +46,8 @@ for example in 1 2; do
             info "$T/example$example.json" --technique "$technique" --json
     done
 done
+succeeds "example 3 leaves widths and activation open" \
+    info "$T/example3.json" --widths 64 --activation sigmoid --json
 
 for page in tinca.1 tinca-network.5; do
     if ! command -v groff >/dev/null; then

@@ -82,4 +82,33 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     is "  the run is stopped" runs.0.status stopped "$T/i.json"
     has "  with its losses" runs.0.series.loss.0 "$T/i.json"
 }
+
+# Networks that make pictures translate them.
+cat >"$T/tiny.json" <<'FILE'
+{"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss", "layers": [
+  {"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
+  {"op": "tanh", "name": "tanh"}]}
+FILE
+succeeds "a network that makes pictures" train "$T/tiny.json" --data maps,limit=4 --batch 2 \
+    --threads 1 --epochs 1 -q --run-dir "$T/tiny" --save "$T/tiny.safetensors"
+photo=$(ls "$T"/tiny/sample-*.png)
+cp "$photo" "$T/a.png"
+cp "$photo" "$T/b.png"
+succeeds "translates a picture" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/made.png"
+shows "a.png -> .*made.png" "  and says where to"
+size=$(od -An -tu1 -j16 -N8 "$T/made.png" | tr -s ' ')
+if [ "$size" = " 0 0 0 16 0 0 0 16" ]; then ok "  as PNG of its size"; else not_ok "  as PNG of its size" "$size"; fi
+succeeds "translates several into a new folder" \
+    predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/made/" --json
+is "  under their names" predictions.1.output "$T/made/b.png"
+if cmp -s "$T/made/a.png" "$T/made.png"; then ok "  the same picture again"; else not_ok "  the same picture again"; fi
+refuses 2 "-o FILE" "pictures need a place to go" predict "$T/tiny.safetensors" "$T/a.png"
+refuses 2 "do not go into one file" "several pictures need a folder" \
+    predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/one.png"
+mkdir "$T/twins"
+cp "$photo" "$T/twins/a.png"
+refuses 2 "same name" "two pictures of one name" \
+    predict "$T/tiny.safetensors" "$T/a.png" "$T/twins/a.png" -o "$T/made"
+refuses 2 "written over" "a picture is not written over" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
+refuses 1 "" "a folder that is not there" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
 done_testing

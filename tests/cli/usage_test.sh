@@ -56,6 +56,11 @@ refuses 2 "lenet" "a network that is not there names those that are" train nosuc
 refuses 2 "tinca datasets|kind" "a kind of data that is not there" train lenet --data nonsense
 refuses 2 "contradict" "a name and an option that contradict each other" \
     info resnet20-shift --technique dsc
+refuses 2 "leave out --widths" "widths of a network that has none" info lenet --widths 100
+refuses 2 "leave out --activation" "an activation of a network that has none to choose" \
+    train lenet --data digits --activation tanh
+refuses 2 "512,256" "widths that are no numbers" info mlp --widths wide
+refuses 2 "relu, tanh, sigmoid" "an unknown activation" info mlp --activation step
 refuses 2 "devices|device" "a device of no such name" info lenet --device abacus
 refuses 2 "does not exist" "a folder for --save that is not there" \
     train lenet --data digits --save "$T/no/where.safetensors"

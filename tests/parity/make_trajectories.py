@@ -174,11 +174,15 @@ class Net:
             return self.bn(name, x)
         if op == "concat":
             return torch.cat(inputs, 1)
-        return {"relu": F.relu, "flatten": lambda v: v.flatten(1)}[op](x)
+        op = self.spec["activation"] if op == "activation" else op
+        return {"relu": F.relu, "tanh": torch.tanh, "sigmoid": torch.sigmoid,
+                "flatten": lambda v: v.flatten(1)}[op](x)
 
     def layers(self, layers, prefix, x):
         for layer in layers:
             repeat = layer.get("repeat")
+            if repeat == "widths":
+                repeat = len(self.spec["widths"])
             for i in range(repeat or 1):
                 name = prefix + layer.get("name", "")
                 if "layers" in layer:

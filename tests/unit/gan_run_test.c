@@ -4,6 +4,7 @@
 
 #include "data/image.h"
 #include "engine/safetensors.h"
+#include "session/bench.h"
 #include "session/evaluate.h"
 #include "session/export.h"
 #include "session/forecast.h"
@@ -183,6 +184,46 @@ static void test_forecast(void)
     tap_ok(!forecast_make(&config, &forecast, &error), "images of another size are refused");
 }
 
+/* How often the first layer of a network ran forward while it was profiled. */
+static uint64_t passes_of(const struct bench_part *part)
+{
+    return part->profile ? profile_node(part->profile, part->plan->steps[0].node).calls : 0;
+}
+
+/* The forecast of a configuration, and what a bench of the same iteration plans, are one number. */
+static void test_bench(void)
+{
+    struct error error;
+    struct forecast forecast = {0};
+    struct bench bench;
+    struct run_config config =
+        configure(SETTINGS("data=maps", "batch=1", "solver=adam", "threads=1"));
+    struct bench_settings settings = {.network = {.network = home_path("tiny.json")},
+                                      .device = "cpu",
+                                      .threads = 1,
+                                      .mode = PLAN_TRAINING,
+                                      .iterations = 4,
+                                      .seed = 1,
+                                      .profile = true};
+    config_set(&config, "network", home_path("tiny.json"), NULL);
+    if (!tap_ok(bench_run(&settings, &bench, &error), "an alternating iteration can be timed")) {
+        note_error(&error);
+        return;
+    }
+    tap_ok(bench.batch == 1 && bench.ms_per_image.min > 0, "at batch 1 unless said");
+    tap_ok(passes_of(&bench.main) == 4 && passes_of(&bench.discriminator) == 12,
+           "the generator runs once an iteration, its discriminator three times");
+    tap_ok(forecast_make(&config, &forecast, &error) &&
+               forecast.memory.total == bench.planned_memory_bytes,
+           "what it plans to take is the forecast of training");
+    bench_free(&bench);
+    settings.mode = PLAN_INFERENCE;
+    tap_ok(bench_run(&settings, &bench, &error) && !bench.discriminator.graph &&
+               passes_of(&bench.main) == 4,
+           "an inference is the generator's alone");
+    bench_free(&bench);
+}
+
 int main(void)
 {
     if (!make_home() || !write_text(home_path("tiny.json"), tiny)) {
@@ -205,6 +246,7 @@ int main(void)
     }
     run_free(run);
     test_forecast();
+    test_bench();
     remove_home();
     return tap_done();
 }

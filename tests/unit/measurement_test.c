@@ -4,7 +4,9 @@
 
 #include "session_files.h"
 
+#include <fcntl.h>
 #include <math.h>
+#include <sys/stat.h>
 
 static struct measurement make(const char *device, double mean, double ci95)
 {
@@ -56,6 +58,40 @@ static void test_file(void)
     remove(home_path("measurements.json"));
 }
 
+/* Whether the one entry that is kept counts as measured. */
+static bool is_current(void)
+{
+    struct measurements list;
+    bool current = measurements_read(&list, test_home, NULL) && measurements_find(&list, "cpu");
+    measurements_free(&list);
+    return current;
+}
+
+static void test_stale(void)
+{
+    struct measurement measurement = make("cpu", 2, 0.1);
+    const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    const char *best = home_path("best.safetensors");
+    char path[600];
+    snprintf(path, sizeof path, "%s", best);
+    tap_ok(write_text(path, "weights") && measurement_note_model(&measurement, path, NULL) &&
+               put(&measurement) && is_current(),
+           "a measurement of the model that is there counts");
+    tap_ok(utimensat(AT_FDCWD, path, long_ago, 0) == 0 && !is_current(),
+           "one of a model that was written at another time is stale");
+    measurement_note_model(&measurement, path, NULL);
+    tap_ok(put(&measurement) && is_current(), "until it is measured again");
+    tap_ok(write_text(path, "other weights") && utimensat(AT_FDCWD, path, long_ago, 0) == 0 &&
+               !is_current(),
+           "one of a model of another size is stale");
+    measurement_note_model(&measurement, path, NULL);
+    snprintf(measurement.weights, sizeof measurement.weights, "weights.safetensors");
+    tap_ok(put(&measurement) && !is_current(), "and one of another file");
+    remove(path);
+    tap_ok(is_current(), "without a model it is all that is known");
+    remove(home_path("measurements.json"));
+}
+
 static void test_overlap(void)
 {
     struct measurement a = make("cpu", 2, 0.2), b = make("cpu", 2.3, 0.2), c = make("cpu", 3, 0.2);
@@ -103,6 +139,7 @@ int main(void)
     if (!tap_ok(make_home(), "a home for the tests"))
         return tap_done();
     test_file();
+    test_stale();
     test_overlap();
     test_run();
     remove_home();

@@ -64,6 +64,10 @@ static void test_counts(void)
 {
     counts("mlp", 10, 784 * 512 + 512 + 512 * 256 + 256 + 256 * 10 + 10);
     counts("mlp-2", 10, 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10);
+    counts("mlp-w800", 10, 784 * 800 + 800 + 800 * 10 + 10);
+    counts("mlp-w100x50x20-sigmoid", 5,
+           784 * 100 + 100 + 100 * 50 + 50 + 50 * 20 + 20 + 20 * 5 + 5);
+    counts("mlp-w100x50-2", 10, 784 * 50 + 50 + 50 * 25 + 25 + 25 * 10 + 10);
     counts("lenet", 10, 431080);
     counts("alexnet", 1000, 60965224);
     counts("googlenet", 1000, 13378280);
@@ -321,6 +325,101 @@ static void test_bad_variations(void)
                     (struct network_request){.network = "lenet-2_block"}, "changes none");
 }
 
+/* How many nodes of a network are this operator. */
+static size_t nodes_of(const struct network *network, const struct op *op)
+{
+    size_t count = 0;
+    for (size_t i = 0; network && i < network->graph.node_count; i++)
+        count += network->graph.nodes[i].op == op;
+    return count;
+}
+
+/* Widths and activation, for the files that leave them open. */
+static void test_choices(void)
+{
+    static const char own[] =
+        "{\"input\": [3, 9, 9], \"classes\": 2, \"widths\": [4, 6], \"activation\": \"tanh\",\n"
+        " \"layers\": [\n"
+        "  {\"op\": \"conv\", \"name\": \"c\", \"repeat\": \"widths\", \"output\": \"width\",\n"
+        "   \"kernel\": 3, \"pad\": 1}, {\"op\": \"activation\"},\n"
+        "  {\"op\": \"average_pool\", \"global\": true}, {\"op\": \"linear\", \"output\": 2}]}";
+    const struct network_widths three = {3, {5, 6, 7}};
+    char name[64];
+    struct network_request request = {.network = "mlp", .activation = "tanh", .widths = three};
+    struct network *network = network_build(&request, NULL);
+    tap_ok(network && nodes_of(network, &op_linear) == 4 && nodes_of(network, &op_tanh) == 3 &&
+               nodes_of(network, &op_relu) == 0,
+           "mlp has a layer and an activation for each width");
+    if (network)
+        tap_ok(strcmp(network_full_name(network, name, sizeof name), "mlp-w5x6x7-tanh") == 0,
+               "and tells them: %s", name);
+    network_free(network);
+    request = (struct network_request){.network = "mlp-w512x256-relu"};
+    network = network_build(&request, NULL);
+    if (tap_ok(network, "the file's own can be said, too"))
+        tap_ok(strcmp(network_full_name(network, name, sizeof name), "mlp") == 0,
+               "and need not be: %s", name);
+    network_free(network);
+    request = (struct network_request){.network = "own.json", .text = own};
+    tap_ok(parameters_of(request) == 3 * 4 * 9 + 4 + 4 * 6 * 9 + 6 + 6 * 2 + 2,
+           "a file of one's own has widths, too");
+    request.widths = three;
+    tap_ok(parameters_of(request) == 3 * 5 * 9 + 5 + 5 * 6 * 9 + 6 + 6 * 7 * 9 + 7 + 7 * 2 + 2,
+           "which the request replaces");
+    request.activation = "sigmoid";
+    network = network_build(&request, NULL);
+    tap_ok(nodes_of(network, &op_sigmoid) == 1, "and so its activation");
+    network_free(network);
+}
+
+static void test_bad_choices(void)
+{
+    const struct network_widths one = {1, {7}};
+    struct network_widths parsed;
+    static const char *const wrong[] = {
+        "", "12,", ",12", "12;5", "0", "65537", "9999999999", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"};
+    bool refused = true;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        refused = refused && !network_widths_parse(wrong[i], ',', &parsed);
+    tap_ok(refused && network_widths_parse("1,65536", ',', &parsed) && parsed.count == 2,
+           "widths are 1 to 16 numbers of 1 to 65536");
+    struct error error = {0};
+    struct network_request request = {.network = "lenet", .widths = one};
+    tap_ok(!network_build(&request, &error) && error.kind == ERROR_USAGE,
+           "a network without widths refuses them: %s: %s", error.why, error.advice);
+    request = (struct network_request){.network = "resnet20", .activation = "tanh"};
+    tap_ok(!network_build(&request, &error) && error.kind == ERROR_USAGE,
+           "one without a choice of activations, too: %s: %s", error.why, error.advice);
+    refuses_request("an unknown activation",
+                    (struct network_request){.network = "mlp", .activation = "step"}, "step");
+    refuses_request("contradicting widths",
+                    (struct network_request){.network = "mlp-w5", .widths = one}, "contradict");
+    refuses_request("contradicting activations",
+                    (struct network_request){.network = "mlp-tanh", .activation = "relu"},
+                    "contradict");
+    refuses("\"width\" outside of a repetition",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3], \"layers\": [\n"
+            "{\"op\": \"linear\", \"output\": \"width\"}]}",
+            "\"width\"");
+    refuses("widths that nothing is repeated over",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3], \"layers\": [\n"
+            "{\"op\": \"linear\", \"output\": 2}]}",
+            "no layer says");
+    refuses("a repetition over no widths",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"layers\": [\n"
+            "{\"op\": \"relu\", \"repeat\": \"widths\"}]}",
+            "no \"widths\"");
+    refuses("an activation that is not there",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"layers\": [{\"op\": \"activation\"}]}",
+            "activation");
+    refuses("an activation that is none",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"activation\": \"lrn\", \"layers\": []}",
+            "relu, tanh or sigmoid");
+    refuses("widths that are none",
+            "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3, 0], \"layers\": []}",
+            "1 to 16 numbers");
+}
+
 /* A user's own layers: what a technique leaves alone, and names of layers that became several. */
 static void test_own_layers(void)
 {
@@ -379,6 +478,8 @@ int main(void)
     test_groups();
     test_variations();
     test_bad_variations();
+    test_choices();
+    test_bad_choices();
     test_own_layers();
     return tap_done();
 }

@@ -192,8 +192,7 @@ size_t block_build_plain_conv(struct block_site *site, struct layer_reader *read
     union attributes attributes = {0};
     struct conv_attributes *conv = &attributes.conv;
     op_conv.read(reader, &attributes);
-    bool kept = layer_flag(reader, "keep", false) || last ||
-                json_string(json_member(reader->layer, "output"));
+    bool kept = layer_flag(reader, "keep", false) || last || layer_says_classes(reader, "output");
     if (!kept && !reader->failed)
         vary_width(site, reader, conv);
     if (!layer_reader_finish(reader))
