@@ -1,5 +1,6 @@
-/* tinca export: kept runs as one session file, or as the studies' CSV files. */
+/* tinca export: kept runs as one session file, as the studies' CSV files, or as a picture. */
 #include "session/export.h"
+#include "session/chart.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -13,23 +14,53 @@
 
 enum export_format { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG };
 static const char *const format_names[] = {"json", "csv", "png", NULL};
+static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
+enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
+static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 
-static bool write_runs(struct run *const *runs, size_t count, size_t format, const char *target,
-                       struct error *error)
+/* What the command line asks for. */
+struct wanted {
+    size_t format, x, log;
+    const char *target, *size;
+};
+
+static bool read_size(const char *text, struct chart_settings *settings, struct error *error)
 {
-    if (format == FORMAT_CSV)
-        return export_csv(runs, count, target ? target : ".", error);
-    return export_session(runs, count, target, error);
+    char end;
+    if (sscanf(text, "%zux%zu%c", &settings->width, &settings->height, &end) == 2)
+        return true;
+    return error_set(error, ERROR_USAGE, "--size", "give WIDTHxHEIGHT in pixels, like 1600x1000",
+                     "\"%s\" is not a size", text);
 }
 
-static bool export_runs(const struct operands *operands, size_t format, const char *target,
+static bool write_picture(struct run *const *runs, size_t count, const struct wanted *wanted,
+                          struct error *error)
+{
+    struct chart_settings settings = {.x = (enum chart_x)wanted->x,
+                                      .log_x = wanted->log == LOG_X || wanted->log == LOG_BOTH,
+                                      .log_y = wanted->log == LOG_Y || wanted->log == LOG_BOTH};
+    return read_size(wanted->size, &settings, error) &&
+           chart_write(runs, count, &settings, wanted->target, error);
+}
+
+static bool write_runs(struct run *const *runs, size_t count, const struct wanted *wanted,
+                       struct error *error)
+{
+    if (wanted->format == FORMAT_CSV)
+        return export_csv(runs, count, wanted->target ? wanted->target : ".", error);
+    if (wanted->format == FORMAT_PNG)
+        return write_picture(runs, count, wanted, error);
+    return export_session(runs, count, wanted->target, error);
+}
+
+static bool export_runs(const struct operands *operands, const struct wanted *wanted,
                         struct error *error)
 {
     struct run **runs = memory_new(operands->count, sizeof *runs, "the list of runs", error);
     bool opened = runs;
     for (size_t i = 0; opened && i < operands->count; i++)
         opened = (runs[i] = runs_open(operands->values[i], error));
-    bool written = opened && write_runs(runs, operands->count, format, target, error);
+    bool written = opened && write_runs(runs, operands->count, wanted, error);
     for (size_t i = 0; runs && i < operands->count; i++)
         run_free(runs[i]);
     free(runs);
@@ -40,31 +71,36 @@ static int export_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
     struct operands operands;
-    size_t format = FORMAT_JSON;
-    const char *target = NULL;
+    struct wanted wanted = {.size = "1600x1000"};
     int status;
     const struct option_row rows[] = {
-        {"format", 0, "NAME", "What is written.", OPTION_CHOICE, &format, 0, 0, format_names},
+        {"format", 0, "NAME", "What is written.", OPTION_CHOICE, &wanted.format, 0, 0,
+         format_names},
         {"output", 'o', "FILE",
-         "Where to: a file (json), or a folder (csv; without it the current one).", OPTION_TEXT,
-         &target, 0, 0, NULL},
+         "Where to: a file (json, png), or a folder (csv; without it the current one).",
+         OPTION_TEXT, &wanted.target, 0, 0, NULL},
+        {"x", 0, "NAME", "Pictures: what the x axis counts.", OPTION_CHOICE, &wanted.x, 0, 0,
+         x_names},
+        {"log", 0, "AXES", "Pictures: which axes are logarithmic.", OPTION_CHOICE, &wanted.log, 0,
+         0, log_names},
+        {"size", 0, "WxH", "Pictures: width and height in pixels.", OPTION_TEXT, &wanted.size, 0, 0,
+         NULL},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (format == FORMAT_PNG)
-        error_set(&error, ERROR_USAGE, "--format png", "use --format json or csv",
-                  "pictures of curves come with a later version");
-    else if (format == FORMAT_JSON && !target)
-        error_set(&error, ERROR_USAGE, "export", "give -o FILE.json", "no file was named");
-    else if (export_runs(&operands, format, target, &error))
+    if (wanted.format != FORMAT_CSV && !wanted.target)
+        error_set(&error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
+    else if (export_runs(&operands, &wanted, &error))
         return EXIT_DONE;
     return output_error(&error);
 }
 
 const struct command command_export = {
-    "export", "RUN...", "Write runs as one session file (JSON), or as the studies' CSV files.",
+    "export", "RUN...",
+    "Write runs as a session file (JSON), the studies' CSV files, or a picture.",
     "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. A session "
     "file is described by docs/session.schema.json; the CSV files are loss_HOST_tinca.csv and "
-    "times_HOST_tinca.csv.",
+    "times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of several over "
+    "each other.",
     export_run};

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error)
@@ -60,4 +61,28 @@ size_t series_count(const struct series *series)
 size_t series_validation_count(const struct series *series)
 {
     return atomic_load_explicit(&series->validation_count, memory_order_acquire);
+}
+
+size_t series_best(const struct series *series)
+{
+    size_t best = SIZE_MAX, count = series_validation_count(series);
+    for (size_t i = 0; i < count; i++) {
+        const struct series_validation *one = &series->validations[i];
+        const struct series_validation *other =
+            best == SIZE_MAX ? NULL : &series->validations[best];
+        if (isfinite(one->loss) && (!other || one->top1 > other->top1 ||
+                                    (one->top1 == other->top1 && one->loss < other->loss)))
+            best = i;
+    }
+    return best;
+}
+
+double series_smooth(double smoothed, float loss, uint64_t n)
+{
+    if (!isfinite(loss))
+        return smoothed;
+    if (!isfinite(smoothed))
+        return loss;
+    double window = 10 + (double)n / 50;
+    return smoothed + (loss - smoothed) / ((double)n < window ? (double)n : window);
 }

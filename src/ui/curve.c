@@ -92,16 +92,6 @@ const char *curve_x_name(enum curve_x x)
     return names[x];
 }
 
-double curves_smooth(double smoothed, float loss, uint64_t n)
-{
-    if (!isfinite(loss))
-        return smoothed;
-    if (!isfinite(smoothed))
-        return loss;
-    double window = 10 + (double)n / 50;
-    return smoothed + (loss - smoothed) / ((double)n < window ? (double)n : window);
-}
-
 static double point_x(const struct series_point *point, enum curve_x x)
 {
     if (x == X_ITERATION)
@@ -161,7 +151,7 @@ bool curves_update(struct curves *curves, const struct series *series,
         const struct series_point *point = &series->points[curves->gathered];
         double place = axis_place(&x, point_x(point, view->x));
         curves->smoothed_value =
-            curves_smooth(curves->smoothed_value, point->loss, curves->gathered + 1);
+            series_smooth(curves->smoothed_value, point->loss, curves->gathered + 1);
         curve_add(&curves->loss, place, point->loss);
         curve_add(&curves->smoothed, place, (float)curves->smoothed_value);
         curve_add(&curves->rate, place, point->learning_rate);
@@ -207,18 +197,4 @@ double curves_place_validation(const struct curves *curves,
     if (curves->view.x == X_TIME)
         return axis_place(&curves->x, (double)validation->seconds);
     return curves_place(curves, validation->iteration, (double)validation->epoch);
-}
-
-size_t curves_best(const struct series *series)
-{
-    size_t best = SIZE_MAX, count = series_validation_count(series);
-    for (size_t i = 0; i < count; i++) {
-        const struct series_validation *one = &series->validations[i];
-        const struct series_validation *other =
-            best == SIZE_MAX ? NULL : &series->validations[best];
-        if (isfinite(one->loss) && (!other || one->top1 > other->top1 ||
-                                    (one->top1 == other->top1 && one->loss < other->loss)))
-            best = i;
-    }
-    return best;
 }

@@ -7,9 +7,9 @@
 #ifndef TINCA_UI_CURVE_H
 #define TINCA_UI_CURVE_H
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "session/series.h"
-#include "ui/axis.h"
 #include "ui/plot.h"
 
 #include <stdbool.h>
@@ -69,12 +69,5 @@ void curves_free(struct curves *curves);
 double curves_place(const struct curves *curves, uint64_t iteration, double epoch);
 double curves_place_validation(const struct curves *curves,
                                const struct series_validation *validation);
-
-/* The index of the best validation (highest top-1, then lowest loss), or SIZE_MAX. */
-size_t curves_best(const struct series *series);
-
-/* The smoothed loss: an exponential mean over the last fiftieth of the run so far, ten iterations
- * at least, so that it looks alike at every length and zoom. `n` counts from 1. */
-double curves_smooth(double smoothed, float loss, uint64_t n);
 
 #endif

@@ -174,7 +174,7 @@ static void add_findings(struct app *app, const struct run_entry *entry, const s
 
 static void draw_best(struct app *app, const struct series *series, struct rect axis)
 {
-    size_t best = curves_best(series);
+    size_t best = series_best(series);
     if (best == SIZE_MAX || axis.rows < 2)
         return;
     double at = curves_place_validation(&app->run.curves, &series->validations[best]);
@@ -206,7 +206,7 @@ static void draw_legend(struct app *app, const struct run_entry *entry, const st
     column = draw_key_to(app, legend, column, ROLE_RAW, ascii ? ".:" : "::", "raw");
     if (series_validation_count(series) > 0)
         column = draw_key_to(app, legend, column, ROLE_VALIDATION, "o", "validation");
-    size_t best = curves_best(series);
+    size_t best = series_best(series);
     if (best != SIZE_MAX) {
         snprintf(best_words, sizeof best_words, "best epoch %.4g",
                  (double)series->validations[best].epoch);

@@ -29,6 +29,12 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     is "  with the same losses" runs.0.series.loss.19 \
         "$("$JSON_LOOK" "$T/a.json" runs.0.series.loss.19)" "$T/b.json"
     succeeds "export as CSV" export "$id" --format csv -o "$T/csv"
+    succeeds "export as a picture" export "$id" --format png --log both --x epoch -o "$T/curves.png"
+    if od -An -tx1 -j16 -N8 "$T/curves.png" | tr -d ' \n' | grep -q '^00000640000003e8$'; then
+        ok "  is a PNG of 1600x1000"
+    else
+        not_ok "  is a PNG of 1600x1000" "$(od -An -tx1 -N32 "$T/curves.png")"
+    fi
     if head -n 1 "$T"/csv/loss_*_tinca.csv | grep -q '^#network,mode,batch,step,loss,time$'; then
         ok "  with the studies' heading"
     else

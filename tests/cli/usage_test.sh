@@ -66,7 +66,7 @@ refuses 2 "does not exist" "a folder for --save that is not there" \
     train lenet --data digits --save "$T/no/where.safetensors"
 refuses 2 "folder" "a folder given as --export" train lenet --data digits --export "$T"
 refuses 2 "train, infer" "an unknown mode" bench lenet --mode both
-refuses 2 "later version" "pictures of curves" export x --format png -o "$T/x.png"
+refuses 2 "no file was named" "a picture without a file" export x --format png
 refuses 2 "no such run|no runs" "a run that is not there" export nosuchrun -o "$T/x.json"
 refuses 2 "give --data" "eval without data" eval model.safetensors
 refuses 2 "terminal" "the workbench without a terminal" ui

@@ -1,7 +1,7 @@
 /* The plot's parts that need no terminal: axes, the raster, curves gathered into columns, text
  * measured in columns. */
+#include "base/axis.h"
 #include "tap.h"
-#include "ui/axis.h"
 #include "ui/columns.h"
 #include "ui/curve.h"
 #include "ui/plot.h"
@@ -157,14 +157,14 @@ static void test_curves(void)
     view.over = true;
     curves_update(&curves, &series, &view, NULL);
     tap_ok(fabs(curves.x.high - 1.3) < 1e-6, "a finished run's axis ends where it ended");
-    tap_ok(curves_best(&series) == SIZE_MAX, "no validation, no best epoch");
+    tap_ok(series_best(&series) == SIZE_MAX, "no validation, no best epoch");
     for (int i = 1; i <= 3; i++) {
         struct series_validation one = {
             .iteration = (uint64_t)i * 100, .epoch = (float)i, .loss = 1, .top1 = i == 2 ? 90 : 50};
         series_add_validation(&series, &one);
     }
-    tap_ok(curves_best(&series) == 1, "the best epoch has the best accuracy");
-    tap_ok(curves_smooth(NAN, 3, 1) == 3 && curves_smooth(2, NAN, 5) == 2,
+    tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
+    tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
            "smoothing starts at the first loss and passes over what is no number");
     curves_free(&curves);
     series_free(&series);

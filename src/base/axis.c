@@ -1,6 +1,6 @@
 /* Round numbers follow Heckbert ("Nice numbers for graph labels", Graphics Gems, 1990): the step is
  * the smallest of 1, 2, 5 times a power of ten that makes few enough ticks. */
-#include "ui/axis.h"
+#include "base/axis.h"
 
 #include <math.h>
 #include <stdio.h>

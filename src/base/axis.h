@@ -1,6 +1,6 @@
 /* axis.h: from values to places along an axis, and the round numbers written beside it. */
-#ifndef TINCA_UI_AXIS_H
-#define TINCA_UI_AXIS_H
+#ifndef TINCA_BASE_AXIS_H
+#define TINCA_BASE_AXIS_H
 
 #include <stdbool.h>
 #include <stddef.h>
