@@ -13,6 +13,7 @@
 #include "ui/form.h"
 #include "ui/keys.h"
 #include "ui/run_list.h"
+#include "ui/sample_view.h"
 #include "ui/ui.h"
 
 struct app;
@@ -30,17 +31,19 @@ struct screen {
 extern const struct screen screen_form, screen_run, screen_runs, screen_help;
 extern const struct key_table keys_everywhere, keys_editing;
 
-enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEWS };
+enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
 
 /* What the run screen shows and how. */
 struct run_view {
     size_t entry; /* of app->runs */
     enum run_view_kind kind;
+    size_t picture; /* of the curves, see run_plot.c */
     bool log_x, log_y;
     enum curve_x x;
     int scroll;
     struct curves curves;
     struct plot plot;
+    struct sample_view sample;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since;

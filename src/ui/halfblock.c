@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t at_least_one(size_t count) { return count ? count : 1; }
+static size_t at_least_one(size_t count)
+{
+    return count ? count : 1;
+}
 
 /* The side that is scaled by `to / from`, rounded. */
 static size_t scaled(size_t side, size_t to, size_t from)

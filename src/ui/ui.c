@@ -50,6 +50,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     run_list_free(&app->runs);
     curves_free(&app->run.curves);
     plot_free(&app->run.plot);
+    sample_view_free(&app->run.sample);
     free(app);
     return done;
 }

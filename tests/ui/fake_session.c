@@ -60,6 +60,20 @@ static float loss_at(uint64_t iteration)
                    0.3 * exp(-t / 400) * fabs(sin(t * 12.9898) * sin(t)));
 }
 
+/* A generator and a discriminator. */
+static bool is_contest(const struct run *run)
+{
+    return strcmp(run->config.network, "pix2pix") == 0;
+}
+
+static void add_contest(struct series_point *point)
+{
+    double t = (double)point->iteration;
+    point->loss_l1 = (float)(0.1 + 0.3 * exp(-t / 200) + 0.02 * sin(t));
+    point->loss_discriminator = (float)(0.4 + 0.2 * exp(-t / 100) + 0.1 * sin(t / 7));
+    point->loss = point->loss_caffe = point->loss_mean = 1 + 100 * point->loss_l1;
+}
+
 static void add_point(struct run *run, uint64_t iteration)
 {
     struct series_point point = {.iteration = iteration,
@@ -67,10 +81,14 @@ static void add_point(struct run *run, uint64_t iteration)
                                  .loss = loss_at(iteration),
                                  .loss_caffe = loss_at(iteration),
                                  .loss_mean = loss_at(iteration),
+                                 .loss_discriminator = NAN,
+                                 .loss_l1 = NAN,
                                  .learning_rate = (float)run->learning_rate,
                                  .ms_per_image = 1.25f,
                                  .seconds = (float)iteration / RATE,
                                  .memory_bytes = 48 << 20};
+    if (is_contest(run))
+        add_contest(&point);
     series_add(&run->series, &point);
     if (iteration % EPOCH != 0 || !run->config.validate[0])
         return;
@@ -81,13 +99,19 @@ static void add_point(struct run *run, uint64_t iteration)
         .loss = (float)(0.9 * exp(-epoch / 2) + 0.02 * epoch),
         .top1 = (float)(98 - 30 * exp(-epoch) - (epoch > 4 ? epoch - 4 : 0)),
         .top5 = 99.5f,
+        .pixel_accuracy = NAN,
         .seconds = point.seconds};
+    if (is_contest(run)) {
+        validation.top1 = validation.top5 = NAN;
+        validation.pixel_accuracy = (float)(62 - 40 * exp(-epoch / 2));
+    }
     series_add_validation(&run->series, &validation);
     run->snapshot.has_validation = true;
     run->snapshot.validation_loss = (double)validation.loss;
     run->snapshot.top1 = (double)validation.top1;
+    run->snapshot.pixel_accuracy = (double)validation.pixel_accuracy;
     run->snapshot.best_top1 = fmax(run->snapshot.best_top1, run->snapshot.top1);
-    if (epoch >= 5)
+    if (epoch >= 5 && !is_contest(run))
         run->snapshot.finding_count = 1;
 }
 
@@ -106,6 +130,14 @@ static void advance(struct run *run)
     float last = loss_at(now->iteration);
     now->loss = now->loss_caffe = last;
     now->loss_mean = (double)last;
+    now->loss_discriminator = now->loss_l1 = NAN;
+    if (is_contest(run) && now->iteration > 0) {
+        struct series_point point = {.iteration = now->iteration};
+        add_contest(&point);
+        now->loss = point.loss;
+        now->loss_discriminator = point.loss_discriminator;
+        now->loss_l1 = point.loss_l1;
+    }
     now->epoch = (double)now->iteration / EPOCH;
     now->learning_rate = run->learning_rate;
     now->ms_per_image_now = now->ms_per_image_median = 1.25;
@@ -124,7 +156,6 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 {
     const char *freeze = getenv("UI_FAKE_FREEZE");
     struct run *run = memory_new(1, sizeof *run, "a run", error);
-    (void)options;
     if (!run || !series_create(&run->series, config->epochs * EPOCH, config->epochs, error)) {
         free(run);
         return NULL;
@@ -142,6 +173,12 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         (struct run_facts){.id = "fake", .parameters = 431080, .images = 6400, .classes = 10};
     run->facts.forecast = (struct memory_forecast){
         1724320, 1724320, 1724320, 12800000, 1 << 20, 1724320 * 3 + 12800000 + (1 << 20)};
+    if (is_contest(run)) {
+        run->facts.classes = 0;
+        run->facts.discriminator_parameters = 2768705;
+    }
+    if (options && options->run_directory)
+        snprintf(run->facts.directory, sizeof run->facts.directory, "%s", options->run_directory);
     run->failing = strncmp(config->data, "idx:", 4) == 0;
     if (run->failing) {
         run->snapshot.status = RUN_FAILED;
