@@ -57,6 +57,7 @@ enum action {
     ACTION_OPEN,
     ACTION_EDIT,
     ACTION_RUN,
+    ACTION_ALL,
     ACTION_SEARCH,
     ACTION_PAUSE,
     ACTION_STOP,
