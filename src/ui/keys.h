@@ -73,6 +73,9 @@ enum action {
     ACTION_NEXT,
     ACTION_PREVIOUS,
     ACTION_REMOVE,
+    ACTION_MARK,
+    ACTION_SORT,
+    ACTION_PUBLISHED,
 };
 
 struct key_binding {

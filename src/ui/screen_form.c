@@ -343,4 +343,4 @@ static void draw(struct app *app, struct rect body)
     draw_help(app, layout.help);
 }
 
-const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw};
+const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, NULL};

@@ -90,17 +90,6 @@ static void pause_or_go_on(struct app *app)
         entry->pause_asked = !paused;
 }
 
-static void next_scale(struct app *app)
-{
-    static const char *const names[] = {"both axes linear", "x logarithmic", "y logarithmic",
-                                        "both axes logarithmic"};
-    struct run_view *view = &app->run;
-    unsigned scale = ((unsigned)view->log_x + 2 * (unsigned)view->log_y + 1) % 4;
-    view->log_x = scale & 1;
-    view->log_y = scale & 2;
-    app_say(app, ROLE_STRONG, "Scale: %s.", names[scale]);
-}
-
 static void next_picture(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
@@ -108,25 +97,14 @@ static void next_picture(struct app *app)
         app_say(app, ROLE_STRONG, "Curves: %s.", run_plot_next(app, entry));
 }
 
-static void next_symbols(struct app *app)
-{
-    if (!app->unicode) {
-        app_say(app, ROLE_WARNING, "This locale shows ASCII only; set LANG=C.UTF-8 for more.");
-        return;
-    }
-    app->symbols = (app->symbols + 1) % SYMBOLS_KINDS;
-    app->canvas.glyphs = glyphs_for(app->symbols != SYMBOLS_ASCII);
-    app_say(app, ROLE_STRONG, "Symbols: %s.", ui_symbols[app->symbols]);
-}
-
 static void switch_run(struct app *app, size_t step)
 {
-    if (app->runs.count < 2) {
-        app_say(app, ROLE_WARNING, "There is only one run; n sets up another.");
+    bool earlier = app->run.kept;
+    if (app->runs.count < 2 - (size_t)earlier) {
+        app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
         return;
     }
-    app->run.entry = (app->run.entry + app->runs.count + step) % app->runs.count;
-    app->run.scroll = 0;
+    app_show_run(app, earlier ? 0 : (app->run.entry + app->runs.count + step) % app->runs.count);
 }
 
 static void act(struct app *app, enum action action)
@@ -141,18 +119,8 @@ static void act(struct app *app, enum action action)
     case ACTION_VIEW:
         next_view(app);
         break;
-    case ACTION_SCALE:
-        next_scale(app);
-        break;
-    case ACTION_X:
-        app->run.x = (app->run.x + 1) % X_KINDS;
-        app_say(app, ROLE_STRONG, "Along the x axis: %s.", curve_x_name(app->run.x));
-        break;
     case ACTION_QUANTITY:
         next_picture(app);
-        break;
-    case ACTION_SYMBOLS:
-        next_symbols(app);
         break;
     case ACTION_RATE:
     case ACTION_RATE_UP:
@@ -178,6 +146,7 @@ static void act(struct app *app, enum action action)
         scroll(app, 1);
         break;
     default:
+        plot_act(app, action);
         break;
     }
 }
@@ -192,12 +161,10 @@ static struct run_news news_of(struct app *app, const struct run_entry *entry)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
         news.smoothed = view->curves.smoothed_value[QUANTITY_LOSS];
-    if (view->calm_entry != view->entry ||
-        clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
+    if (view->calm_since == 0 || clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
         view->calm.status != entry->snapshot.status) {
         view->calm = entry->snapshot;
         view->calm_since = clock_nanoseconds();
-        view->calm_entry = view->entry;
     }
     news.calm = view->calm;
     return news;
@@ -456,7 +423,9 @@ static void title(const struct app *app, char *text, size_t size)
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
-    if (app->runs.count > 1)
+    if (app->run.kept)
+        snprintf(number, sizeof number, " (earlier)");
+    else if (app->runs.count > 1)
         snprintf(number, sizeof number, " %zu of %zu", app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
     snprintf(text, size, "Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s", number, dot,
@@ -464,4 +433,4 @@ static void title(const struct app *app, char *text, size_t size)
              entry->config.batch, dot, entry->config.device);
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw};
+const struct screen screen_run = {"Run", &table, title, NULL, act, draw, NULL};

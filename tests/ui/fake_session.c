@@ -173,6 +173,9 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         (struct run_facts){.id = "fake", .parameters = 431080, .images = 6400, .classes = 10};
     run->facts.forecast = (struct memory_forecast){
         1724320, 1724320, 1724320, 12800000, 1 << 20, 1724320 * 3 + 12800000 + (1 << 20)};
+    snprintf(run->facts.network, sizeof run->facts.network, "%.63s", config->network);
+    snprintf(run->facts.technique, sizeof run->facts.technique, "none");
+    snprintf(run->facts.directory, sizeof run->facts.directory, "fake");
     if (is_contest(run)) {
         run->facts.classes = 0;
         run->facts.discriminator_parameters = 2768705;
@@ -188,10 +191,42 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     return run;
 }
 
+/* A kept run is called DATE-TIME-NETWORK-BATCH, and has trained to its end. */
+static bool read_name(const char *directory, struct run_config *config, struct error *error)
+{
+    const char *id = file_base_name(directory), *last = strrchr(id, '-');
+    if (strlen(id) < 18 || !last || last < id + 16)
+        return error_set(error, ERROR_INPUT, directory, NULL, "this is no run");
+    config_defaults(config);
+    snprintf(config->network, sizeof config->network, "%.*s", (int)(last - id) - 16, id + 16);
+    snprintf(config->validate, sizeof config->validate, "digits");
+    config->batch = strtoull(last + 1, NULL, 10);
+    return true;
+}
+
 struct run *run_open(const char *directory, struct error *error)
 {
-    error_set(error, ERROR_UNSUPPORTED, directory, NULL, "this session keeps nothing");
-    return NULL;
+    struct run_config config;
+    struct run_options options = {.run_directory = directory};
+    if (!read_name(directory, &config, error))
+        return NULL;
+    struct run *run = run_start(&config, &options, error);
+    if (!run)
+        return NULL;
+    snprintf(run->facts.id, sizeof run->facts.id, "%.39s", file_base_name(directory));
+    run->frozen_at = run->snapshot.iterations;
+    advance(run);
+    return run;
+}
+
+bool run_peek(const char *directory, struct run_outline *outline, struct error *error)
+{
+    struct run *run = run_open(directory, error);
+    if (!run)
+        return false;
+    *outline = (struct run_outline){run->config, run->facts, run->snapshot};
+    run_free(run);
+    return true;
 }
 
 void run_free(struct run *run)
