@@ -81,6 +81,8 @@ static void add_curves(struct app *app, const struct axis *y)
             size_t run = compare_view_run(view, row);
             if (run == COMPARE_RUNS)
                 continue;
+            if (view->quantity >= QUANTITIES_TRAINED && pass == 0)
+                continue;
             if (view->quantity >= QUANTITIES_TRAINED)
                 validations_draw(&view->curves[run], run_series(view->runs[run]), view->quantity, y,
                                  &app->run.plot, (uint8_t)(run + 1), compare_view_mark(row));

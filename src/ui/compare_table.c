@@ -166,7 +166,7 @@ void compare_draw_table(struct app *app, struct rect area)
     bool notes = area.rows >= 10;
     if (area.rows < HEAD_ROWS + 1 || view->table.count == 0)
         return;
-    bool right = fit_columns(view, area.columns, starts, widths);
+    bool right = fit_columns(view, area.columns - 1, starts, widths);
     draw_head(app, area, starts, widths);
     struct rect list = {area.row + HEAD_ROWS, area.column,
                         area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/image.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct run {
     struct series series;
     uint64_t started, stop_at, frozen_at;
     double learning_rate;
-    bool failing;
+    bool failing, makes_samples;
 };
 
 /* --- forecast --- */
@@ -74,6 +75,24 @@ static void add_contest(struct series_point *point)
     point->loss = point->loss_caffe = point->loss_mean = 1 + 100 * point->loss_l1;
 }
 
+/* What the generator makes after an epoch: two examples, whose middle parts grow brighter. */
+static void write_sample(const struct run *run, uint64_t epoch)
+{
+    struct image image;
+    char path[600];
+    if (!run->makes_samples || !image_create(&image, 96, 64, 3, NULL))
+        return;
+    for (size_t i = 0; i < 96 * 64; i++) {
+        size_t part = i % 96 / 32, up = i / 96 % 32;
+        uint64_t made = up * (epoch < 8 ? epoch : 8);
+        uint8_t value = (uint8_t)(part == 0 ? 255 - 8 * up : part == 1 ? made : 8 * up);
+        memset(image.pixels + 3 * i, value, 3);
+    }
+    snprintf(path, sizeof path, "%s/sample-%04d.png", run->facts.directory, (int)epoch);
+    image_write_png(&image, path, NULL);
+    image_free(&image);
+}
+
 static void add_point(struct run *run, uint64_t iteration)
 {
     struct series_point point = {.iteration = iteration,
@@ -90,6 +109,8 @@ static void add_point(struct run *run, uint64_t iteration)
     if (is_contest(run))
         add_contest(&point);
     series_add(&run->series, &point);
+    if (iteration % EPOCH == 0 && is_contest(run))
+        write_sample(run, iteration / EPOCH);
     if (iteration % EPOCH != 0 || !run->config.validate[0])
         return;
     double epoch = (double)iteration / EPOCH;
@@ -178,9 +199,11 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     snprintf(run->facts.directory, sizeof run->facts.directory, "fake");
     if (is_contest(run)) {
         run->facts.classes = 0;
+        run->facts.validation_images = 2;
         run->facts.discriminator_parameters = 2768705;
     }
-    if (options && options->run_directory)
+    run->makes_samples = options && options->run_directory;
+    if (run->makes_samples)
         snprintf(run->facts.directory, sizeof run->facts.directory, "%s", options->run_directory);
     run->failing = strncmp(config->data, "idx:", 4) == 0;
     if (run->failing) {
@@ -214,6 +237,7 @@ struct run *run_open(const char *directory, struct error *error)
     if (!run)
         return NULL;
     snprintf(run->facts.id, sizeof run->facts.id, "%.39s", file_base_name(directory));
+    run->makes_samples = false;
     run->frozen_at = run->snapshot.iterations;
     advance(run);
     return run;
