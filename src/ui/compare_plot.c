@@ -94,6 +94,14 @@ static void add_curves(struct app *app, const struct axis *y)
         }
 }
 
+static bool all_adversarial(const struct compare_view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (!quantity_is_known(run_series(view->runs[i]), QUANTITY_DISCRIMINATOR))
+            return false;
+    return view->count > 0;
+}
+
 static void draw_curves(struct app *app, struct rect area)
 {
     enum role roles[COMPARE_RUNS + 1] = {ROLE_TEXT};
@@ -121,7 +129,7 @@ static void draw_curves(struct app *app, struct rect area)
     }
     add_curves(app, &y);
     draw_format(&app->canvas, layout.legend, 0, 0, ROLE_STRONG, "%s%s%s",
-                quantity_name(view->quantity, compare_view_has(view, QUANTITY_DISCRIMINATOR)),
+                quantity_name(view->quantity, all_adversarial(view)),
                 view->quantity < QUANTITIES_TRAINED ? ", smoothed" : "",
                 app->run.log_y ? ", log" : "");
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
