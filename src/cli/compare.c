@@ -13,10 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_MARKDOWN };
+/* In the order of enum compare_format. */
 static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
-static const enum compare_format formats[] = {
-    [FORMAT_TEXT] = COMPARE_TEXT, [FORMAT_CSV] = COMPARE_CSV, [FORMAT_MARKDOWN] = COMPARE_MARKDOWN};
 
 struct compare_request {
     const char *sort, *target;
@@ -29,16 +27,7 @@ static char *make_output(const struct comparison *comparison, const struct compa
                          struct error *error)
 {
     struct text text = {0};
-    if (request->format == FORMAT_JSON) {
-        struct json *root = compare_to_json(comparison);
-        char *printed = root ? json_print(root, true, error) : NULL;
-        json_free(root);
-        if (printed)
-            text_append(&text, "%s\n", printed);
-        free(printed);
-    } else {
-        compare_write(comparison, formats[request->format], &text);
-    }
+    compare_write(comparison, (enum compare_format)request->format, &text);
     if (text.data && !text.failed)
         return text.data;
     text_free(&text);
@@ -99,7 +88,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (request.as_json)
-        request.format = FORMAT_JSON;
+        request.format = COMPARE_JSON;
     struct run **runs = memory_new(operands.count, sizeof *runs, "the list of runs", &error);
     status = runs && compare(runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
     for (size_t i = 0; runs && i < operands.count; i++)

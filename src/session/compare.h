@@ -94,7 +94,7 @@ void compare_measure_command(const struct comparison *comparison, size_t row, co
 
 /* --- as text --- */
 
-enum compare_format { COMPARE_TEXT, COMPARE_CSV, COMPARE_MARKDOWN };
+enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };
 
 /* The cells of the table for people: how many columns, their headings, what stands there. */
 size_t compare_columns(const struct comparison *comparison);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CELL = 640, MB = 1000000 };
@@ -379,11 +380,23 @@ static void write_csv(const struct comparison *comparison, struct text *text)
         write_csv_row(comparison, row, text);
 }
 
+static void write_json(const struct comparison *comparison, struct text *text)
+{
+    struct json *root = compare_to_json(comparison);
+    char *printed = root ? json_print(root, true, NULL) : NULL;
+    json_free(root);
+    if (printed)
+        text_append(text, "%s\n", printed);
+    text->failed |= !printed;
+    free(printed);
+}
+
 void compare_write(const struct comparison *comparison, enum compare_format format,
                    struct text *text)
 {
     static void (*const writers[])(const struct comparison *,
                                    struct text *) = {[COMPARE_TEXT] = write_text,
+                                                     [COMPARE_JSON] = write_json,
                                                      [COMPARE_CSV] = write_csv,
                                                      [COMPARE_MARKDOWN] = write_markdown};
     writers[format](comparison, text);

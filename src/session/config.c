@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "session/presets.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ const struct config_field config_fields[] = {
      CONFIG_COUNT, MEMBER(groups), 0, NETWORK_MAX_GROUPS, NULL, false},
     {"width-rate", "Width rate", "R",
      "Divides every width of the network: above 1 it shrinks, below it grows; 0: none.",
-     CONFIG_NUMBER, MEMBER(width_rate), 0, NETWORK_MAX_RATE, NULL, false},
+     CONFIG_NUMBER, MEMBER(width_rate), 0, NETWORK_MAX_RATE, NULL, true},
     {"block-rate", "Block rate", "R",
      "Residual blocks become bottlenecks of their width divided by this; 0: none.", CONFIG_NUMBER,
      MEMBER(block_rate), 0, NETWORK_MAX_RATE, NULL, false},
@@ -56,7 +57,7 @@ const struct config_field config_fields[] = {
     {"threads", "Threads", "N", "Threads that compute; 0: one a core. Results do not depend on it.",
      CONFIG_COUNT, MEMBER(threads), 0, 1024, NULL, true},
     {"epochs", "Epochs", "N", "How often the whole training set is gone through.", CONFIG_COUNT,
-     MEMBER(epochs), 1, 1e6, NULL, true},
+     MEMBER(epochs), 1, 1e6, NULL, false},
     {"iterations", "Iterations", "N", "The run's length in batches, instead of epochs.",
      CONFIG_COUNT, MEMBER(iterations), 1, 1e9, NULL, false},
     {"solver", "Solver", "NAME", "How the weights follow the gradients.", CONFIG_CHOICE,
@@ -306,10 +307,13 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
 
 /* --- printing --- */
 
-/* The shortest decimal that reads back as the same double. */
+/* The shortest decimal that reads back as the same double: 100, not 1e+02. */
 static void print_number(double value, char *text, size_t size)
 {
-    for (int precision = 1; precision <= 17; precision++) {
+    int whole = 1;
+    for (double power = 10; power <= fabs(value) && whole < 15; power *= 10)
+        whole++;
+    for (int precision = whole; precision <= 17; precision++) {
         snprintf(text, size, "%.*g", precision, value);
         if (strtod(text, NULL) == value)
             return;

@@ -57,7 +57,7 @@ struct config_field {
     double low, high;           /* of counts and numbers */
     const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: names by value; CONFIG_TEXT: what
                                    is accepted, or NULL when anything is */
-    bool in_form;               /* shown in the workbench's form */
+    bool in_form;               /* the workbench's form shows it always; others: config_applies */
 };
 
 extern const struct config_field config_fields[];
@@ -85,6 +85,10 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
 /* Choices for a field that are known beforehand, for the form: networks, devices, powers of two for
  * batch, generated data sets. The n-th, or NULL past the end. */
 const char *config_suggestion(const char *key, size_t n);
+
+/* Whether a field means something beside the others as they are: groups with the technique shuffle,
+ * power with the schedule poly. One that has been changed from its default always does. */
+bool config_applies(const struct run_config *config, const struct config_field *field);
 
 /* Contradictions between fields. */
 bool config_check(const struct run_config *config, struct error *error);

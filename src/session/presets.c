@@ -48,6 +48,7 @@ static const struct preset_row rows[] = {
     {"pix2pix", NULL, "weight-decay", "0"},
     {"pix2pix", NULL, "schedule", "linear"},
     {"pix2pix", NULL, "l1-weight", "100"},
+    {"pix2pix", NULL, "tolerance", "16"},
     {"pix2pix", NULL, "average-loss", "1"},
 
     {"digits", NULL, "batch", "64"},

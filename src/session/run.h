@@ -95,6 +95,15 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 /* A run from its directory, finished or interrupted: only to be looked at. */
 struct run *run_open(const char *directory, struct error *error);
 
+/* What a kept run's config.json and summary.json tell, without its journal: the end of the run, no
+ * curves. `facts` hold what the configuration knows (no parameters). */
+struct run_outline {
+    struct run_config config;
+    struct run_facts facts;
+    struct run_snapshot snapshot;
+};
+bool run_peek(const char *directory, struct run_outline *outline, struct error *error);
+
 /* Waits for the worker (after asking it to stop, when it is not over) and frees. May be NULL. */
 void run_free(struct run *run);
 

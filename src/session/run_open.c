@@ -100,30 +100,51 @@ static bool read_journal(struct reading *reading, struct error *error)
     return read;
 }
 
+/* config.json, and what follows from it. */
+static bool read_config(const char *directory, struct run_config *config, struct run_facts *facts,
+                        struct error *error)
+{
+    snprintf(facts->directory, sizeof facts->directory, "%s", directory);
+    snprintf(facts->id, sizeof facts->id, "%.39s", file_base_name(directory));
+    if (!run_files_read_config(config, facts, directory, error))
+        return false;
+    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(config->network));
+    snprintf(facts->technique, sizeof facts->technique, "%s",
+             technique_name((enum technique)config->technique));
+    return true;
+}
+
+static void read_end(const char *directory, struct run_snapshot *snapshot)
+{
+    snapshot->status = run_directory_is_alive(directory) ? RUN_RUNNING : RUN_INTERRUPTED;
+    run_files_read_summary(directory, snapshot);
+}
+
 static bool rebuild(struct run *run, struct error *error)
 {
-    struct run_facts *facts = &run->early_facts;
     struct reading *reading = memory_new(1, sizeof *reading, "a run", error);
     if (!reading)
         return false;
     reading->run = run;
     reading->snapshot.eta_seconds = -1;
-    snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
-    snprintf(facts->id, sizeof facts->id, "%.39s", file_base_name(run->directory));
-    bool rebuilt = run_files_read_config(&run->config, facts, run->directory, error);
-    if (rebuilt) {
-        snprintf(facts->network, sizeof facts->network, "%.63s",
-                 file_base_name(run->config.network));
-        snprintf(facts->technique, sizeof facts->technique, "%s",
-                 technique_name((enum technique)run->config.technique));
-        rebuilt = read_journal(reading, error);
-    }
-    reading->snapshot.status =
-        run_directory_is_alive(run->directory) ? RUN_RUNNING : RUN_INTERRUPTED;
-    run_files_read_summary(run->directory, &reading->snapshot);
+    bool rebuilt = read_config(run->directory, &run->config, &run->early_facts, error) &&
+                   read_journal(reading, error);
+    read_end(run->directory, &reading->snapshot);
     snapshot_publish(&run->snapshot, &reading->snapshot);
     free(reading);
     return rebuilt;
+}
+
+bool run_peek(const char *directory, struct run_outline *outline, struct error *error)
+{
+    *outline = (struct run_outline){
+        .snapshot = {
+            .eta_seconds = -1, .loss_discriminator = NAN, .loss_l1 = NAN, .pixel_accuracy = NAN}};
+    config_defaults(&outline->config);
+    if (!read_config(directory, &outline->config, &outline->facts, error))
+        return false;
+    read_end(directory, &outline->snapshot);
+    return true;
 }
 
 struct run *run_open(const char *directory, struct error *error)

@@ -9,11 +9,10 @@
 #include "data/dataset.h"
 #include "engine/execution.h"
 #include "engine/network.h"
+#include "session/sample_files.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-enum { SAMPLES = 4 };
 
 struct samples {
     const struct network *network;

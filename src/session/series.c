@@ -63,15 +63,19 @@ size_t series_validation_count(const struct series *series)
     return atomic_load_explicit(&series->validation_count, memory_order_acquire);
 }
 
+static bool is_better(const struct series_validation *one, const struct series_validation *other)
+{
+    if (isnan(one->top1) || one->top1 == other->top1)
+        return one->loss < other->loss;
+    return one->top1 > other->top1;
+}
+
 size_t series_best(const struct series *series)
 {
     size_t best = SIZE_MAX, count = series_validation_count(series);
     for (size_t i = 0; i < count; i++) {
         const struct series_validation *one = &series->validations[i];
-        const struct series_validation *other =
-            best == SIZE_MAX ? NULL : &series->validations[best];
-        if (isfinite(one->loss) && (!other || one->top1 > other->top1 ||
-                                    (one->top1 == other->top1 && one->loss < other->loss)))
+        if (isfinite(one->loss) && (best == SIZE_MAX || is_better(one, &series->validations[best])))
             best = i;
     }
     return best;

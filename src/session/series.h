@@ -52,7 +52,8 @@ void series_add_validation(struct series *series, const struct series_validation
 size_t series_count(const struct series *series);
 size_t series_validation_count(const struct series *series);
 
-/* The index of the best validation (highest top-1, then lowest loss), or SIZE_MAX. */
+/* The index of the best validation (highest top-1, then lowest loss; without classes the lowest
+ * loss), or SIZE_MAX. */
 size_t series_best(const struct series *series);
 
 /* The smoothed loss: an exponential mean over the last fiftieth of the run so far, ten iterations

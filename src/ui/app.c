@@ -69,14 +69,44 @@ void app_form_changed(struct app *app)
 
 struct run_entry *app_entry(const struct app *app)
 {
-    return app->run.entry < app->runs.count ? &app->runs.entries[app->run.entry] : NULL;
+    const struct run_list *list = app->run.kept ? &app->kept : &app->runs;
+    return app->run.entry < list->count ? &list->entries[app->run.entry] : NULL;
 }
 
-void app_show_run(struct app *app, size_t entry)
+size_t app_run_count(const struct app *app)
 {
-    app->run.entry = entry;
+    return app->runs.count + app->kept.count;
+}
+
+struct run_entry *app_run_at(const struct app *app, size_t index)
+{
+    if (index < app->runs.count)
+        return &app->runs.entries[index];
+    return &app->kept.entries[app->kept.count - 1 - (index - app->runs.count)];
+}
+
+void app_show_run(struct app *app, size_t index)
+{
+    struct run_entry *entry = app_run_at(app, index);
+    bool kept = run_entry_is_kept(entry);
+    if (!run_entry_open(entry)) {
+        app_say_error(app, &entry->error);
+        return;
+    }
+    app->run.kept = kept;
+    app->run.entry = kept ? (size_t)(entry - app->kept.entries) : index;
     app->run.scroll = 0;
+    app->run.calm_since = 0;
+    app->run.curves.series = NULL; /* another run may have come to lie where one was closed */
     app_show(app, &screen_run);
+}
+
+void app_show_runs(struct app *app)
+{
+    struct error error;
+    if (!run_list_find_kept(&app->kept, &app->runs, &error))
+        app_say_error(app, &error);
+    app_show(app, &screen_runs);
 }
 
 static void start_run(struct app *app)
@@ -134,7 +164,7 @@ static void act_everywhere(struct app *app, enum action action)
         app_back(app);
         break;
     case ACTION_RUNS:
-        app_show(app, &screen_runs);
+        app_show_runs(app);
         break;
     case ACTION_FORM:
         app_show(app, &screen_form);
@@ -143,9 +173,7 @@ static void act_everywhere(struct app *app, enum action action)
         ask_export(app);
         break;
     case ACTION_COMPARE:
-        app_say(app, ROLE_WARNING,
-                "Comparing runs comes with a later version; export both (e) and "
-                "compare the session file.");
+        compare_open(app);
         break;
     case ACTION_REDRAW:
         terminal_redraw();
@@ -231,7 +259,7 @@ static void take_news(struct app *app)
         return;
     const struct run_entry *entry = &app->runs.entries[ended];
     bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
-    bool in_sight = app_screen(app) == &screen_run && app->run.entry == ended;
+    bool in_sight = app_screen(app) == &screen_run && !app->run.kept && app->run.entry == ended;
     if (failed && !in_sight)
         app_say_error(app, &entry->snapshot.error);
     else if (!failed)
@@ -278,13 +306,20 @@ static void draw_title(struct app *app, struct rect area)
         draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
 }
 
+/* A key that the screen gives another meaning to. */
+static bool is_overridden(const struct app *app, const struct key_table *table,
+                          const struct key_binding *binding)
+{
+    return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
+}
+
 /* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
                          const struct key_table *table, size_t from, size_t to)
 {
     for (size_t i = from; i < to && i < table->count; i++) {
         const struct key_binding *binding = &table->bindings[i];
-        if (!binding->hint)
+        if (!binding->hint || is_overridden(app, table, binding))
             continue;
         int length = (int)strcspn(binding->name, " ");
         if (column + length + 1 + (int)strlen(binding->hint) > area.columns)
@@ -394,9 +429,11 @@ static void loop(struct app *app)
 {
     uint64_t tick = after(TICK_SECONDS);
     bool owed = false; /* a frame that the terminal did not take yet */
+    bool busy = false; /* a screen has more to do */
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
-        unsigned wakes = terminal_wait(rest(app, tick, owed));
+        unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         take_wakes(app, wakes);
+        busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);
             tick = after(TICK_SECONDS);

@@ -7,12 +7,14 @@
 #define TINCA_UI_APP_H
 
 #include "ui/chooser.h"
+#include "ui/compare_view.h"
 #include "ui/curve.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
 #include "ui/keys.h"
 #include "ui/run_list.h"
+#include "ui/sample_view.h"
 #include "ui/ui.h"
 
 struct app;
@@ -25,26 +27,29 @@ struct screen {
     bool (*take_key)(struct app *app, int key); /* before the table; NULL: nothing. True: taken */
     void (*act)(struct app *app, enum action action);
     void (*draw)(struct app *app, struct rect body);
+    bool (*work)(struct app *app); /* a little slow work between frames; true: more is left. NULL */
 };
 
-extern const struct screen screen_form, screen_run, screen_runs, screen_help;
+extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
 extern const struct key_table keys_everywhere, keys_editing;
 
-enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEWS };
+enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
 
 /* What the run screen shows and how. */
 struct run_view {
-    size_t entry; /* of app->runs */
+    bool kept;    /* a run of an earlier session */
+    size_t entry; /* of app->runs, or of app->kept */
     enum run_view_kind kind;
+    size_t picture; /* of the curves, see run_plot.c */
     bool log_x, log_y;
     enum curve_x x;
     int scroll;
     struct curves curves;
     struct plot plot;
+    struct sample_view sample;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
-    uint64_t calm_since;
-    size_t calm_entry;
+    uint64_t calm_since; /* 0: not yet */
 };
 
 struct runs_view {
@@ -69,10 +74,11 @@ struct app {
 
     struct form form;
     struct chooser chooser;
-    uint64_t forecast_at; /* when the forecast is to be made, if form.stale */
-    struct run_list runs;
+    uint64_t forecast_at;       /* when the forecast is to be made, if form.stale */
+    struct run_list runs, kept; /* of this session, and of earlier ones */
     struct run_view run;
     struct runs_view table;
+    struct compare_view compare;
     int help_scroll;
     struct dialog dialog;
 
@@ -102,15 +108,31 @@ void app_form_changed(struct app *app);
 void app_run_form(struct app *app);
 /* The run that the run screen shows, or NULL. */
 struct run_entry *app_entry(const struct app *app);
-void app_show_run(struct app *app, size_t entry);
+
+/* All runs in the order of the list: this session's as they were started, then the kept ones, the
+ * newest first. */
+size_t app_run_count(const struct app *app);
+struct run_entry *app_run_at(const struct app *app, size_t index);
+void app_show_run(struct app *app, size_t index); /* of app_run_at */
+void app_show_runs(struct app *app);
 
 /* Ends the workbench once what is on has stopped in this way. */
 void app_close(struct app *app, enum run_command command);
+
+/* Whether the search of the list of runs leaves a run in. */
+bool runs_match(const struct app *app, size_t index);
+
+/* --- plot_keys.c --- */
+bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */
+
+/* --- screen_compare.c --- */
+void compare_open(struct app *app);
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);
 void ask_quit(struct app *app);
 void ask_rate(struct app *app, double factor);
 void ask_export(struct app *app);
+void ask_compare_export(struct app *app);
 
 #endif

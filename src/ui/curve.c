@@ -84,6 +84,73 @@ void curve_draw(const struct curve *curve, const struct axis *y, struct plot *pl
     }
 }
 
+void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
+                double place, char mark)
+{
+    if (curve->width == 0 || plot_height(plot) == 0)
+        return;
+    long at = lround(place * (double)(curve->width - 1));
+    while (at >= 0 && !curve->columns[at].any)
+        at--;
+    if (at < 0)
+        return;
+    long top = (long)plot_height(plot) - 1, row = dot_row(y, plot, curve->columns[at].last);
+    plot_mark(plot, series, at, row < 0 ? 0 : row > top ? top : row, mark);
+}
+
+/* --- quantities --- */
+
+const char *quantity_name(enum quantity quantity, bool adversarial)
+{
+    static const char *const names[QUANTITIES] = {[QUANTITY_LOSS] = "loss",
+                                                  [QUANTITY_DISCRIMINATOR] = "discriminator loss",
+                                                  [QUANTITY_L1] = "L1",
+                                                  [QUANTITY_VALIDATION] = "validation loss",
+                                                  [QUANTITY_ACCURACY] = "top-1 accuracy (%)",
+                                                  [QUANTITY_PIXELS] = "pixel accuracy (%)"};
+    return quantity == QUANTITY_LOSS && adversarial ? "generator loss" : names[quantity];
+}
+
+float quantity_of_point(const struct series_point *point, enum quantity quantity)
+{
+    switch (quantity) {
+    case QUANTITY_LOSS:
+        return point->loss;
+    case QUANTITY_DISCRIMINATOR:
+        return point->loss_discriminator;
+    case QUANTITY_L1:
+        return point->loss_l1;
+    default:
+        return NAN;
+    }
+}
+
+float quantity_of_validation(const struct series_validation *validation, enum quantity quantity)
+{
+    switch (quantity) {
+    case QUANTITY_VALIDATION:
+        return validation->loss;
+    case QUANTITY_ACCURACY:
+        return validation->top1;
+    case QUANTITY_PIXELS:
+        return validation->pixel_accuracy;
+    default:
+        return NAN;
+    }
+}
+
+bool quantity_is_known(const struct series *series, enum quantity quantity)
+{
+    if (quantity < QUANTITIES_TRAINED) /* a discriminator is there from the first iteration on */
+        return series_count(series) > 0 &&
+               (quantity == QUANTITY_LOSS ||
+                isfinite(quantity_of_point(&series->points[0], quantity)));
+    for (size_t i = 0; i < series_validation_count(series); i++)
+        if (isfinite(quantity_of_validation(&series->validations[i], quantity)))
+            return true;
+    return false;
+}
+
 /* --- a run's curves --- */
 
 const char *curve_x_name(enum curve_x x)
@@ -112,6 +179,8 @@ static struct axis choose_axis(const struct series *series, size_t count,
     double high = view->over ? last : axis_round_up(last);
     if (end > 0 && high > end && last <= end)
         high = end;
+    if (view->shared)
+        return *view->shared;
     struct axis axis = {view->log_x ? first : 0, high, view->log_x};
     if (axis.high <= axis.low)
         axis.high = axis.low * 2;
@@ -129,9 +198,26 @@ static bool same_gathering(const struct curves *curves, const struct series *ser
 static bool begin_gathering(struct curves *curves, size_t width, struct error *error)
 {
     curves->gathered = 0;
-    curves->smoothed_value = NAN;
-    return curve_reset(&curves->loss, width, error) &&
-           curve_reset(&curves->smoothed, width, error) && curve_reset(&curves->rate, width, error);
+    bool begun = curve_reset(&curves->rate, width, error);
+    for (size_t q = 0; q < QUANTITIES_TRAINED; q++) {
+        curves->smoothed_value[q] = NAN;
+        begun = begun && curve_reset(&curves->raw[q], width, error) &&
+                curve_reset(&curves->smoothed[q], width, error);
+    }
+    return begun;
+}
+
+static void gather_point(struct curves *curves, const struct series_point *point)
+{
+    double place = axis_place(&curves->x, point_x(point, curves->view.x));
+    for (enum quantity q = 0; q < QUANTITIES_TRAINED; q++) {
+        float value = quantity_of_point(point, q);
+        double *smoothed = &curves->smoothed_value[q];
+        *smoothed = series_smooth(*smoothed, value, curves->gathered + 1);
+        curve_add(&curves->raw[q], place, value);
+        curve_add(&curves->smoothed[q], place, (float)*smoothed);
+    }
+    curve_add(&curves->rate, place, point->learning_rate);
 }
 
 bool curves_update(struct curves *curves, const struct series *series,
@@ -147,22 +233,17 @@ bool curves_update(struct curves *curves, const struct series *series,
     curves->series = series;
     curves->view = *view;
     curves->x = x;
-    for (; curves->gathered < count; curves->gathered++) {
-        const struct series_point *point = &series->points[curves->gathered];
-        double place = axis_place(&x, point_x(point, view->x));
-        curves->smoothed_value =
-            series_smooth(curves->smoothed_value, point->loss, curves->gathered + 1);
-        curve_add(&curves->loss, place, point->loss);
-        curve_add(&curves->smoothed, place, (float)curves->smoothed_value);
-        curve_add(&curves->rate, place, point->learning_rate);
-    }
+    for (; curves->gathered < count; curves->gathered++)
+        gather_point(curves, &series->points[curves->gathered]);
     return true;
 }
 
 void curves_free(struct curves *curves)
 {
-    curve_free(&curves->loss);
-    curve_free(&curves->smoothed);
+    for (size_t q = 0; q < QUANTITIES_TRAINED; q++) {
+        curve_free(&curves->raw[q]);
+        curve_free(&curves->smoothed[q]);
+    }
     curve_free(&curves->rate);
     *curves = (struct curves){0};
 }
@@ -197,4 +278,58 @@ double curves_place_validation(const struct curves *curves,
     if (curves->view.x == X_TIME)
         return axis_place(&curves->x, (double)validation->seconds);
     return curves_place(curves, validation->iteration, (double)validation->epoch);
+}
+
+void validations_range(const struct series *series, enum quantity quantity, bool log, double *low,
+                       double *high)
+{
+    for (size_t i = 0; i < series_validation_count(series); i++) {
+        double value = (double)quantity_of_validation(&series->validations[i], quantity);
+        if (isfinite(value) && !(log && value <= 0)) {
+            *low = fmin(*low, value);
+            *high = fmax(*high, value);
+        }
+    }
+}
+
+static long dot(double place, size_t dots)
+{
+    return lround(place * (double)(dots - 1));
+}
+
+void validations_draw(const struct curves *curves, const struct series *series,
+                      enum quantity quantity, const struct axis *y, struct plot *plot,
+                      uint8_t number, char mark)
+{
+    size_t count = series_validation_count(series), width = plot_width(plot);
+    bool marks = count * 4 * plot_dots_across(plot->symbols) <= width, drawn = false;
+    long last_x = 0, last_y = 0;
+    for (int pass = 0; pass < 2; pass++, drawn = false) /* marks last: lines would go over them */
+        for (size_t i = 0; i < count; i++) {
+            const struct series_validation *one = &series->validations[i];
+            double at = curves_place_validation(curves, one);
+            double up = axis_place(y, (double)quantity_of_validation(one, quantity));
+            if (!isfinite(at) || !isfinite(up)) {
+                drawn = false;
+                continue;
+            }
+            long to_x = dot(at, width), to_y = dot(fmax(-1, fmin(2, up)), plot_height(plot));
+            if (pass == 0 && drawn)
+                plot_line(plot, number, last_x, last_y, to_x, to_y);
+            else if (pass == 1 && (marks || i + 1 == count))
+                plot_mark(plot, number, to_x, to_y, mark);
+            last_x = to_x;
+            last_y = to_y;
+            drawn = true;
+        }
+}
+
+bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last)
+{
+    size_t count = series_count(series);
+    if (count == 0)
+        return false;
+    *first = point_x(&series->points[0], x);
+    *last = point_x(&series->points[count - 1], x);
+    return true;
 }

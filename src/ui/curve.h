@@ -7,9 +7,9 @@
 #ifndef TINCA_UI_CURVE_H
 #define TINCA_UI_CURVE_H
 
-#include "base/axis.h"
 #include "base/error.h"
 #include "session/series.h"
+#include "base/axis.h"
 #include "ui/plot.h"
 
 #include <stdbool.h>
@@ -35,6 +35,31 @@ void curve_add(struct curve *curve, double place, float value);
 /* Widens *low..*high to hold the curve's finite values (positive ones only, for a log axis). */
 void curve_range(const struct curve *curve, bool log, double *low, double *high);
 void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series);
+/* A character on the curve, at its last value up to `place` (0..1 along the x axis). */
+void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
+                double place, char mark);
+
+/* --- what can be drawn of a run --- */
+
+/* Those before QUANTITY_VALIDATION have a value an iteration, the others one a validation. */
+enum quantity {
+    QUANTITY_LOSS, /* with a discriminator: the generator's */
+    QUANTITY_DISCRIMINATOR,
+    QUANTITY_L1,
+    QUANTITY_VALIDATION, /* loss */
+    QUANTITY_ACCURACY,   /* top-1, percent */
+    QUANTITY_PIXELS,     /* pixel accuracy, percent */
+    QUANTITIES,
+    QUANTITIES_TRAINED = QUANTITY_VALIDATION
+};
+
+/* "loss"; of networks with a discriminator "generator loss". */
+const char *quantity_name(enum quantity quantity, bool adversarial);
+/* NaN: the run has no such thing. */
+float quantity_of_point(const struct series_point *point, enum quantity quantity);
+float quantity_of_validation(const struct series_validation *validation, enum quantity quantity);
+/* Whether any value of it is there. */
+bool quantity_is_known(const struct series *series, enum quantity quantity);
 
 /* --- the curves of one run --- */
 
@@ -48,16 +73,17 @@ struct curve_view {
     size_t width;              /* dots */
     double iterations, epochs; /* of the whole run; 0: not known */
     bool over;                 /* the axis ends where the run does */
+    const struct axis *shared; /* the axis itself, where several runs share one; else NULL */
 };
 
 struct curves {
-    struct curve loss, smoothed, rate;
+    struct curve raw[QUANTITIES_TRAINED], smoothed[QUANTITIES_TRAINED], rate;
     struct axis x;
     /* what the columns were gathered for, and how far */
     const struct series *series;
     struct curve_view view;
     size_t gathered;
-    double smoothed_value; /* the newest; NaN: none */
+    double smoothed_value[QUANTITIES_TRAINED]; /* the newest; NaN: none */
 };
 
 /* Takes in what is new in `series`. */
@@ -69,5 +95,16 @@ void curves_free(struct curves *curves);
 double curves_place(const struct curves *curves, uint64_t iteration, double epoch);
 double curves_place_validation(const struct curves *curves,
                                const struct series_validation *validation);
+
+/* A quantity that validations have, as lines between marks (lines alone where marks would crowd).
+ */
+void validations_range(const struct series *series, enum quantity quantity, bool log, double *low,
+                       double *high);
+void validations_draw(const struct curves *curves, const struct series *series,
+                      enum quantity quantity, const struct axis *y, struct plot *plot,
+                      uint8_t number, char mark);
+
+/* Where a series has a value first and last on an x axis of this kind; false: it has none. */
+bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last);
 
 #endif

@@ -124,6 +124,69 @@ void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
         }
 }
 
+/* --- pictures --- */
+
+static void mean_colour(const struct halfblock *cell, uint8_t rgb[3])
+{
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (uint8_t)((cell->upper[i] + cell->lower[i] + 1) / 2);
+}
+
+/* Pairs are ncurses' own cache's, which forgets those least used; beyond 255 they do not fit into
+ * an attribute. */
+static void draw_coloured(const struct canvas *canvas, int row, int column,
+                          const struct halfblock *cell)
+{
+    const char *half = canvas->glyphs->upper_half;
+    uint8_t mean[3];
+    mean_colour(cell, mean);
+    const int upper = colour_nearest(half ? cell->upper : mean);
+    const int lower = colour_nearest(half ? cell->lower : mean);
+    int pair = alloc_pair(upper, lower);
+    if (pair < 0)
+        return;
+    attr_set(A_NORMAL, 0, &pair);
+    mvaddstr(row, column, half && upper != lower ? half : " ");
+}
+
+/* As the eye weighs colours (ITU-R BT.601), 0..255. */
+static int brightness(const struct halfblock *cell)
+{
+    uint8_t rgb[3];
+    mean_colour(cell, rgb);
+    return (299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
+}
+
+static void draw_grey(const struct canvas *canvas, int row, int column, int value, int low,
+                      int high)
+{
+    static const char ramp[] = " .:-=+*#%@";
+    const int steps = (int)sizeof ramp - 1;
+    int step = high > low ? (value - low) * steps / (high - low + 1) : steps / 2;
+    attrset((attr_t)canvas->theme->attributes[ROLE_TEXT]);
+    mvaddch(row, column, (chtype)ramp[canvas->theme->dark ? step : steps - 1 - step]);
+}
+
+void draw_halfblocks(struct canvas *canvas, struct rect area, const struct halfblocks *blocks)
+{
+    int low = 255, high = 0;
+    for (size_t i = 0; i < blocks->rows * blocks->columns; i++) {
+        int value = brightness(&blocks->cells[i]);
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    for (int row = 0; row < (int)blocks->rows && row < area.rows; row++)
+        for (int column = 0; column < (int)blocks->columns && column < area.columns; column++) {
+            const struct halfblock *cell =
+                &blocks->cells[(size_t)row * blocks->columns + (size_t)column];
+            if (canvas->theme->colours256)
+                draw_coloured(canvas, area.row + row, area.column + column, cell);
+            else
+                draw_grey(canvas, area.row + row, area.column + column, brightness(cell), low,
+                          high);
+        }
+}
+
 void draw_cursor(struct canvas *canvas, struct rect area, int row, int column)
 {
     if (row < 0 || row >= area.rows || column < 0)

@@ -5,6 +5,7 @@
 #define TINCA_UI_DRAW_H
 
 #include "ui/glyphs.h"
+#include "ui/halfblock.h"
 #include "ui/layout.h"
 #include "ui/plot.h"
 #include "ui/theme.h"
@@ -42,6 +43,10 @@ int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names,
 /* `roles` and `styles` by series; series 0 is not used. */
 void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
                const enum role *roles, const enum plot_style *styles);
+
+/* A picture: in 256 colours two pixels a cell (one where the locale has no half blocks), else grey
+ * values as characters, from the darkest to the brightest that it holds. */
+void draw_halfblocks(struct canvas *canvas, struct rect area, const struct halfblocks *blocks);
 
 /* Puts the hardware cursor there when the frame is done (screen readers follow it). */
 void draw_cursor(struct canvas *canvas, struct rect area, int row, int column);

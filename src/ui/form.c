@@ -9,12 +9,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(FORM_MAX_FIELDS >= 64, "config_fields has at most 64 rows");
+
+/* Which fields there are, with the focus on the same one. */
+static void choose_fields(struct form *form)
+{
+    const struct config_field *focused = form->count ? form->fields[form->focus] : NULL;
+    form->count = 0;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!form->all && !config_applies(&form->config, field))
+            continue;
+        if (field == focused)
+            form->focus = form->count;
+        form->fields[form->count++] = field;
+    }
+    if (form->focus >= form->count)
+        form->focus = form->count - 1;
+}
+
 static void changed(struct form *form)
 {
     form->stale = true;
     form->edit_error.kind = ERROR_NONE;
     form->problem.kind = ERROR_NONE;
     form->problem_field = FORM_NO_FIELD;
+    choose_fields(form);
     if (!config_check(&form->config, &form->problem))
         form->problem_field = form_blame(form, &form->problem);
 }
@@ -23,10 +43,20 @@ void form_begin(struct form *form, const struct run_config *config)
 {
     memset(form, 0, sizeof *form);
     form->config = *config;
-    for (size_t i = 0; i < config_field_count && form->count < FORM_MAX_FIELDS; i++)
-        if (config_fields[i].in_form)
-            form->fields[form->count++] = &config_fields[i];
     changed(form);
+}
+
+void form_show_all(struct form *form, bool all)
+{
+    form->all = all;
+    choose_fields(form);
+    if (form->problem.kind != ERROR_NONE)
+        form->problem_field = form_blame(form, &form->problem);
+}
+
+static char *typed_into(struct form *form, const struct config_field *field)
+{
+    return form->typed[field - config_fields];
 }
 
 const struct config_field *form_focused(const struct form *form)
@@ -41,7 +71,8 @@ char *form_value(const struct form *form, size_t field, char *text, size_t size)
 
 bool form_is_optional(const struct config_field *field)
 {
-    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0;
+    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
+           strcmp(field->key, "iterations") == 0;
 }
 
 void form_move(struct form *form, int steps)
@@ -65,17 +96,27 @@ void form_scroll(struct form *form, size_t rows)
 
 /* --- what fields offer --- */
 
+enum { USUAL_VALUES = 8 };
+
 /* Usual values of fields for which the session has no suggestions. */
+static const struct {
+    const char *key, *values[USUAL_VALUES];
+} usual[] = {{"groups", {"0", "2", "3", "4", "8"}},
+             {"width-rate", {"0", "0.36", "0.5", "1.5", "2", "3", "4"}},
+             {"block-rate", {"0", "1.5", "2", "2.4", "3", "4"}},
+             {"momentum", {"0", "0.5", "0.9", "0.95", "0.99"}},
+             {"weight-decay", {"0", "0.00001", "0.0001", "0.0005", "0.001", "0.01"}},
+             {"gamma", {"0.1", "0.2", "0.5", "0.9"}},
+             {"power", {"0.5", "1", "2"}},
+             {"average-loss", {"1", "10", "20", "40", "100"}},
+             {"l1-weight", {"1", "10", "100", "1000"}},
+             {"tolerance", {"0", "4", "8", "16", "32"}}};
+
 static const char *usual_value(const char *key, size_t n)
 {
-    static const char *const momenta[] = {"0", "0.5", "0.9", "0.95", "0.99", NULL};
-    static const char *const decays[] = {"0", "0.00001", "0.0001", "0.0005", "0.001", "0.01", NULL};
-    const char *const *values = strcmp(key, "momentum") == 0       ? momenta
-                                : strcmp(key, "weight-decay") == 0 ? decays
-                                                                   : NULL;
-    for (size_t i = 0; values && values[i]; i++)
-        if (i == n)
-            return values[i];
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcmp(usual[i].key, key) == 0)
+            return n < USUAL_VALUES ? usual[i].values[n] : NULL;
     return NULL;
 }
 
@@ -130,8 +171,9 @@ static size_t cycle_items(const struct form *form, size_t field, struct form_ite
         add_item(items, &count, "", "none");
     for (size_t n = 0; (text = suggestion(form->fields[field], n)); n++)
         add_item(items, &count, text, "");
-    if (form->typed[field][0])
-        add_item(items, &count, form->typed[field], "as typed");
+    const char *typed = form->typed[form->fields[field] - config_fields];
+    if (typed[0])
+        add_item(items, &count, typed, "as typed");
     return count;
 }
 
@@ -222,7 +264,7 @@ bool form_set(struct form *form, const char *text)
         for (size_t n = 0; n < FORM_MAX_ITEMS && suggestion(field, n); n++)
             add_item(items, &count, suggestion(field, n), "");
         if (!has_item(items, count, before)) /* it would be lost otherwise */
-            memcpy(form->typed[form->focus], before, sizeof before);
+            memcpy(typed_into(form, field), before, sizeof before);
     }
     changed(form);
     return true;

@@ -16,9 +16,11 @@ enum { FORM_MAX_FIELDS = 64, FORM_MAX_ITEMS = 96, FORM_TEXT = 512 };
 
 struct form {
     struct run_config config;
+    bool all; /* every field, also those that mean nothing beside the others */
     const struct config_field *fields[FORM_MAX_FIELDS];
     size_t count, focus, top; /* `top`: the first field in sight */
-    /* what was typed into a text field, kept while its suggestions are looked through */
+    /* what was typed into a text field, by its place in config_fields, kept while its suggestions
+     * are looked through */
     char typed[FORM_MAX_FIELDS][FORM_TEXT];
 
     bool editing; /* the focused field */
@@ -33,6 +35,10 @@ struct form {
 };
 
 void form_begin(struct form *form, const struct run_config *config);
+
+/* Shows every field, or only those that mean something (config_applies). The focus stays where it
+ * is if its field does. */
+void form_show_all(struct form *form, bool all);
 
 const struct config_field *form_focused(const struct form *form);
 /* The field's value as text; "" when empty. Returns `text`. */

@@ -29,6 +29,7 @@ static const struct glyphs unicode_glyphs = {
     .empty = "░",
     .eighths = {"░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"},
     .levels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+    .upper_half = "▀",
 };
 
 static const struct glyphs ascii_glyphs = {

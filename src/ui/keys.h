@@ -57,6 +57,7 @@ enum action {
     ACTION_OPEN,
     ACTION_EDIT,
     ACTION_RUN,
+    ACTION_ALL,
     ACTION_SEARCH,
     ACTION_PAUSE,
     ACTION_STOP,
@@ -66,11 +67,15 @@ enum action {
     ACTION_RATE_DOWN,
     ACTION_SCALE,
     ACTION_X,
+    ACTION_QUANTITY,
     ACTION_SYMBOLS,
     ACTION_VIEW,
     ACTION_NEXT,
     ACTION_PREVIOUS,
     ACTION_REMOVE,
+    ACTION_MARK,
+    ACTION_SORT,
+    ACTION_PUBLISHED,
 };
 
 struct key_binding {

@@ -64,7 +64,7 @@ struct frame_layout layout_frame(int rows, int columns)
 struct form_layout layout_form(struct rect body)
 {
     struct form_layout form = {0};
-    take_top(&body, body.rows >= 20);
+    take_top(&body, body.rows >= 22);
     bool panel = body.columns >= 72 && body.rows >= 10;
     form.help = take_bottom(&body, body.rows >= 18 ? 3 : body.rows >= 9 ? 2 : body.rows >= 5);
     if (panel) {

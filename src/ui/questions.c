@@ -197,3 +197,76 @@ void ask_export(struct app *app)
     dialog->edited = note_export;
     note_export(app);
 }
+
+/* --- a comparison --- */
+
+/* The format that a file's ending stands for. */
+static bool format_of(const char *path, enum compare_format *format)
+{
+    static const struct {
+        const char *ending;
+        enum compare_format format;
+    } endings[] = {{".md", COMPARE_MARKDOWN}, {".csv", COMPARE_CSV}, {".json", COMPARE_JSON}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *format = endings[i].format;
+            return true;
+        }
+    return false;
+}
+
+static void note_compare(struct app *app)
+{
+    enum compare_format format;
+    note_export(app);
+    if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
+        snprintf(app->dialog.note, sizeof app->dialog.note,
+                 "Let the name end in .md, .csv or .json.");
+}
+
+static bool write_comparison(const struct app *app, const char *path, enum compare_format format,
+                             struct error *error)
+{
+    struct text text = {0};
+    compare_write(&app->compare.table, format, &text);
+    bool written = text.failed || !text.data
+                       ? error_set_memory(error, "the comparison", 0)
+                       : file_write(path, text.data, strlen(text.data), false, error);
+    text_free(&text);
+    return written;
+}
+
+static void answer_compare(struct app *app, size_t choice)
+{
+    struct error error;
+    enum compare_format format;
+    char path[sizeof app->dialog.edit.text];
+    (void)choice;
+    memcpy(path, app->dialog.edit.text, sizeof path);
+    if (!format_of(path, &format)) {
+        app->dialog.open = true; /* the note says why */
+    } else if (write_comparison(app, path, format, &error)) {
+        app_say(app, ROLE_GOOD, "Wrote %s: %zu row%s.", path, app->compare.table.count,
+                app->compare.table.count == 1 ? "" : "s");
+    } else {
+        app->dialog.open = true;
+        snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
+                 error.advice);
+        app_say_error(app, &error);
+    }
+}
+
+void ask_compare_export(struct app *app)
+{
+    char name[64];
+    time_t now = time(NULL);
+    struct tm date;
+    strftime(name, sizeof name, "comparison-%Y%m%d-%H%M%S.md", localtime_r(&now, &date));
+    struct dialog *dialog = begin(app, "Export the comparison", answer_compare);
+    snprintf(dialog->text, sizeof dialog->text,
+             "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
+    line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);
+    dialog->edited = note_compare;
+    note_compare(app);
+}

@@ -1,7 +1,10 @@
 #include "ui/run_list.h"
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "session/run_directory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,18 +21,20 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
 
 bool run_entry_waits(const struct run_entry *entry)
 {
-    return !entry->run && !entry->refused;
+    return !entry->run && !entry->refused && !run_entry_is_kept(entry);
 }
 
 bool run_entry_is_on(const struct run_entry *entry)
 {
-    return entry->run && !run_status_is_over(entry->snapshot.status);
+    return entry->run && !run_entry_is_kept(entry) && !run_status_is_over(entry->snapshot.status);
 }
 
 const char *run_entry_status(const struct run_entry *entry)
 {
     if (run_entry_waits(entry))
         return "waiting";
+    if (run_entry_is_kept(entry) && (entry->refused || !entry->peeked))
+        return entry->refused ? "unreadable" : "";
     return run_status_name(entry->refused ? RUN_REFUSED : entry->snapshot.status);
 }
 
@@ -108,4 +113,89 @@ size_t run_list_started(const struct run_list *list, struct run **runs)
         if (list->entries[i].run)
             runs[count++] = list->entries[i].run;
     return count;
+}
+
+/* --- kept runs --- */
+
+bool run_entry_is_kept(const struct run_entry *entry)
+{
+    return entry->directory[0];
+}
+
+static bool is_known(const struct run_list *kept, const struct run_list *sitting, const char *id)
+{
+    for (size_t i = kept->count; i-- > 0;)
+        if (strcmp(file_base_name(kept->entries[i].directory), id) == 0)
+            return true;
+    for (size_t i = 0; i < sitting->count; i++)
+        if (sitting->entries[i].run && strcmp(run_facts(sitting->entries[i].run)->id, id) == 0)
+            return true;
+    return false;
+}
+
+static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
+{
+    if (!memory_grow(&kept->entries, &kept->capacity, kept->count + 1, sizeof *kept->entries,
+                     "the list of runs", error))
+        return false;
+    struct run_entry *entry = &kept->entries[kept->count];
+    *entry = (struct run_entry){0};
+    int length = snprintf(entry->directory, sizeof entry->directory, "%s/%s", home, id);
+    if (length < 0 || (size_t)length >= sizeof entry->directory)
+        return error_set(error, ERROR_SYSTEM, home, "set XDG_STATE_HOME to a shorter path",
+                         "its path is too long");
+    kept->count++;
+    return true;
+}
+
+bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error)
+{
+    char **ids;
+    size_t count;
+    char *home = run_directory_home(error);
+    bool found = home && run_directory_list(&ids, &count, error), added = found;
+    for (size_t i = 0; found && i < count; i++) {
+        if (added && !is_known(kept, sitting, ids[i]))
+            added = add_kept(kept, home, ids[i], error);
+        free(ids[i]);
+    }
+    if (found)
+        free(ids);
+    free(home);
+    return added;
+}
+
+void run_entry_peek(struct run_entry *entry)
+{
+    struct run_outline outline;
+    if (!run_entry_is_kept(entry) || entry->peeked || entry->refused)
+        return;
+    entry->peeked = run_peek(entry->directory, &outline, &entry->error);
+    entry->refused = !entry->peeked;
+    if (entry->refused)
+        return;
+    entry->config = outline.config;
+    entry->snapshot = outline.snapshot;
+}
+
+bool run_entry_open(struct run_entry *entry)
+{
+    if (!run_entry_is_kept(entry) || entry->run)
+        return true;
+    entry->run = run_open(entry->directory, &entry->error);
+    entry->refused = !entry->run;
+    if (entry->refused)
+        return false;
+    entry->peeked = true;
+    entry->config = *run_config(entry->run);
+    run_snapshot(entry->run, &entry->snapshot);
+    return true;
+}
+
+void run_entry_close(struct run_entry *entry)
+{
+    if (!run_entry_is_kept(entry))
+        return;
+    run_free(entry->run);
+    entry->run = NULL;
 }

@@ -1,4 +1,5 @@
-/* run_list.h: the runs of this sitting. One trains at a time; the others wait their turn. */
+/* run_list.h: the runs of this sitting, of which one trains at a time while the others wait their
+ * turn; and, in a list of their own, the kept runs of earlier ones, which are only looked at. */
 #ifndef TINCA_UI_RUN_LIST_H
 #define TINCA_UI_RUN_LIST_H
 
@@ -10,11 +11,15 @@
 struct run_entry {
     struct run_config config;
     struct run_options options;
-    struct run *run;  /* NULL: still waiting, or refused */
-    bool refused;     /* see `error` */
+    struct run *run;  /* NULL: still waiting, refused, or kept and not opened yet */
+    bool refused;     /* see `error`; kept: it cannot be read */
+    bool marked;      /* for a comparison */
     bool pause_asked; /* ahead of the snapshot, which learns of it later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last step */
+
+    char directory[512]; /* kept: where it lies; else "" */
+    bool peeked;         /* kept: config and snapshot are there */
 };
 
 struct run_list {
@@ -48,5 +53,23 @@ void run_list_free(struct run_list *list);
 
 /* The started runs, for an export; `runs` holds list->count. Returns how many. */
 size_t run_list_started(const struct run_list *list, struct run **runs);
+
+/* --- kept runs --- */
+
+bool run_entry_is_kept(const struct run_entry *entry);
+
+/* Adds the kept runs that are not in the list yet and are none of this sitting's, oldest first;
+ * nothing of them is read yet. */
+bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error);
+
+/* Reads how a kept run was set up and ended, once; `refused` tells when it cannot be read. */
+void run_entry_peek(struct run_entry *entry);
+
+/* Reads the whole of a kept run, with its curves; true at once when that is done or it is not kept.
+ * False with entry->error. */
+bool run_entry_open(struct run_entry *entry);
+
+/* Forgets the curves of a kept run. */
+void run_entry_close(struct run_entry *entry);
 
 #endif

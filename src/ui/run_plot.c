@@ -4,7 +4,7 @@
  */
 #include "ui/run_plot.h"
 
-#include "ui/columns.h"
+#include "ui/plot_axes.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,17 +14,86 @@
 enum {
     SERIES_NONE,
     SERIES_RAW,
-    SERIES_SMOOTHED,
+    SERIES_SMOOTHED, /* of three losses side by side: the generator's */
+    SERIES_DISCRIMINATOR,
+    SERIES_L1,
     SERIES_VALIDATION,
     SERIES_RATE,
     SERIES_FINDING,
     SERIES
 };
 
-static const enum role roles[SERIES] = {ROLE_TEXT,       ROLE_RAW,  ROLE_SMOOTHED,
-                                        ROLE_VALIDATION, ROLE_RATE, ROLE_BAD};
-static const enum plot_style styles[SERIES] = {PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID,
-                                               PLOT_SOLID,  PLOT_SOLID,  PLOT_SOLID};
+static const enum role roles[SERIES] = {[SERIES_RAW] = ROLE_RAW,
+                                        [SERIES_SMOOTHED] = ROLE_SMOOTHED,
+                                        [SERIES_DISCRIMINATOR] = ROLE_SERIES + 1,
+                                        [SERIES_L1] = ROLE_SERIES + 2,
+                                        [SERIES_VALIDATION] = ROLE_VALIDATION,
+                                        [SERIES_RATE] = ROLE_RATE,
+                                        [SERIES_FINDING] = ROLE_BAD};
+static const enum plot_style styles[SERIES] = {PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID, PLOT_SOLID,
+                                               PLOT_SOLID,  PLOT_SOLID,  PLOT_SOLID, PLOT_SOLID};
+
+/* The losses of two networks that are trained against each other, in one picture. */
+static const struct {
+    enum quantity quantity;
+    uint8_t series;
+    char mark;
+} contest[] = {{QUANTITY_L1, SERIES_L1, '1'},
+               {QUANTITY_DISCRIMINATOR, SERIES_DISCRIMINATOR, 'D'},
+               {QUANTITY_LOSS, SERIES_SMOOTHED, 'G'}};
+enum { CONTEST = sizeof contest / sizeof *contest };
+
+/* --- what is drawn: 0: all losses of the run, else 1 + a quantity --- */
+
+static bool is_contest(const struct series *series)
+{
+    return quantity_is_known(series, QUANTITY_DISCRIMINATOR);
+}
+
+/* The validation loss stands beside what it is a validation of. */
+static bool is_offered(const struct series *series, enum quantity quantity)
+{
+    if (quantity == QUANTITY_VALIDATION || (quantity == QUANTITY_LOSS && !is_contest(series)))
+        return false;
+    return quantity_is_known(series, quantity);
+}
+
+static size_t picture_of(const struct app *app, const struct series *series)
+{
+    size_t picture = app->run.picture;
+    return picture > 0 && is_offered(series, (enum quantity)(picture - 1)) ? picture : 0;
+}
+
+const char *run_plot_next(struct app *app, const struct run_entry *entry)
+{
+    const struct series *series = run_series(entry->run);
+    size_t picture = picture_of(app, series);
+    do
+        picture = (picture + 1) % (QUANTITIES + 1);
+    while (picture > 0 && !is_offered(series, (enum quantity)(picture - 1)));
+    app->run.picture = picture;
+    if (picture == 0)
+        return is_contest(series) ? "the three losses" : "the loss";
+    return quantity_name((enum quantity)(picture - 1), is_contest(series));
+}
+
+/* What is drawn with its raw values behind it; QUANTITIES: nothing. */
+static enum quantity trained_quantity(const struct series *series, size_t picture)
+{
+    if (picture == 0)
+        return is_contest(series) ? QUANTITIES : QUANTITY_LOSS;
+    return picture - 1 < QUANTITIES_TRAINED ? (enum quantity)(picture - 1) : QUANTITIES;
+}
+
+/* What is drawn of the validations; QUANTITIES: nothing. A generator is validated by its L1. */
+static enum quantity validated_quantity(const struct series *series, size_t picture)
+{
+    enum quantity trained = trained_quantity(series, picture);
+    if (picture > QUANTITIES_TRAINED)
+        return (enum quantity)(picture - 1);
+    return trained == (is_contest(series) ? QUANTITY_L1 : QUANTITY_LOSS) ? QUANTITY_VALIDATION
+                                                                         : QUANTITIES;
+}
 
 void run_plot_gather(struct app *app, const struct run_entry *entry, struct rect view)
 {
@@ -45,80 +114,26 @@ void run_plot_gather(struct app *app, const struct run_entry *entry, struct rect
 
 /* --- the y axis --- */
 
-static struct axis loss_axis(const struct app *app, const struct series *series)
+/* Losses that differ by powers of ten are only told apart on a logarithmic axis. */
+static bool is_log(const struct app *app, const struct series *series, size_t picture)
+{
+    return app->run.log_y || (picture == 0 && is_contest(series));
+}
+
+static struct axis y_axis(const struct app *app, const struct series *series, size_t picture)
 {
     const struct curves *curves = &app->run.curves;
+    enum quantity trained = trained_quantity(series, picture);
     double low = DBL_MAX, high = -DBL_MAX;
-    curve_range(&curves->loss, app->run.log_y, &low, &high);
-    curve_range(&curves->smoothed, app->run.log_y, &low, &high);
-    for (size_t i = 0; i < series_validation_count(series); i++) {
-        double loss = (double)series->validations[i].loss;
-        if (isfinite(loss) && !(app->run.log_y && loss <= 0)) {
-            low = fmin(low, loss);
-            high = fmax(high, loss);
-        }
+    bool log = is_log(app, series, picture);
+    if (trained != QUANTITIES) {
+        curve_range(&curves->raw[trained], log, &low, &high);
+        curve_range(&curves->smoothed[trained], log, &low, &high);
     }
-    return axis_around(low, high, app->run.log_y);
-}
-
-static void draw_y_labels(struct app *app, struct rect labels, const struct axis *y)
-{
-    double ticks[AXIS_MAX_TICKS];
-    char text[32];
-    struct rect numbers = {labels.row, labels.column, labels.rows, labels.columns - 2};
-    int limit = labels.rows / 2 > 2 ? labels.rows / 2 : 2;
-    size_t count = axis_ticks(y, (size_t)limit, ticks);
-    if (rect_is_empty(labels))
-        return;
-    for (int row = 0; row < labels.rows; row++)
-        draw_text(&app->canvas, labels, row, labels.columns - 1, ROLE_RAW,
-                  app->canvas.glyphs->vertical);
-    for (size_t i = 0; i < count; i++) {
-        int row = (int)lround((1 - axis_place(y, ticks[i])) * (labels.rows - 1));
-        draw_right(&app->canvas, numbers, row, ROLE_FAINT, axis_label(ticks[i], text, sizeof text));
-        draw_text(&app->canvas, labels, row, labels.columns - 1, ROLE_RAW,
-                  app->canvas.glyphs->tick_left);
-    }
-}
-
-/* --- the x axis --- */
-
-static void draw_x_rule(struct app *app, struct rect axis, int corner)
-{
-    struct rect whole = {axis.row, axis.column - corner, 1, axis.columns + corner};
-    int column =
-        corner ? draw_text(&app->canvas, whole, 0, 0, ROLE_RAW, app->canvas.glyphs->corner) : 0;
-    while (column < whole.columns)
-        column =
-            draw_text(&app->canvas, whole, 0, column, ROLE_RAW, app->canvas.glyphs->horizontal);
-}
-
-static void draw_x_axis(struct app *app, struct rect axis, bool labelled_left)
-{
-    const struct axis *x = &app->run.curves.x;
-    double ticks[AXIS_MAX_TICKS];
-    char text[32], name[40];
-    if (rect_is_empty(axis))
-        return;
-    size_t count = axis_ticks(x, (size_t)(axis.columns / 10 > 2 ? axis.columns / 10 : 2), ticks);
-    bool rule = axis.rows >= 2;
-    if (rule)
-        draw_x_rule(app, axis, labelled_left);
-    snprintf(name, sizeof name, "%s%s%s", curve_x_name(app->run.x),
-             app->run.x == X_TIME ? " (s)" : "", x->log ? ", log" : "");
-    int end = axis.columns - (int)columns_of(name) - 1, free_from = 0;
-    draw_right(&app->canvas, axis, axis.rows - 1, ROLE_FAINT, name);
-    for (size_t i = 0; i < count; i++) {
-        int column = (int)lround(axis_place(x, ticks[i]) * (axis.columns - 1));
-        int width = (int)strlen(axis_label(ticks[i], text, sizeof text));
-        int start = column - width / 2 < 0 ? 0 : column - width / 2;
-        if (rule)
-            draw_text(&app->canvas, axis, 0, column, ROLE_RAW, app->canvas.glyphs->tick_down);
-        if (start < free_from || start + width > end)
-            continue;
-        draw_text(&app->canvas, axis, axis.rows - 1, start, ROLE_FAINT, text);
-        free_from = start + width + 1;
-    }
+    for (size_t i = 0; i < CONTEST && picture == 0 && is_contest(series); i++)
+        curve_range(&curves->smoothed[contest[i].quantity], log, &low, &high);
+    validations_range(series, validated_quantity(series, picture), log, &low, &high);
+    return axis_around(low, high, log);
 }
 
 /* --- curves and marks --- */
@@ -128,37 +143,12 @@ static long dot(double place, size_t dots)
     return lround(place * (double)(dots - 1));
 }
 
-static void add_validations(struct app *app, const struct series *series, const struct axis *y)
-{
-    struct plot *plot = &app->run.plot;
-    size_t count = series_validation_count(series), width = plot_width(plot);
-    bool marks = count * 4 * plot_dots_across(plot->symbols) <= width, drawn = false;
-    long last_x = 0, last_y = 0;
-    for (int pass = 0; pass < 2; pass++, drawn = false) /* marks last: lines would go over them */
-        for (size_t i = 0; i < count; i++) {
-            const struct series_validation *one = &series->validations[i];
-            double at = curves_place_validation(&app->run.curves, one);
-            double up = axis_place(y, (double)one->loss);
-            if (!isfinite(at) || !isfinite(up)) {
-                drawn = false;
-                continue;
-            }
-            long to_x = dot(at, width), to_y = dot(fmax(-1, fmin(2, up)), plot_height(plot));
-            if (pass == 0 && drawn)
-                plot_line(plot, SERIES_VALIDATION, last_x, last_y, to_x, to_y);
-            else if (pass == 1 && (marks || count == 1))
-                plot_mark(plot, SERIES_VALIDATION, to_x, to_y, 'o');
-            last_x = to_x;
-            last_y = to_y;
-            drawn = true;
-        }
-}
-
 /* Marks on the smoothed curve where findings set in. */
-static void add_findings(struct app *app, const struct run_entry *entry, const struct axis *y)
+static void add_findings(struct app *app, const struct run_entry *entry, enum quantity quantity,
+                         const struct axis *y)
 {
     struct plot *plot = &app->run.plot;
-    const struct curve *curve = &app->run.curves.smoothed;
+    const struct curve *curve = &app->run.curves.smoothed[quantity];
     for (size_t i = 0; i < entry->snapshot.finding_count; i++) {
         struct finding finding;
         run_finding(entry->run, i, &finding);
@@ -172,6 +162,29 @@ static void add_findings(struct app *app, const struct run_entry *entry, const s
     }
 }
 
+static void add_curves(struct app *app, const struct run_entry *entry, const struct series *series,
+                       size_t picture, const struct axis *y)
+{
+    struct plot *plot = &app->run.plot;
+    const struct curves *curves = &app->run.curves;
+    enum quantity trained = trained_quantity(series, picture);
+    bool all = picture == 0 && is_contest(series);
+    if (trained != QUANTITIES) {
+        curve_draw(&curves->raw[trained], y, plot, SERIES_RAW);
+        curve_draw(&curves->smoothed[trained], y, plot, SERIES_SMOOTHED);
+    }
+    for (size_t i = 0; i < CONTEST && all; i++)
+        curve_draw(&curves->smoothed[contest[i].quantity], y, plot, contest[i].series);
+    for (size_t i = 0; i < CONTEST && all; i++)
+        for (int mark = 0; mark < 3; mark++)
+            curve_mark(&curves->smoothed[contest[i].quantity], y, plot, contest[i].series,
+                       0.15 + 0.3 * mark + 0.05 * (double)i, contest[i].mark);
+    validations_draw(curves, series, validated_quantity(series, picture), y, plot,
+                     SERIES_VALIDATION, 'o');
+    if (picture <= QUANTITIES_TRAINED)
+        add_findings(app, entry, trained == QUANTITIES ? QUANTITY_LOSS : trained, y);
+}
+
 static void draw_best(struct app *app, const struct series *series, struct rect axis)
 {
     size_t best = series_best(series);
@@ -183,37 +196,60 @@ static void draw_best(struct app *app, const struct series *series, struct rect 
                   app->canvas.glyphs->best);
 }
 
-static int draw_key_to(struct app *app, struct rect legend, int column, enum role role,
-                       const char *sample, const char *words)
+static const char *line_sample(const struct app *app, char *text, size_t size)
 {
-    if (column + (int)columns_of(words) + 4 > legend.columns)
-        return column;
-    column = draw_text(&app->canvas, legend, 0, column, role, sample) + 1;
-    return draw_text(&app->canvas, legend, 0, column, ROLE_FAINT, words) + 3;
+    const char *line = app->canvas.glyphs->horizontal;
+    snprintf(text, size, "%s%s", line, line);
+    return app->symbols == SYMBOLS_ASCII ? "\"_" : text;
+}
+
+static int draw_contest_keys(struct app *app, struct rect legend, int column)
+{
+    char sample[24], line[16];
+    line_sample(app, line, sizeof line);
+    for (size_t i = CONTEST; i-- > 0;) {
+        snprintf(sample, sizeof sample, "%c%s", contest[i].mark,
+                 app->symbols == SYMBOLS_ASCII ? "\"_" : line);
+        column = plot_axes_draw_key(&app->canvas, legend, column, roles[contest[i].series], sample,
+                                    contest[i].quantity == QUANTITY_LOSS ? "generator"
+                                    : contest[i].quantity == QUANTITY_L1 ? "L1"
+                                                                         : "discriminator");
+    }
+    return column;
 }
 
 static void draw_legend(struct app *app, const struct run_entry *entry, const struct series *series,
-                        struct rect legend)
+                        size_t picture, struct rect legend)
 {
     const struct glyphs *glyphs = app->canvas.glyphs;
-    char sample[16], best_words[48];
-    bool ascii = app->symbols == SYMBOLS_ASCII;
-    int column =
-        draw_text(&app->canvas, legend, 0, 0, ROLE_STRONG, app->run.log_y ? "loss, log" : "loss") +
-        3;
-    snprintf(sample, sizeof sample, "%s%s", glyphs->horizontal, glyphs->horizontal);
-    column = draw_key_to(app, legend, column, ROLE_SMOOTHED, ascii ? "\"_" : sample, "smoothed");
-    column = draw_key_to(app, legend, column, ROLE_RAW, ascii ? ".:" : "::", "raw");
-    if (series_validation_count(series) > 0)
-        column = draw_key_to(app, legend, column, ROLE_VALIDATION, "o", "validation");
+    char line[16], best_words[48];
+    bool ascii = app->symbols == SYMBOLS_ASCII, all = picture == 0 && is_contest(series);
+    const char *name = all            ? "losses"
+                       : picture == 0 ? "loss"
+                                      : quantity_name((enum quantity)(picture - 1), true);
+    int column = draw_format(&app->canvas, legend, 0, 0, ROLE_STRONG, "%s%s", name,
+                             is_log(app, series, picture) ? ", log" : "") +
+                 3;
+    if (all)
+        column = draw_contest_keys(app, legend, column);
+    if (trained_quantity(series, picture) != QUANTITIES) {
+        column = plot_axes_draw_key(&app->canvas, legend, column, ROLE_SMOOTHED,
+                                    line_sample(app, line, sizeof line), "smoothed");
+        column =
+            plot_axes_draw_key(&app->canvas, legend, column, ROLE_RAW, ascii ? ".:" : "::", "raw");
+    }
+    if (series_validation_count(series) > 0 && validated_quantity(series, picture) != QUANTITIES)
+        column =
+            plot_axes_draw_key(&app->canvas, legend, column, ROLE_VALIDATION, "o", "validation");
     size_t best = series_best(series);
     if (best != SIZE_MAX) {
         snprintf(best_words, sizeof best_words, "best epoch %.4g",
                  (double)series->validations[best].epoch);
-        column = draw_key_to(app, legend, column, ROLE_GOOD, glyphs->best, best_words);
+        column =
+            plot_axes_draw_key(&app->canvas, legend, column, ROLE_GOOD, glyphs->best, best_words);
     }
-    if (entry->snapshot.finding_count > 0)
-        draw_key_to(app, legend, column, ROLE_BAD, "!", "finding");
+    if (entry->snapshot.finding_count > 0 && picture <= QUANTITIES_TRAINED)
+        plot_axes_draw_key(&app->canvas, legend, column, ROLE_BAD, "!", "finding");
 }
 
 static void draw_rate(struct app *app, struct rect strip)
@@ -234,7 +270,7 @@ static void draw_rate(struct app *app, struct rect strip)
                     NULL))
         return;
     curve_draw(&curves->rate, &y, plot, SERIES_RATE);
-    draw_y_labels(app, layout.labels, &y);
+    plot_axes_draw_y(&app->canvas, layout.labels, &y);
     draw_plot(&app->canvas, layout.plot, plot, roles, styles);
 }
 
@@ -247,15 +283,14 @@ void run_plot_draw(struct app *app, struct run_entry *entry, struct rect view, s
         !plot_reset(plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns, app->symbols,
                     NULL))
         return;
-    struct axis y = loss_axis(app, series);
-    curve_draw(&app->run.curves.loss, &y, plot, SERIES_RAW);
-    curve_draw(&app->run.curves.smoothed, &y, plot, SERIES_SMOOTHED);
-    add_validations(app, series, &y);
-    add_findings(app, entry, &y);
-    draw_legend(app, entry, series, layout.legend);
-    draw_y_labels(app, layout.labels, &y);
+    size_t picture = picture_of(app, series);
+    struct axis y = y_axis(app, series, picture);
+    add_curves(app, entry, series, picture, &y);
+    draw_legend(app, entry, series, picture, layout.legend);
+    plot_axes_draw_y(&app->canvas, layout.labels, &y);
     draw_plot(&app->canvas, layout.plot, plot, roles, styles);
-    draw_x_axis(app, layout.axis, layout.labels.columns > 0);
+    plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, app->run.x,
+                     layout.labels.columns > 0);
     draw_best(app, series, layout.axis);
     draw_rate(app, rate);
 }

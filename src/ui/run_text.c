@@ -75,6 +75,35 @@ static void put_validation(struct writer *writer, const struct run_news *news)
         put(writer, "validation", ROLE_FAINT, "%s", news->config->validate[0] ? "later" : "none");
 }
 
+/* Two networks are trained against each other. */
+static bool is_contest(const struct run_snapshot *now)
+{
+    return isfinite(now->loss_discriminator);
+}
+
+static void put_pixels(struct writer *writer, const char *label, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+        put(writer, label, ROLE_VALIDATION, "%.0f %% seen",
+            100.0 * (double)now->validation_done / (double)now->validation_of);
+    else if (now->has_validation && isfinite(now->pixel_accuracy))
+        put(writer, label, ROLE_VALIDATION, "%.2f %% within %zu", now->pixel_accuracy,
+            news->config->tolerance);
+    else
+        put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? "later" : "-");
+}
+
+static void put_contest(struct writer *writer, const struct run_news *news, const char *generator,
+                        const char *discriminator, const char *pixels)
+{
+    const struct run_snapshot *now = &news->now;
+    put_number(writer, generator, ROLE_SMOOTHED, (double)now->loss);
+    put_number(writer, discriminator, ROLE_SERIES + 1, (double)now->loss_discriminator);
+    put_number(writer, "L1", ROLE_SERIES + 2, (double)now->loss_l1);
+    put_pixels(writer, pixels, news);
+}
+
 static uint64_t forecast_bytes(const struct run_news *news)
 {
     return news->facts ? news->facts->forecast.total : 0;
@@ -85,14 +114,22 @@ static double loss_now(const struct run_snapshot *now)
     return now->iteration > 0 ? (double)now->loss : NAN;
 }
 
+static void put_class_losses(struct writer *writer, const struct run_news *news)
+{
+    put_number(writer, "loss", ROLE_STRONG, loss_now(&news->now));
+    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    put_validation(writer, news);
+    put_top1(writer, &news->now);
+}
+
 static void grid_normal(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
     char epoch[24], epochs[24];
-    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
-    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
-    put_validation(writer, news);
-    put_top1(writer, now);
+    if (is_contest(now))
+        put_contest(writer, news, "gen. loss", "disc. loss", "pixel acc.");
+    else
+        put_class_losses(writer, news);
     put(writer, "epoch", ROLE_TEXT, "%s of %s", epoch_text(now->epoch, epoch, sizeof epoch),
         (snprintf(epochs, sizeof epochs, "%.4g", now->epochs), epochs));
     put(writer, "iteration", ROLE_TEXT, "%" PRIu64 " of %" PRIu64, now->iteration, now->iterations);
@@ -104,17 +141,26 @@ static void grid_normal(struct writer *writer, const struct run_news *news)
     put_bytes(writer, " forecast", forecast_bytes(news));
 }
 
-static void grid_small(struct writer *writer, const struct run_news *news)
+static void small_losses(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
-    char epoch[24];
+    const struct run_snapshot *now = &news->now;
     put_number(writer, "loss", ROLE_STRONG, loss_now(now));
     put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
     if (now->has_validation)
         put(writer, "top-1", ROLE_VALIDATION, "%.2f %%", now->top1);
     else
         put(writer, "rate", ROLE_RATE, "%.4g", now->learning_rate);
-    put_bytes(writer, "memory", calm->memory_measured);
+    put_bytes(writer, "memory", news->calm.memory_measured);
+}
+
+static void grid_small(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24];
+    if (is_contest(now))
+        put_contest(writer, news, "gen. loss", "disc.loss", "pixels");
+    else
+        small_losses(writer, news);
     put(writer, "epoch", ROLE_TEXT, "%s/%.4g", epoch_text(now->epoch, epoch, sizeof epoch),
         now->epochs);
     put(writer, "iteration", ROLE_TEXT, "%" PRIu64, now->iteration);
@@ -133,11 +179,9 @@ static void tiny(struct writer *writer, const struct run_news *news)
     put_bytes(writer, "memory", calm->memory_measured);
 }
 
-static void panel_progress(struct writer *writer, const struct run_news *news)
+static void panel_losses(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
-    char text[48];
-    put(writer, "Loss", ROLE_HEADING, "%s", "");
+    const struct run_snapshot *now = &news->now;
     put_number(writer, "loss", ROLE_STRONG, loss_now(now));
     put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
     if (news->config->average_loss > 1 || now->loss_caffe < 0) {
@@ -147,6 +191,17 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
     }
     put_validation(writer, news);
     put_top1(writer, now);
+}
+
+static void panel_progress(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char text[48];
+    put(writer, "Loss", ROLE_HEADING, "%s", "");
+    if (is_contest(now))
+        put_contest(writer, news, "generator", "discriminator", "pixels right");
+    else
+        panel_losses(writer, news);
     put(writer, "learning rate", ROLE_RATE, "%.4g", now->learning_rate);
     put(writer, "Progress", ROLE_HEADING, "%s", "");
     put(writer, "epoch", ROLE_TEXT, "%s of %.4g", epoch_text(now->epoch, text, sizeof text),

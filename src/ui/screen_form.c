@@ -21,6 +21,7 @@ static const struct key_binding bindings[] = {
     {UI_ENTER, 0, ACTION_OPEN, "Enter", "choose", "the list of choices, or edit the value"},
     {' ', 0, ACTION_OPEN, "Space", NULL, NULL},
     {'/', 0, ACTION_SEARCH, "/", "search", "search the choices of the field"},
+    {'*', 0, ACTION_ALL, "*", "all", "every setting, or only those that mean something here"},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, "the first field"},
     {UI_END, 0, ACTION_LAST, "End", NULL, "the last field"},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
@@ -99,6 +100,12 @@ static void act(struct app *app, enum action action)
     case ACTION_RIGHT:
         form_cycle(form, action == ACTION_LEFT ? -1 : 1);
         app_form_changed(app);
+        break;
+    case ACTION_ALL:
+        form_show_all(form, !form->all);
+        app_say(app, ROLE_STRONG, "%s",
+                form->all ? "Every setting is shown."
+                          : "Settings are shown where they mean something.");
         break;
     case ACTION_OPEN:
     case ACTION_SEARCH:
@@ -336,4 +343,4 @@ static void draw(struct app *app, struct rect body)
     draw_help(app, layout.help);
 }
 
-const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw};
+const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, NULL};

@@ -11,9 +11,10 @@ static const struct key_binding everywhere[] = {
     {'?', UI_F1, ACTION_HELP, "? F1", "help", "this help"},
     {'q', UI_ESCAPE, ACTION_BACK, "q Esc", "back",
      "back; from the first screen: quit (asks while a run is on)"},
-    {'o', 0, ACTION_RUNS, "o", "runs", "the runs of this session"},
+    {'o', 0, ACTION_RUNS, "o", "runs", "the runs, of this session and of earlier ones"},
     {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
-    {'c', 0, ACTION_COMPARE, "c", NULL, "compare runs (in a later version)"},
+    {'c', 0, ACTION_COMPARE, "c", "compare",
+     "compare runs: the marked ones, or all that are finished"},
     {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, "draw the screen afresh"},
 };
 const struct key_table keys_everywhere = {"Everywhere", everywhere,
@@ -38,6 +39,8 @@ static const struct {
     {"best epoch", "the one with the best validation accuracy; its weights are kept"},
     {"!", "a finding sets in there: v shows what it is"},
     {"ms/image", "milliseconds of an iteration divided by the batch; now, and the median"},
+    {"~2", "in a comparison: the times of this row and of row 2 cannot be told apart"},
+    {"?", "in a comparison: not measured; the selected row says which command would"},
     {"memory", "what the program holds, and what the plan forecast for the run"},
 };
 
@@ -101,7 +104,7 @@ static void put_table(struct writer *writer, const struct key_table *keys)
 static void draw(struct app *app, struct rect body)
 {
     const struct key_table *tables[] = {screen_form.keys, &keys_editing, screen_run.keys,
-                                        screen_runs.keys};
+                                        screen_runs.keys, screen_compare.keys};
     const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
     struct writer writer = {app, body, 0};
     if (here)
@@ -127,4 +130,4 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_help = {"Help", &table, NULL, NULL, act, draw};
+const struct screen screen_help = {"Help", &table, NULL, NULL, act, draw, NULL};

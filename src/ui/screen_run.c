@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/text.h"
+#include "session/sample_files.h"
 #include "ui/columns.h"
 #include "ui/run_plot.h"
 #include "ui/run_text.h"
@@ -16,9 +17,12 @@
 static const struct key_binding bindings[] = {
     {' ', 0, ACTION_PAUSE, "space", "pause", "pause the run, and go on"},
     {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
-    {'v', 0, ACTION_VIEW, "v", "view", "the next view: curves, findings, memory"},
+    {'v', 0, ACTION_VIEW, "v", "view",
+     "the next view: curves, findings, memory; of networks that make pictures a sample"},
     {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
     {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
+    {'y', 0, ACTION_QUANTITY, "y", NULL,
+     "what the curves show: the losses, one of them, the accuracy"},
     {'g', 0, ACTION_SYMBOLS, "g", "symbols", "graph symbols: braille, block, ASCII"},
     {'L', 0, ACTION_RATE, "L", "rate", "change the learning rate"},
     {'+', '=', ACTION_RATE_UP, "+", NULL, "propose twice the learning rate"},
@@ -27,15 +31,42 @@ static const struct key_binding bindings[] = {
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, "the next run of this session"},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, "the run before"},
     {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "scroll the findings"},
+    {UI_UP, 0, ACTION_UP, "Up", NULL, "scroll the findings; another example of the sample"},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
 };
 static const struct key_table table = {"Watching a run", bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[VIEWS] = {"Curves", "Findings", "Memory"};
+static const char *const view_names[VIEWS] = {"Curves", "Findings", "Memory", "Sample"};
 
 /* --- deciding --- */
+
+/* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
+static size_t examples_of(const struct run_entry *entry)
+{
+    if (!entry || !entry->run || entry->snapshot.status == RUN_PREPARING)
+        return 0;
+    return sample_examples(run_facts(entry->run));
+}
+
+static size_t view_count(const struct run_entry *entry)
+{
+    return examples_of(entry) > 0 ? VIEWS : VIEW_SAMPLE;
+}
+
+static void next_view(struct app *app)
+{
+    app->run.kind = (enum run_view_kind)((app->run.kind + 1) % view_count(app_entry(app)));
+    app->run.scroll = 0;
+}
+
+static void scroll(struct app *app, int step)
+{
+    if (app->run.kind == VIEW_SAMPLE)
+        sample_view_move(&app->run.sample, step);
+    else if (step > 0 || app->run.scroll > 0)
+        app->run.scroll += step;
+}
 
 static bool send(struct app *app, enum run_command command, const char *words)
 {
@@ -59,36 +90,21 @@ static void pause_or_go_on(struct app *app)
         entry->pause_asked = !paused;
 }
 
-static void next_scale(struct app *app)
+static void next_picture(struct app *app)
 {
-    static const char *const names[] = {"both axes linear", "x logarithmic", "y logarithmic",
-                                        "both axes logarithmic"};
-    struct run_view *view = &app->run;
-    unsigned scale = ((unsigned)view->log_x + 2 * (unsigned)view->log_y + 1) % 4;
-    view->log_x = scale & 1;
-    view->log_y = scale & 2;
-    app_say(app, ROLE_STRONG, "Scale: %s.", names[scale]);
-}
-
-static void next_symbols(struct app *app)
-{
-    if (!app->unicode) {
-        app_say(app, ROLE_WARNING, "This locale shows ASCII only; set LANG=C.UTF-8 for more.");
-        return;
-    }
-    app->symbols = (app->symbols + 1) % SYMBOLS_KINDS;
-    app->canvas.glyphs = glyphs_for(app->symbols != SYMBOLS_ASCII);
-    app_say(app, ROLE_STRONG, "Symbols: %s.", ui_symbols[app->symbols]);
+    const struct run_entry *entry = app_entry(app);
+    if (entry && entry->run)
+        app_say(app, ROLE_STRONG, "Curves: %s.", run_plot_next(app, entry));
 }
 
 static void switch_run(struct app *app, size_t step)
 {
-    if (app->runs.count < 2) {
-        app_say(app, ROLE_WARNING, "There is only one run; n sets up another.");
+    bool earlier = app->run.kept;
+    if (app->runs.count < 2 - (size_t)earlier) {
+        app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
         return;
     }
-    app->run.entry = (app->run.entry + app->runs.count + step) % app->runs.count;
-    app->run.scroll = 0;
+    app_show_run(app, earlier ? 0 : (app->run.entry + app->runs.count + step) % app->runs.count);
 }
 
 static void act(struct app *app, enum action action)
@@ -101,18 +117,10 @@ static void act(struct app *app, enum action action)
         ask_stop(app);
         break;
     case ACTION_VIEW:
-        app->run.kind = (app->run.kind + 1) % VIEWS;
-        app->run.scroll = 0;
+        next_view(app);
         break;
-    case ACTION_SCALE:
-        next_scale(app);
-        break;
-    case ACTION_X:
-        app->run.x = (app->run.x + 1) % X_KINDS;
-        app_say(app, ROLE_STRONG, "Along the x axis: %s.", curve_x_name(app->run.x));
-        break;
-    case ACTION_SYMBOLS:
-        next_symbols(app);
+    case ACTION_QUANTITY:
+        next_picture(app);
         break;
     case ACTION_RATE:
     case ACTION_RATE_UP:
@@ -132,12 +140,13 @@ static void act(struct app *app, enum action action)
         app_show(app, &screen_form);
         break;
     case ACTION_UP:
-        app->run.scroll -= app->run.scroll > 0;
+        scroll(app, -1);
         break;
     case ACTION_DOWN:
-        app->run.scroll++;
+        scroll(app, 1);
         break;
     default:
+        plot_act(app, action);
         break;
     }
 }
@@ -151,13 +160,11 @@ static struct run_news news_of(struct app *app, const struct run_entry *entry)
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
-        news.smoothed = view->curves.smoothed_value;
-    if (view->calm_entry != view->entry ||
-        clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
+        news.smoothed = view->curves.smoothed_value[QUANTITY_LOSS];
+    if (view->calm_since == 0 || clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
         view->calm.status != entry->snapshot.status) {
         view->calm = entry->snapshot;
         view->calm_since = clock_nanoseconds();
-        view->calm_entry = view->entry;
     }
     news.calm = view->calm;
     return news;
@@ -325,6 +332,9 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct run
         draw_findings(app, layout->view, entry);
     else if (app->run.kind == VIEW_MEMORY)
         draw_memory(app, layout->view, news);
+    else if (app->run.kind == VIEW_SAMPLE && examples_of(entry) > 0)
+        sample_view_draw(&app->run.sample, &app->canvas, layout->view,
+                         run_facts(entry->run)->directory, examples_of(entry));
     else if (entry->refused)
         draw_failure(app, layout->view, &entry->error);
     else if (!entry->run)
@@ -353,16 +363,18 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
 
 static void draw_tab_line(struct app *app, const struct run_entry *entry, struct rect area)
 {
-    static const int cursors[VIEWS] = {1, 9, 19};
-    int end = 0;
+    size_t count = view_count(entry), shown = app->run.kind < count ? app->run.kind : VIEW_CURVES;
+    int end = 0, cursor = 1;
     if (rect_is_empty(area))
         return;
     if (area.columns >= 60)
-        end = draw_tabs(&app->canvas, area, view_names, VIEWS, app->run.kind) + 2;
+        end = draw_tabs(&app->canvas, area, view_names, count, shown) + 2;
     struct rect rest = {area.row, area.column + end, 1, area.columns - end};
     draw_finding(app, entry, rest);
+    for (size_t i = 0; i < shown; i++)
+        cursor += (int)strlen(view_names[i]) + 2;
     if (app->canvas.cursor_row < 0 && end > 0)
-        draw_cursor(&app->canvas, area, 0, cursors[app->run.kind]);
+        draw_cursor(&app->canvas, area, 0, cursor);
 }
 
 static void draw(struct app *app, struct rect body)
@@ -376,9 +388,14 @@ static void draw(struct app *app, struct rect body)
     }
     if (entry->run)
         run_plot_gather(app, entry, layout.view);
+    if (app->run.kind == VIEW_SAMPLE && examples_of(entry) > 0 && layout.density < DENSITY_NORMAL) {
+        layout.view.rows += layout.facts.rows; /* a picture of four rows shows nothing */
+        layout.facts.rows = 0;
+    }
     struct run_news news = news_of(app, entry);
     draw_view(app, entry, &layout, &news);
-    draw_facts(app, &layout, &news);
+    if (!rect_is_empty(layout.facts))
+        draw_facts(app, &layout, &news);
     draw_progress(app, layout.progress, &news);
     draw_tab_line(app, entry, layout.tabs);
 }
@@ -406,7 +423,9 @@ static void title(const struct app *app, char *text, size_t size)
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
-    if (app->runs.count > 1)
+    if (app->run.kept)
+        snprintf(number, sizeof number, " (earlier)");
+    else if (app->runs.count > 1)
         snprintf(number, sizeof number, " %zu of %zu", app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
     snprintf(text, size, "Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s", number, dot,
@@ -414,4 +433,4 @@ static void title(const struct app *app, char *text, size_t size)
              entry->config.batch, dot, entry->config.device);
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw};
+const struct screen screen_run = {"Run", &table, title, NULL, act, draw, NULL};

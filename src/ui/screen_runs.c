@@ -1,6 +1,8 @@
-/* The runs of this sitting: one trains, the others wait or are over. */
+/* The runs: those of this sitting, of which one trains while the others wait or are over, then the
+ * kept ones of earlier sittings, the newest first. A kept run is read when it comes into sight. */
 #include "ui/app.h"
 
+#include "base/file.h"
 #include "ui/table.h"
 
 #include <math.h>
@@ -9,6 +11,9 @@
 
 static const struct key_binding bindings[] = {
     {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "watch the selected run"},
+    {' ', 0, ACTION_MARK, "space", "mark", "mark the run for a comparison, or not"},
+    {'c', 0, ACTION_COMPARE, "c", "compare",
+     "compare the marked runs; without marks all finished ones of the list"},
     {UI_UP, 0, ACTION_UP, "Up", NULL, "the run above"},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the run below"},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
@@ -21,9 +26,24 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {"The list of runs", bindings,
                                        sizeof bindings / sizeof *bindings};
 
-enum { NUMBER, STATUS, NETWORK, DATA, BATCH, DEVICE, DONE, LOSS, TOP1, SPEED, COLUMNS };
+enum {
+    MARK,
+    NUMBER,
+    STATUS,
+    NETWORK,
+    DATA,
+    BATCH,
+    DEVICE,
+    DONE,
+    LOSS,
+    TOP1,
+    SPEED,
+    BEGUN,
+    COLUMNS
+};
 
 static const struct table_column columns[COLUMNS] = {
+    [MARK] = {"", 1, 0, false, false},           [BEGUN] = {"begun (UTC)", 11, 7, false, false},
     [NUMBER] = {"#", 3, 0, true, false},         [STATUS] = {"status", 10, 0, false, false},
     [NETWORK] = {"network", 12, 0, false, true}, [DATA] = {"data", 10, 2, false, true},
     [BATCH] = {"batch", 5, 4, true, false},      [DEVICE] = {"device", 9, 6, false, false},
@@ -36,16 +56,38 @@ static bool plain(const char *technique)
     return strcmp(technique, "none") == 0;
 }
 
+/* The name of a run's folder begins with the time: 20261121-063012-lenet-1a2b. */
+static void begun_text(const struct run_entry *entry, char *text, size_t size)
+{
+    const char *id = run_entry_is_kept(entry) ? file_base_name(entry->directory)
+                     : entry->run             ? run_facts(entry->run)->id
+                                              : "";
+    if (strspn(id, "0123456789") == 8 && id[8] == '-' && strspn(id + 9, "0123456789") == 6)
+        snprintf(text, size, "%.2s-%.2s %.2s:%.2s", id + 4, id + 6, id + 9, id + 11);
+}
+
 static void cell_text(const struct app *app, size_t index, int column, char *text, size_t size)
 {
-    const struct run_entry *entry = &app->runs.entries[index];
+    struct run_entry *entry = app_run_at(app, index);
+    run_entry_peek(entry);
     const struct run_snapshot *now = &entry->snapshot;
-    bool started = entry->run && now->iterations > 0;
+    bool started = (entry->run || entry->peeked) && now->iterations > 0;
     char technique[32];
     text[0] = '\0';
+    if (entry->refused && run_entry_is_kept(entry) && column > STATUS && column != BEGUN) {
+        snprintf(text, size, "%s", column == NETWORK ? file_base_name(entry->directory) : "");
+        return;
+    }
     switch (column) {
+    case MARK:
+        snprintf(text, size, "%s", entry->marked ? "*" : "");
+        break;
     case NUMBER:
-        snprintf(text, size, "%zu", index + 1);
+        if (!run_entry_is_kept(entry))
+            snprintf(text, size, "%zu", index + 1);
+        break;
+    case BEGUN:
+        begun_text(entry, text, size);
         break;
     case STATUS:
         snprintf(text, size, "%s", run_entry_status(entry));
@@ -70,11 +112,11 @@ static void cell_text(const struct app *app, size_t index, int column, char *tex
                      100.0 * (double)now->iteration / (double)now->iterations);
         break;
     case LOSS:
-        if (started)
+        if (started && now->iteration > 0)
             snprintf(text, size, "%.4g", (double)now->loss);
         break;
     case TOP1:
-        if (now->has_validation)
+        if (now->has_validation && isfinite(now->top1))
             snprintf(text, size, "%.2f", now->top1);
         break;
     case SPEED:
@@ -88,7 +130,7 @@ static void cell_text(const struct app *app, size_t index, int column, char *tex
 
 /* --- deciding --- */
 
-static bool matches(const struct app *app, size_t index)
+bool runs_match(const struct app *app, size_t index)
 {
     char text[FORM_TEXT];
     if (!app->table.search.text[0])
@@ -101,20 +143,20 @@ static bool matches(const struct app *app, size_t index)
     return false;
 }
 
-/* The index of the `nth` run that matches, or runs.count. */
+/* The index of the `nth` run that matches, or app_run_count. */
 static size_t nth_match(const struct app *app, size_t nth)
 {
-    for (size_t i = 0; i < app->runs.count; i++)
-        if (matches(app, i) && nth-- == 0)
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (runs_match(app, i) && nth-- == 0)
             return i;
-    return app->runs.count;
+    return app_run_count(app);
 }
 
 static size_t match_count(const struct app *app)
 {
     size_t count = 0;
-    for (size_t i = 0; i < app->runs.count; i++)
-        count += matches(app, i);
+    for (size_t i = 0; i < app_run_count(app); i++)
+        count += runs_match(app, i);
     return count;
 }
 
@@ -141,13 +183,31 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
+static void mark(struct app *app, size_t index)
+{
+    if (index >= app_run_count(app))
+        return;
+    struct run_entry *entry = app_run_at(app, index);
+    if (run_entry_waits(entry) || entry->refused)
+        app_say(app, ROLE_WARNING, "This run has nothing to compare.");
+    else
+        entry->marked = !entry->marked;
+    move(app, 1);
+}
+
 static void act(struct app *app, enum action action)
 {
     size_t index = nth_match(app, app->table.selected);
     switch (action) {
     case ACTION_OPEN:
-        if (index < app->runs.count)
+        if (index < app_run_count(app))
             app_show_run(app, index);
+        break;
+    case ACTION_MARK:
+        mark(app, index);
+        break;
+    case ACTION_COMPARE:
+        compare_open(app);
         break;
     case ACTION_UP:
     case ACTION_DOWN:
@@ -155,7 +215,7 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(app, action == ACTION_FIRST ? -(long)app->runs.count : (long)app->runs.count);
+        move(app, action == ACTION_FIRST ? -(long)app_run_count(app) : (long)app_run_count(app));
         break;
     case ACTION_SEARCH:
         app->table.searching = true;
@@ -166,7 +226,7 @@ static void act(struct app *app, enum action action)
             app_say(app, ROLE_WARNING,
                     "Only a run that waits can be dropped; s stops the one that is "
                     "on.");
-        else if (app->run.entry > index)
+        else if (!app->run.kept && app->run.entry > index)
             app->run.entry--;
         move(app, 0);
         break;
@@ -223,7 +283,7 @@ static void draw(struct app *app, struct rect body)
     struct rect list = {body.row + 2, body.column, body.rows - 3, body.columns};
     struct rect head = {body.row + 1, body.column, body.rows > 1, body.columns};
     struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
-    if (app->runs.count == 0) {
+    if (app_run_count(app) == 0) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
                      "There is no run yet: n sets one up, and r there starts it.");
         return;
@@ -245,4 +305,4 @@ static void draw(struct app *app, struct rect body)
     draw_search(app, foot);
 }
 
-const struct screen screen_runs = {"Runs", &table, NULL, take_key, act, draw};
+const struct screen screen_runs = {"Runs", &table, NULL, take_key, act, draw, NULL};

@@ -40,6 +40,12 @@ static const struct look looks[SCHEMES][ROLES] =
                 [ROLE_VALIDATION] = {215, -1, 11, -1, A_BOLD},
                 [ROLE_RATE] = {147, -1, 13, -1, A_NORMAL},
                 [ROLE_GAUGE] = {73, -1, 6, -1, A_NORMAL},
+                [ROLE_SERIES] = {80, -1, 14, -1, A_BOLD},
+                [ROLE_SERIES + 1] = {215, -1, 11, -1, A_BOLD},
+                [ROLE_SERIES + 2] = {147, -1, 13, -1, A_NORMAL},
+                [ROLE_SERIES + 3] = {114, -1, 10, -1, A_NORMAL},
+                [ROLE_SERIES + 4] = {210, -1, 9, -1, A_NORMAL},
+                [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
             },
         [SCHEME_LIGHT] =
             {
@@ -59,25 +65,26 @@ static const struct look looks[SCHEMES][ROLES] =
                 [ROLE_VALIDATION] = {166, -1, 1, -1, A_BOLD},
                 [ROLE_RATE] = {91, -1, 5, -1, A_NORMAL},
                 [ROLE_GAUGE] = {31, -1, 6, -1, A_NORMAL},
+                [ROLE_SERIES] = {25, -1, 4, -1, A_BOLD},
+                [ROLE_SERIES + 1] = {166, -1, 1, -1, A_BOLD},
+                [ROLE_SERIES + 2] = {91, -1, 5, -1, A_NORMAL},
+                [ROLE_SERIES + 3] = {28, -1, 2, -1, A_NORMAL},
+                [ROLE_SERIES + 4] = {162, -1, 13, -1, A_NORMAL},
+                [ROLE_SERIES + 5] = {240, -1, 8, -1, A_NORMAL},
             },
         [SCHEME_MONO] =
             {
-                [ROLE_TEXT] = {OWN, A_NORMAL},
-                [ROLE_FAINT] = {OWN, A_DIM},
-                [ROLE_STRONG] = {OWN, A_BOLD},
-                [ROLE_TITLE] = {OWN, A_REVERSE},
-                [ROLE_HEADING] = {OWN, A_BOLD},
-                [ROLE_KEY] = {OWN, A_BOLD},
-                [ROLE_FOCUS] = {OWN, A_REVERSE},
-                [ROLE_EDIT] = {OWN, A_UNDERLINE},
-                [ROLE_GOOD] = {OWN, A_NORMAL},
-                [ROLE_WARNING] = {OWN, A_BOLD},
-                [ROLE_BAD] = {OWN, A_BOLD},
-                [ROLE_RAW] = {OWN, A_DIM},
-                [ROLE_SMOOTHED] = {OWN, A_BOLD},
-                [ROLE_VALIDATION] = {OWN, A_BOLD},
-                [ROLE_RATE] = {OWN, A_NORMAL},
-                [ROLE_GAUGE] = {OWN, A_NORMAL},
+                [ROLE_TEXT] = {OWN, A_NORMAL},       [ROLE_FAINT] = {OWN, A_DIM},
+                [ROLE_STRONG] = {OWN, A_BOLD},       [ROLE_TITLE] = {OWN, A_REVERSE},
+                [ROLE_HEADING] = {OWN, A_BOLD},      [ROLE_KEY] = {OWN, A_BOLD},
+                [ROLE_FOCUS] = {OWN, A_REVERSE},     [ROLE_EDIT] = {OWN, A_UNDERLINE},
+                [ROLE_GOOD] = {OWN, A_NORMAL},       [ROLE_WARNING] = {OWN, A_BOLD},
+                [ROLE_BAD] = {OWN, A_BOLD},          [ROLE_RAW] = {OWN, A_DIM},
+                [ROLE_SMOOTHED] = {OWN, A_BOLD},     [ROLE_VALIDATION] = {OWN, A_BOLD},
+                [ROLE_RATE] = {OWN, A_NORMAL},       [ROLE_GAUGE] = {OWN, A_NORMAL},
+                [ROLE_SERIES] = {OWN, A_BOLD},       [ROLE_SERIES + 1] = {OWN, A_NORMAL},
+                [ROLE_SERIES + 2] = {OWN, A_NORMAL}, [ROLE_SERIES + 3] = {OWN, A_NORMAL},
+                [ROLE_SERIES + 4] = {OWN, A_NORMAL}, [ROLE_SERIES + 5] = {OWN, A_NORMAL},
             },
         [SCHEME_COLOUR_BLIND] =
             {
@@ -97,6 +104,12 @@ static const struct look looks[SCHEMES][ROLES] =
                 [ROLE_VALIDATION] = {214, -1, 11, -1, A_BOLD},
                 [ROLE_RATE] = {175, -1, 13, -1, A_NORMAL},
                 [ROLE_GAUGE] = {74, -1, 12, -1, A_NORMAL},
+                [ROLE_SERIES] = {75, -1, 12, -1, A_BOLD},
+                [ROLE_SERIES + 1] = {214, -1, 11, -1, A_BOLD},
+                [ROLE_SERIES + 2] = {175, -1, 13, -1, A_NORMAL},
+                [ROLE_SERIES + 3] = {36, -1, 10, -1, A_NORMAL},
+                [ROLE_SERIES + 4] = {227, -1, 14, -1, A_NORMAL},
+                [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
             },
 };
 
@@ -158,6 +171,8 @@ void theme_load(struct theme *theme, const char *name)
     if (scheme != SCHEME_MONO &&
         (start_color() != OK || COLORS < 8 || COLOR_PAIRS <= ROLES || use_default_colors() != OK))
         scheme = SCHEME_MONO;
+    theme->colours256 = scheme != SCHEME_MONO && COLORS >= 256 && COLOR_PAIRS >= 4096;
+    theme->dark = scheme != SCHEME_LIGHT;
     for (short role = 0; role < ROLES; role++)
         theme->attributes[role] = scheme == SCHEME_MONO
                                       ? looks[scheme][role].attributes

@@ -27,11 +27,15 @@ enum role {
     ROLE_VALIDATION,
     ROLE_RATE,
     ROLE_GAUGE,
-    ROLES
+    ROLE_SERIES, /* the first of THEME_SERIES for curves side by side */
+    ROLES = ROLE_SERIES + 6
 };
+enum { THEME_SERIES = ROLES - ROLE_SERIES };
 
 struct theme {
     unsigned long attributes[ROLES]; /* ncurses' attr_t with its colour pair */
+    bool colours256;                 /* pictures can be shown in colours */
+    bool dark;                       /* light letters on a dark ground, as far as is known */
 };
 
 /* Whether `name` is one of ui_colours. */

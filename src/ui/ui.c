@@ -47,9 +47,12 @@ bool ui_run(const struct ui_options *options, struct error *error)
         done = app_run(app, error);
         terminal_close(app->gone);
     }
+    compare_view_free(&app->compare);
     run_list_free(&app->runs);
+    run_list_free(&app->kept);
     curves_free(&app->run.curves);
     plot_free(&app->run.plot);
+    sample_view_free(&app->run.sample);
     free(app);
     return done;
 }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "data/image.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct run {
     struct series series;
     uint64_t started, stop_at, frozen_at;
     double learning_rate;
-    bool failing;
+    bool failing, makes_samples;
 };
 
 /* --- forecast --- */
@@ -60,6 +61,38 @@ static float loss_at(uint64_t iteration)
                    0.3 * exp(-t / 400) * fabs(sin(t * 12.9898) * sin(t)));
 }
 
+/* A generator and a discriminator. */
+static bool is_contest(const struct run *run)
+{
+    return strcmp(run->config.network, "pix2pix") == 0;
+}
+
+static void add_contest(struct series_point *point)
+{
+    double t = (double)point->iteration;
+    point->loss_l1 = (float)(0.1 + 0.3 * exp(-t / 200) + 0.02 * sin(t));
+    point->loss_discriminator = (float)(0.4 + 0.2 * exp(-t / 100) + 0.1 * sin(t / 7));
+    point->loss = point->loss_caffe = point->loss_mean = 1 + 100 * point->loss_l1;
+}
+
+/* What the generator makes after an epoch: two examples, whose middle parts grow brighter. */
+static void write_sample(const struct run *run, uint64_t epoch)
+{
+    struct image image;
+    char path[600];
+    if (!run->makes_samples || !image_create(&image, 96, 64, 3, NULL))
+        return;
+    for (size_t i = 0; i < 96 * 64; i++) {
+        size_t part = i % 96 / 32, up = i / 96 % 32;
+        uint64_t made = up * (epoch < 8 ? epoch : 8);
+        uint8_t value = (uint8_t)(part == 0 ? 255 - 8 * up : part == 1 ? made : 8 * up);
+        memset(image.pixels + 3 * i, value, 3);
+    }
+    snprintf(path, sizeof path, "%s/sample-%04d.png", run->facts.directory, (int)epoch);
+    image_write_png(&image, path, NULL);
+    image_free(&image);
+}
+
 static void add_point(struct run *run, uint64_t iteration)
 {
     struct series_point point = {.iteration = iteration,
@@ -67,11 +100,17 @@ static void add_point(struct run *run, uint64_t iteration)
                                  .loss = loss_at(iteration),
                                  .loss_caffe = loss_at(iteration),
                                  .loss_mean = loss_at(iteration),
+                                 .loss_discriminator = NAN,
+                                 .loss_l1 = NAN,
                                  .learning_rate = (float)run->learning_rate,
                                  .ms_per_image = 1.25f,
                                  .seconds = (float)iteration / RATE,
                                  .memory_bytes = 48 << 20};
+    if (is_contest(run))
+        add_contest(&point);
     series_add(&run->series, &point);
+    if (iteration % EPOCH == 0 && is_contest(run))
+        write_sample(run, iteration / EPOCH);
     if (iteration % EPOCH != 0 || !run->config.validate[0])
         return;
     double epoch = (double)iteration / EPOCH;
@@ -81,13 +120,19 @@ static void add_point(struct run *run, uint64_t iteration)
         .loss = (float)(0.9 * exp(-epoch / 2) + 0.02 * epoch),
         .top1 = (float)(98 - 30 * exp(-epoch) - (epoch > 4 ? epoch - 4 : 0)),
         .top5 = 99.5f,
+        .pixel_accuracy = NAN,
         .seconds = point.seconds};
+    if (is_contest(run)) {
+        validation.top1 = validation.top5 = NAN;
+        validation.pixel_accuracy = (float)(62 - 40 * exp(-epoch / 2));
+    }
     series_add_validation(&run->series, &validation);
     run->snapshot.has_validation = true;
     run->snapshot.validation_loss = (double)validation.loss;
     run->snapshot.top1 = (double)validation.top1;
+    run->snapshot.pixel_accuracy = (double)validation.pixel_accuracy;
     run->snapshot.best_top1 = fmax(run->snapshot.best_top1, run->snapshot.top1);
-    if (epoch >= 5)
+    if (epoch >= 5 && !is_contest(run))
         run->snapshot.finding_count = 1;
 }
 
@@ -106,6 +151,14 @@ static void advance(struct run *run)
     float last = loss_at(now->iteration);
     now->loss = now->loss_caffe = last;
     now->loss_mean = (double)last;
+    now->loss_discriminator = now->loss_l1 = NAN;
+    if (is_contest(run) && now->iteration > 0) {
+        struct series_point point = {.iteration = now->iteration};
+        add_contest(&point);
+        now->loss = point.loss;
+        now->loss_discriminator = point.loss_discriminator;
+        now->loss_l1 = point.loss_l1;
+    }
     now->epoch = (double)now->iteration / EPOCH;
     now->learning_rate = run->learning_rate;
     now->ms_per_image_now = now->ms_per_image_median = 1.25;
@@ -124,7 +177,6 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 {
     const char *freeze = getenv("UI_FAKE_FREEZE");
     struct run *run = memory_new(1, sizeof *run, "a run", error);
-    (void)options;
     if (!run || !series_create(&run->series, config->epochs * EPOCH, config->epochs, error)) {
         free(run);
         return NULL;
@@ -142,6 +194,17 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         (struct run_facts){.id = "fake", .parameters = 431080, .images = 6400, .classes = 10};
     run->facts.forecast = (struct memory_forecast){
         1724320, 1724320, 1724320, 12800000, 1 << 20, 1724320 * 3 + 12800000 + (1 << 20)};
+    snprintf(run->facts.network, sizeof run->facts.network, "%.63s", config->network);
+    snprintf(run->facts.technique, sizeof run->facts.technique, "none");
+    snprintf(run->facts.directory, sizeof run->facts.directory, "fake");
+    if (is_contest(run)) {
+        run->facts.classes = 0;
+        run->facts.validation_images = 2;
+        run->facts.discriminator_parameters = 2768705;
+    }
+    run->makes_samples = options && options->run_directory;
+    if (run->makes_samples)
+        snprintf(run->facts.directory, sizeof run->facts.directory, "%s", options->run_directory);
     run->failing = strncmp(config->data, "idx:", 4) == 0;
     if (run->failing) {
         run->snapshot.status = RUN_FAILED;
@@ -151,10 +214,43 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     return run;
 }
 
+/* A kept run is called DATE-TIME-NETWORK-BATCH, and has trained to its end. */
+static bool read_name(const char *directory, struct run_config *config, struct error *error)
+{
+    const char *id = file_base_name(directory), *last = strrchr(id, '-');
+    if (strlen(id) < 18 || !last || last < id + 16)
+        return error_set(error, ERROR_INPUT, directory, NULL, "this is no run");
+    config_defaults(config);
+    snprintf(config->network, sizeof config->network, "%.*s", (int)(last - id) - 16, id + 16);
+    snprintf(config->validate, sizeof config->validate, "digits");
+    config->batch = strtoull(last + 1, NULL, 10);
+    return true;
+}
+
 struct run *run_open(const char *directory, struct error *error)
 {
-    error_set(error, ERROR_UNSUPPORTED, directory, NULL, "this session keeps nothing");
-    return NULL;
+    struct run_config config;
+    struct run_options options = {.run_directory = directory};
+    if (!read_name(directory, &config, error))
+        return NULL;
+    struct run *run = run_start(&config, &options, error);
+    if (!run)
+        return NULL;
+    snprintf(run->facts.id, sizeof run->facts.id, "%.39s", file_base_name(directory));
+    run->makes_samples = false;
+    run->frozen_at = run->snapshot.iterations;
+    advance(run);
+    return run;
+}
+
+bool run_peek(const char *directory, struct run_outline *outline, struct error *error)
+{
+    struct run *run = run_open(directory, error);
+    if (!run)
+        return false;
+    *outline = (struct run_outline){run->config, run->facts, run->snapshot};
+    run_free(run);
+    return true;
 }
 
 void run_free(struct run *run)

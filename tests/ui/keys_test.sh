@@ -14,7 +14,7 @@ screen_shows '‹ alexnet ›' "right: the next network"
 screen_shows 'alexnet wants 227x227' "what cannot work is said at the field"
 screen_keys r
 screen_shows '> *Training data|! Training data' "and is not run"
-screen_keys Up Up Left
+screen_keys Up Up Up Left
 screen_shows '‹ lenet ›' "left: the network before"
 screen_keys Enter
 screen_shows 'type to search' "Enter opens a list"
@@ -22,15 +22,22 @@ screen_keys resnet56
 screen_shows '> resnet56' "typing narrows it"
 screen_keys Escape
 screen_shows '‹ lenet ›' "Esc leaves it as it was"
-screen_keys Down Down Down Down 9 6
+screen_keys Down Down Down Down Down 9 6
 screen_shows 'Enter take it' "typing begins to edit"
 screen_keys Enter
 screen_shows '‹ 96 ›' "Enter takes the number"
 screen_keys 0 Enter
 screen_shows 'whole number of 1' "a wrong number is refused in words"
 screen_keys Escape Home
+screen_keys '*'
+screen_shows 'Every setting is shown' "* shows every setting"
+screen_shows 'Block rate' "also those that mean nothing here"
+screen_keys '*'
+screen_lacks 'Block rate' "and leaves them out again"
 screen_keys c
-screen_shows 'later version' "c says that comparing comes later"
+screen_shows 'no finished run to compare' "c says that there is nothing to compare yet"
+screen_keys q
+screen_shows 'What it takes' "q goes back to the form"
 screen_keys e
 screen_shows 'no run to export' "e says that there is nothing to export yet"
 screen_keys '?'
@@ -65,6 +72,11 @@ screen_shows 'Symbols: ascii' "g: ASCII"
 screen_lacks "$BRAILLE" "without braille"
 screen_keys g
 screen_shows "$BRAILLE" "g: braille again"
+screen_wait 'best epoch'
+screen_keys y
+screen_shows 'Curves: top-1 accuracy' "y: the accuracy"
+screen_keys y
+screen_shows 'Curves: the loss' "y: the loss again"
 screen_keys v
 screen_shows '\[Findings\]' "v: findings"
 screen_keys v
@@ -127,7 +139,7 @@ ended "y stops, saves and quits"
 # --- a run that fails ---
 screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'What it takes'
-screen_keys Down Down Down i 'dx:/nowhere' Enter r
+screen_keys Down Down Down Down i 'dx:/nowhere' Enter r
 screen_shows 'no such folder' "a run that fails says why"
 screen_keys q q
 ended "q ends when nothing is on"

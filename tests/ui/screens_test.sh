@@ -1,5 +1,5 @@
 #!/bin/sh
-# The form, the help and a run, at three sizes, in UTF-8 and in plain ASCII, compared with
+# The form, the help, a run and a comparison, at three sizes, in UTF-8 and in plain ASCII, compared with
 # tests/ui/goldens. RENEW=1 (make renew-screens) writes these instead: look at the difference.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the screens look as they should"
@@ -33,6 +33,7 @@ compare() {
     fi
 }
 
+fake_kept 20261118-101500-lenet-0032 20261119-111500-resnet20-0064 20261120-111500-lenet-0128
 for locale in C.UTF-8 C; do
     for size in 40x12 80x24 132x43; do
         screen_start $size $locale "$FAKE"
@@ -41,6 +42,13 @@ for locale in C.UTF-8 C; do
         compare help 'this help|run what'
         screen_start $size $locale env UI_FAKE_FREEZE=640 "$FAKE" --start
         compare run '64 %'
+        screen_start $size $locale "$FAKE"
+        screen_wait 'memory 18|It fits'
+        screen_keys c
+        screen_wait '3 runs'
+        compare curves 'lenet, batch 32'
+        screen_keys v
+        compare table 'NETWORK'
     done
 done
 done_testing

@@ -1,5 +1,6 @@
 /* The workbench over fake_session.c: what the tests of the screens look at.
- * usage: ui_fake [--start] [--epochs N] [--symbols NAME] [--colours NAME] */
+ * usage: ui_fake [--start] [--network NET] [--run-dir DIR] [--epochs N] [--symbols NAME] [--colours
+ * NAME] */
 #include "ui/ui.h"
 
 #include <stdio.h>
@@ -18,6 +19,10 @@ int main(int argc, char **argv)
             options.start = true;
         else if (strcmp(argv[i], "--epochs") == 0 && i + 1 < argc)
             config_set(&options.config, "epochs", argv[++i], &error);
+        else if (strcmp(argv[i], "--network") == 0 && i + 1 < argc)
+            config_set(&options.config, "network", argv[++i], &error);
+        else if (strcmp(argv[i], "--run-dir") == 0 && i + 1 < argc)
+            options.run.run_directory = argv[++i];
         else if (strcmp(argv[i], "--symbols") == 0 && i + 1 < argc)
             options.symbols = argv[++i];
         else if (strcmp(argv[i], "--colours") == 0 && i + 1 < argc)

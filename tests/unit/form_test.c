@@ -74,6 +74,62 @@ static void test_cycle(void)
     tap_ok(value()[0] == '\0' && form.edit_error.kind == ERROR_NONE, "and can be emptied");
 }
 
+static bool shows(const char *key)
+{
+    for (size_t i = 0; i < form.count; i++)
+        if (strcmp(form.fields[i]->key, key) == 0)
+            return true;
+    return false;
+}
+
+static void set(const char *key, const char *text)
+{
+    focus(key);
+    form_set(&form, text);
+}
+
+static void test_fields(void)
+{
+    begin();
+    tap_ok(shows("width-rate") && !shows("groups") && !shows("block-rate") && !shows("power"),
+           "fields that mean nothing are not in the way");
+    set("technique", "shuffle");
+    tap_ok(shows("groups") && strcmp(form_focused(&form)->key, "technique") == 0,
+           "groups come with shuffle, and the focus stays");
+    set("groups", "4");
+    set("technique", "none");
+    tap_ok(shows("groups"), "what was changed stays in sight");
+    set("network", "resnet20");
+    set("schedule", "step");
+    tap_ok(shows("block-rate") && shows("gamma") && shows("step-size"),
+           "block rate with residual blocks, gamma with a schedule of steps");
+    form_show_all(&form, true);
+    tap_ok(form.count == config_field_count && strcmp(form_focused(&form)->key, "schedule") == 0,
+           "every setting can be shown");
+    set("power", "2");
+    form_show_all(&form, false);
+    tap_ok(shows("power") && !shows("l1-weight"), "and those that mean nothing left out again");
+    begin();
+    set("preset", "pix2pix");
+    focus("l1-weight");
+    tap_ok(strcmp(value(), "100") == 0, "the preset pix2pix fills in the weight of L1");
+    focus("tolerance");
+    tap_ok(strcmp(value(), "16") == 0, "and the tolerance");
+    focus("schedule");
+    tap_ok(strcmp(value(), "linear") == 0, "and its schedule");
+    set("l1-weight", "10");
+    set("batch", "4");
+    set("network", "pix2pix");
+    tap_ok(form.config.l1_weight == 10 && form.config.batch == 4,
+           "what one has set oneself it leaves alone");
+    form_show_all(&form, true);
+    set("iterations", "50");
+    form_show_all(&form, false);
+    tap_ok(shows("iterations") && !shows("epochs"), "a length in iterations replaces epochs");
+    set("iterations", "");
+    tap_ok(shows("epochs") && !shows("iterations"), "until it is emptied");
+}
+
 static void test_edit(void)
 {
     begin();
@@ -237,6 +293,7 @@ static void test_queue(void)
 int main(void)
 {
     test_cycle();
+    test_fields();
     test_edit();
     test_line();
     test_problems();

@@ -135,15 +135,61 @@ static void test_curve(void)
     plot_free(&plot);
 }
 
+static void test_adversarial(void)
+{
+    struct series series;
+    struct curves curves = {0};
+    struct curve_view view = {X_ITERATION, false, false, 50, 100, 1, true, NULL};
+    series_create(&series, 100, 3, NULL);
+    for (uint64_t i = 1; i <= 100; i++) {
+        struct series_point point = {.iteration = i,
+                                     .epoch = (float)i / 100,
+                                     .loss = 30,
+                                     .loss_discriminator = 0.5f,
+                                     .loss_l1 = 0.25f};
+        series_add(&series, &point);
+    }
+    for (int i = 1; i <= 3; i++) {
+        struct series_validation one = {
+            .loss = i == 2 ? 0.1f : 0.3f, .top1 = NAN, .pixel_accuracy = 40};
+        series_add_validation(&series, &one);
+    }
+    curves_update(&curves, &series, &view, NULL);
+    tap_ok(fabs(curves.smoothed_value[QUANTITY_DISCRIMINATOR] - 0.5) < 1e-6 &&
+               fabs(curves.smoothed_value[QUANTITY_L1] - 0.25) < 1e-6,
+           "each of the losses has a curve");
+    tap_ok(series_best(&series) == 1, "without classes the best epoch has the least loss");
+    tap_ok(quantity_is_known(&series, QUANTITY_PIXELS) &&
+               !quantity_is_known(&series, QUANTITY_ACCURACY),
+           "pixels are right there, not classes");
+    struct plot plot = {0};
+    struct axis y = {0, 1, false};
+    char text[5];
+    plot_reset(&plot, 4, 25, SYMBOLS_BRAILLE, NULL);
+    curve_draw(&curves.smoothed[QUANTITY_DISCRIMINATOR], &y, &plot, 1);
+    curve_mark(&curves.smoothed[QUANTITY_DISCRIMINATOR], &y, &plot, 1, 0.5, 'D');
+    bool found = false;
+    for (size_t row = 0; row < 4; row++)
+        found = found || plot_cell_text(&plot, row, 12, PLOT_SOLID, text)[0] == 'D';
+    tap_ok(found, "a letter on the curve tells it from others without colour");
+    plot_free(&plot);
+    curves_free(&curves);
+    series_free(&series);
+}
+
 static void test_curves(void)
 {
     struct series series;
     struct curves curves = {0};
-    struct curve_view view = {X_ITERATION, false, false, 40, 1000, 10, false};
+    struct curve_view view = {X_ITERATION, false, false, 40, 1000, 10, false, NULL};
     series_create(&series, 1000, 10, NULL);
     for (uint64_t i = 1; i <= 130; i++) {
-        struct series_point point = {
-            .iteration = i, .epoch = (float)i / 100, .loss = 1, .seconds = 1};
+        struct series_point point = {.iteration = i,
+                                     .epoch = (float)i / 100,
+                                     .loss = 1,
+                                     .loss_discriminator = NAN,
+                                     .loss_l1 = NAN,
+                                     .seconds = 1};
         series_add(&series, &point);
         if (i == 60)
             curves_update(&curves, &series, &view, NULL);
@@ -151,7 +197,7 @@ static void test_curves(void)
     tap_ok(curves.gathered == 60 && curves.x.high == 60, "the x axis ends at a round number");
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
-    tap_ok(fabs(curves.smoothed_value - 1) < 1e-9, "the mean of ones is one");
+    tap_ok(fabs(curves.smoothed_value[QUANTITY_LOSS] - 1) < 1e-9, "the mean of ones is one");
     tap_ok(fabs(curves_place(&curves, 75, 0.75) - 0.5) < 1e-9, "an iteration finds its place");
     view.x = X_EPOCH;
     view.over = true;
@@ -159,13 +205,27 @@ static void test_curves(void)
     tap_ok(fabs(curves.x.high - 1.3) < 1e-6, "a finished run's axis ends where it ended");
     tap_ok(series_best(&series) == SIZE_MAX, "no validation, no best epoch");
     for (int i = 1; i <= 3; i++) {
-        struct series_validation one = {
-            .iteration = (uint64_t)i * 100, .epoch = (float)i, .loss = 1, .top1 = i == 2 ? 90 : 50};
+        struct series_validation one = {.iteration = (uint64_t)i * 100,
+                                        .epoch = (float)i,
+                                        .loss = 1,
+                                        .top1 = i == 2 ? 90 : 50,
+                                        .pixel_accuracy = NAN};
         series_add_validation(&series, &one);
     }
     tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
     tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
            "smoothing starts at the first loss and passes over what is no number");
+    tap_ok(!quantity_is_known(&series, QUANTITY_PIXELS) &&
+               quantity_is_known(&series, QUANTITY_ACCURACY),
+           "what a run has no values of is not offered");
+    struct axis shared = {0, 400, false};
+    view.x = X_ITERATION;
+    view.shared = &shared;
+    curves_update(&curves, &series, &view, NULL);
+    tap_ok(curves.x.high == 400 && curves.gathered == 130 &&
+               curves.smoothed[QUANTITY_LOSS].columns[13].any &&
+               !curves.smoothed[QUANTITY_LOSS].columns[14].any,
+           "on an axis that runs share each keeps its own length");
     curves_free(&curves);
     series_free(&series);
 }
@@ -205,6 +265,7 @@ int main(void)
     test_raster();
     test_curve();
     test_curves();
+    test_adversarial();
     test_columns();
     return tap_done();
 }

@@ -1,0 +1,160 @@
+/* The curves of several runs on common axes. A curve carries its row's mark, so that runs are told
+ * apart without colour; the first row is drawn last and lies on top. */
+#include "ui/compare_draw.h"
+
+#include "ui/columns.h"
+#include "ui/plot_axes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { PANEL = 38, PANEL_FROM = 100, MARKS = 3 };
+
+/* --- the key to the curves --- */
+
+static const char *value_text(double value, char *text, size_t size)
+{
+    if (isnan(value))
+        snprintf(text, size, "-");
+    else
+        snprintf(text, size, "%.4g", value);
+    return text;
+}
+
+static void draw_entry(struct app *app, struct rect line, size_t row)
+{
+    const struct compare_view *view = &app->compare;
+    size_t run = compare_view_run(view, row);
+    char label[256], value[32];
+    if (run == COMPARE_RUNS)
+        return;
+    value_text(compare_view_last(view, run), value, sizeof value);
+    struct rect left = line;
+    left.columns -= (int)columns_of(value) + 1;
+    draw_format(&app->canvas, left, 0, 0, compare_row_role(view, row), "%c%s%s",
+                compare_view_mark(row), app->canvas.glyphs->horizontal,
+                app->canvas.glyphs->horizontal);
+    draw_text(&app->canvas, left, 0, 4, ROLE_TEXT,
+              compare_view_label(view, run, label, sizeof label));
+    draw_right(&app->canvas, line, 0, ROLE_STRONG, value);
+}
+
+/* In columns beside each other, filled line by line. */
+static void draw_entries(struct app *app, struct rect area, int across)
+{
+    const struct compare_view *view = &app->compare;
+    int width = area.columns / across, shown = 0;
+    for (size_t row = 0; row < view->table.count; row++) {
+        if (compare_view_run(view, row) == COMPARE_RUNS)
+            continue;
+        struct rect line = {area.row + shown / across, area.column + shown % across * width,
+                            shown / across < area.rows, width - (across > 1 ? 2 : 0)};
+        draw_entry(app, line, row);
+        shown++;
+    }
+}
+
+/* --- curves --- */
+
+static double end_of(const struct compare_view *view, size_t run, enum curve_x x)
+{
+    double first, last;
+    if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
+        return 0;
+    return fmin(1, axis_place(&view->x, last));
+}
+
+static void add_marks(struct app *app, size_t row, size_t run, const struct axis *y)
+{
+    const struct compare_view *view = &app->compare;
+    double end = end_of(view, run, app->run.x), shift = 0.06 * (double)(row % 5);
+    for (int i = 0; i < MARKS; i++)
+        curve_mark(&view->curves[run].smoothed[view->quantity], y, &app->run.plot,
+                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_view_mark(row));
+}
+
+static void add_curves(struct app *app, const struct axis *y)
+{
+    const struct compare_view *view = &app->compare;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t row = view->table.count; row-- > 0;) {
+            size_t run = compare_view_run(view, row);
+            if (run == COMPARE_RUNS)
+                continue;
+            if (view->quantity >= QUANTITIES_TRAINED && pass == 0)
+                continue;
+            if (view->quantity >= QUANTITIES_TRAINED)
+                validations_draw(&view->curves[run], run_series(view->runs[run]), view->quantity, y,
+                                 &app->run.plot, (uint8_t)(run + 1), compare_view_mark(row));
+            else if (pass == 0)
+                curve_draw(&view->curves[run].smoothed[view->quantity], y, &app->run.plot,
+                           (uint8_t)(run + 1));
+            else
+                add_marks(app, row, run, y);
+        }
+}
+
+static bool all_adversarial(const struct compare_view *view)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (!quantity_is_known(run_series(view->runs[i]), QUANTITY_DISCRIMINATOR))
+            return false;
+    return view->count > 0;
+}
+
+static void draw_curves(struct app *app, struct rect area)
+{
+    enum role roles[COMPARE_RUNS + 1] = {ROLE_TEXT};
+    enum plot_style styles[COMPARE_RUNS + 1] = {PLOT_SOLID};
+    struct compare_view *view = &app->compare;
+    struct plot_layout layout = layout_plot(area, true);
+    struct error error;
+    if (rect_is_empty(layout.plot))
+        return;
+    struct curve_view wanted = {.x = app->run.x,
+                                .log_x = app->run.log_x,
+                                .log_y = app->run.log_y,
+                                .width =
+                                    (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
+    if (!compare_view_gather(view, &wanted, &error) ||
+        !plot_reset(&app->run.plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
+                    app->symbols, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    struct axis y = compare_view_y_axis(view, app->run.log_y);
+    for (size_t i = 0; i < COMPARE_RUNS; i++) {
+        roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
+        styles[i + 1] = PLOT_SOLID;
+    }
+    add_curves(app, &y);
+    draw_format(&app->canvas, layout.legend, 0, 0, ROLE_STRONG, "%s%s%s",
+                quantity_name(view->quantity, all_adversarial(view)),
+                view->quantity < QUANTITIES_TRAINED ? ", smoothed" : "",
+                app->run.log_y ? ", log" : "");
+    plot_axes_draw_y(&app->canvas, layout.labels, &y);
+    draw_plot(&app->canvas, layout.plot, &app->run.plot, roles, styles);
+    plot_axes_draw_x(&app->canvas, layout.axis, &view->x, app->run.x, layout.labels.columns > 0);
+}
+
+/* Where the room is wide the key to the curves stands beside them, else above. */
+void compare_draw_curves(struct app *app, struct rect area)
+{
+    bool wide = area.columns >= PANEL_FROM;
+    int across = wide || area.columns < 60 ? 1 : 2, runs = (int)app->compare.count;
+    struct rect key = area;
+    if (wide) {
+        key.column += area.columns - PANEL;
+        key.columns = PANEL;
+        area.columns -= PANEL + 2;
+    } else {
+        int lines = (runs + across - 1) / across, most = area.rows / 3;
+        key.rows = lines > most ? most : lines;
+        key.column++;
+        key.columns--;
+        area.row += key.rows;
+        area.rows -= key.rows;
+    }
+    draw_curves(app, area); /* first: it takes in the last values */
+    draw_entries(app, key, across);
+}

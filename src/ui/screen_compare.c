@@ -1,0 +1,306 @@
+/* Runs side by side. They are looked up and read one after the other between frames, since a kept
+ * run may have a long journal; when the last one is there the table is made. */
+#include "ui/app.h"
+
+#include "base/clock.h"
+#include "ui/compare_draw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'v', 0, ACTION_VIEW, "v", "view", "the next view: curves, table, settings that differ"},
+    {'s', 0, ACTION_SORT, "s", "sort", "sort by the next column, the best first"},
+    {'y', 0, ACTION_QUANTITY, "y", "curve", "what the curves show: losses, accuracy"},
+    {'p', 0, ACTION_PUBLISHED, "p", "published", "the studies' published figures, marked as such"},
+    {'e', 0, ACTION_EXPORT, "e", "export", "write the table as JSON, CSV or Markdown; asks where"},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "show the selected run"},
+    {UI_UP, 0, ACTION_UP, "Up", NULL, "the row above"},
+    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the row below"},
+    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "columns to the left"},
+    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "columns to the right"},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
+    {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
+    {'g', 0, ACTION_SYMBOLS, "g", NULL, "graph symbols: braille, block, ASCII"},
+};
+static const struct key_table table = {"Comparing runs", bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const char *const view_names[COMPARE_KINDS] = {"Curves", "Table", "Settings"};
+
+enum { PEEKS = 16 }; /* runs looked up between two frames */
+
+/* --- gathering --- */
+
+static bool any_marked(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->marked)
+            return true;
+    return false;
+}
+
+/* Curves of runs that are not looked at any more would only take memory. */
+static void close_kept(struct app *app)
+{
+    const struct run_entry *in_sight = app_entry(app);
+    for (size_t i = 0; i < app->kept.count; i++)
+        if (&app->kept.entries[i] != in_sight)
+            run_entry_close(&app->kept.entries[i]);
+}
+
+void compare_open(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct error error;
+    const struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    if (!run_list_find_kept(&app->kept, &app->runs, &error))
+        app_say_error(app, &error);
+    compare_view_clear(view);
+    close_kept(app);
+    view->in_sight = entry ? entry->run : NULL;
+    view->marked_only = any_marked(app);
+    view->gathering = true;
+    app_show(app, &screen_compare);
+}
+
+static bool is_finished(const struct run_snapshot *snapshot)
+{
+    return snapshot->iteration > 0 &&
+           (snapshot->status == RUN_DONE || snapshot->status == RUN_STOPPED);
+}
+
+static bool is_wanted(const struct app *app, size_t index)
+{
+    const struct compare_view *view = &app->compare;
+    const struct run_entry *entry = app_run_at(app, index);
+    if (entry->run && entry->run == view->in_sight)
+        return entry->snapshot.status != RUN_PREPARING;
+    if (view->marked_only)
+        return entry->marked && !run_entry_waits(entry) &&
+               (run_entry_is_kept(entry) || entry->snapshot.status != RUN_PREPARING);
+    return is_finished(&entry->snapshot) && runs_match(app, index);
+}
+
+/* Takes one run in; true when it had to be read. */
+static bool gather_one(struct app *app, size_t index)
+{
+    struct compare_view *view = &app->compare;
+    struct run_entry *entry = app_run_at(app, index);
+    run_entry_peek(entry);
+    if (entry->refused || !is_wanted(app, index))
+        return false;
+    bool read = !entry->run;
+    if (view->count == COMPARE_RUNS)
+        view->left_out = true;
+    else if (run_entry_open(entry))
+        compare_view_add(view, entry->run);
+    else
+        app_say_error(app, &entry->error);
+    return read;
+}
+
+static void end_gathering(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct error error;
+    view->gathering = false;
+    if (!compare_view_build(view, &error))
+        app_say_error(app, &error);
+    else if (view->left_out)
+        app_say(app, ROLE_WARNING,
+                "These are the first %d; mark runs in the list (o, space) to choose others.",
+                COMPARE_RUNS);
+    if (!compare_view_has(view, view->quantity))
+        compare_view_next_quantity(view);
+}
+
+static bool work(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    if (!view->gathering)
+        return false;
+    for (int i = 0; i < PEEKS && view->next < app_run_count(app) && !view->left_out; i++)
+        if (gather_one(app, view->next++))
+            break;
+    if (view->next >= app_run_count(app) || view->left_out)
+        end_gathering(app);
+    return view->gathering;
+}
+
+/* --- deciding --- */
+
+static void move(struct compare_view *view, long steps)
+{
+    long last = (long)view->table.count - 1, to = (long)view->selected + steps;
+    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    view->scroll = (size_t)(steps < 0 && view->scroll == 0 ? 0 : (long)view->scroll + steps);
+}
+
+static void sort(struct app *app)
+{
+    struct error error;
+    const char *name = compare_view_next_sort(&app->compare, &error);
+    if (name)
+        app_say(app, ROLE_STRONG, "Sorted: %s.", name);
+    else
+        app_say_error(app, &error);
+}
+
+static void toggle_published(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct error error;
+    view->published = !view->published;
+    if (!compare_view_build(view, &error))
+        app_say_error(app, &error);
+    else if (view->published)
+        app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
+    else
+        app_say(app, ROLE_STRONG, "Without published figures.");
+}
+
+static void open_selected(struct app *app)
+{
+    const struct compare_view *view = &app->compare;
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (entry->run && entry->run == view->table.rows[view->selected].run) {
+            app_show_run(app, i);
+            return;
+        }
+    }
+    app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct compare_view *view = &app->compare;
+    if (view->gathering || view->count == 0)
+        return;
+    switch (action) {
+    case ACTION_VIEW:
+        view->kind = (enum compare_kind)((view->kind + 1) % COMPARE_KINDS);
+        view->left = view->scroll = 0;
+        break;
+    case ACTION_SORT:
+        sort(app);
+        break;
+    case ACTION_PUBLISHED:
+        toggle_published(app);
+        break;
+    case ACTION_QUANTITY:
+        compare_view_next_quantity(view);
+        break;
+    case ACTION_EXPORT:
+        ask_compare_export(app);
+        break;
+    case ACTION_OPEN:
+        open_selected(app);
+        break;
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(view, action == ACTION_UP ? -1 : 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        move(view, action == ACTION_FIRST ? -(long)view->table.count : (long)view->table.count);
+        break;
+    case ACTION_LEFT:
+        view->left -= view->left > 0;
+        break;
+    case ACTION_RIGHT:
+        view->left++; /* drawing takes it back where nothing is left over */
+        break;
+    default:
+        plot_act(app, action);
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+/* A run that is on moves its row, too. */
+static void refresh(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct run_snapshot snapshot;
+    struct error error;
+    bool on = false;
+    for (size_t i = 0; i < view->count; i++) {
+        run_snapshot(view->runs[i], &snapshot);
+        on = on || !run_status_is_over(snapshot.status);
+    }
+    if (on && clock_seconds(view->built, clock_nanoseconds()) >= 1 &&
+        !compare_view_build(view, &error))
+        app_say_error(app, &error);
+}
+
+static void draw_empty(struct app *app, struct rect body)
+{
+    struct compare_view *view = &app->compare;
+    struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
+    if (view->gathering)
+        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, "Reading runs: %zu of %zu ...",
+                    view->next, app_run_count(app));
+    else
+        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                     "There is no finished run to compare yet. In the list of runs (o) space marks "
+                     "those to compare, also one that is on.");
+    draw_cursor(&app->canvas, inside, 1, 0);
+}
+
+static void draw_body(struct app *app, struct rect body)
+{
+    const struct compare_view *view = &app->compare;
+    if (view->kind == COMPARE_SETTINGS)
+        compare_draw_settings(app, body);
+    else if (view->kind == COMPARE_TABLE)
+        compare_draw_table(app, body);
+    else if (body.rows >= 30) { /* room for both */
+        int rows = compare_table_rows(view), most = body.rows / 2;
+        rows = rows > most ? most : rows;
+        struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
+        struct rect lower = {body.row + body.rows - rows, body.column, rows, body.columns};
+        compare_draw_curves(app, upper);
+        compare_draw_table(app, lower);
+    } else
+        compare_draw_curves(app, body);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct compare_view *view = &app->compare;
+    if (view->gathering || view->table.count == 0) {
+        draw_empty(app, body);
+        return;
+    }
+    refresh(app);
+    if (body.rows >= 8) {
+        struct rect tabs = {body.row, body.column, 1, body.columns};
+        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
+        char text[64];
+        int room = tabs.columns - end - 2,
+            width = snprintf(text, sizeof text, "sorted: %s", compare_view_sort_name(view));
+        if (width <= room)
+            draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
+        body.row++;
+        body.rows--;
+    }
+    draw_body(app, body);
+    if (app->canvas.cursor_row < 0)
+        draw_cursor(&app->canvas, body, 0, 0);
+}
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    size_t count = app->compare.count;
+    if (app->compare.gathering)
+        snprintf(text, size, "Compare");
+    else
+        snprintf(text, size, "Compare %zu run%s", count, count == 1 ? "" : "s");
+}
+
+const struct screen screen_compare = {"Compare", &table, title, NULL, act, draw, work};

@@ -1,0 +1,170 @@
+/* What the comparison on the screen decides, without a terminal; the runs are fake_session's, their
+ * measurements real files. */
+#include "session/measurement.h"
+#include "tap.h"
+#include "ui/compare_view.h"
+#include "ui/run_list.h"
+
+#include "session_files.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct compare_view view;
+static struct run_list kept;
+
+static const char *const ids[] = {"20261118-101500-lenet-0032", "20261119-111500-lenet-0064",
+                                  "20261120-111500-pix2pix-0001", "20261121-081500-resnet20-0032"};
+enum { IDS = sizeof ids / sizeof *ids };
+
+static bool make_kept(const char *id, double ms, double ci95)
+{
+    char path[600];
+    struct error error;
+    snprintf(path, sizeof path, "%s/tinca", test_home);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/tinca/runs", test_home);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/tinca/runs/%s", test_home, id);
+    mkdir(path, 0700);
+    struct measurement measurement = {.device = "cpu",
+                                      .threads = 2,
+                                      .images = 100,
+                                      .ms_per_image = {ms, ms, ms, ci95 * 5, ci95},
+                                      .top1 = 90,
+                                      .top5 = 99};
+    bool made = ms == 0 || measurements_put(path, &measurement, &error);
+    snprintf(path, sizeof path, "%s/tinca/runs/%s/config.json", test_home, id);
+    return made && write_text(path, "{}");
+}
+
+static const struct run *opened(size_t index)
+{
+    return run_entry_open(&kept.entries[index]) ? kept.entries[index].run : NULL;
+}
+
+static void test_kept(void)
+{
+    struct run_list sitting = {0};
+    struct error error;
+    for (size_t i = 0; i < IDS; i++)
+        tap_ok(make_kept(ids[i], i == 3 ? 0 : 2 + (double)i * 0.1, i == 0 ? 0.2 : 0.01),
+               "a kept run is there");
+    bool found = run_list_find_kept(&kept, &sitting, &error);
+    tap_ok(found && kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
+           "kept runs are found, the oldest first");
+    tap_ok(!kept.entries[0].run && !kept.entries[0].peeked && !run_entry_waits(&kept.entries[0]),
+           "nothing of them is read, and they wait for nothing");
+    run_entry_peek(&kept.entries[1]);
+    tap_ok(kept.entries[1].config.batch == 64 && kept.entries[1].snapshot.status == RUN_DONE &&
+               !kept.entries[1].run && strcmp(run_entry_status(&kept.entries[1]), "done") == 0,
+           "a look tells how one was set up and ended");
+    run_list_find_kept(&kept, &sitting, &error);
+    tap_ok(kept.count == IDS, "looking again finds nothing twice");
+    make_kept("20261122-000000-broken", 0, 0);
+    run_list_find_kept(&kept, &sitting, &error);
+    run_entry_peek(&kept.entries[IDS]);
+    tap_ok(kept.count == IDS + 1 && kept.entries[IDS].refused &&
+               strcmp(run_entry_status(&kept.entries[IDS]), "unreadable") == 0,
+           "one that cannot be read is listed as such");
+    tap_ok(!run_entry_is_on(&kept.entries[1]) && !run_list_active(&kept), "kept runs are not on");
+}
+
+static void test_runs(void)
+{
+    struct error error;
+    char label[128];
+    tap_ok(compare_view_add(&view, opened(0)) && compare_view_add(&view, opened(1)) &&
+               !compare_view_add(&view, opened(1)) && view.count == 2,
+           "a run is taken once");
+    tap_ok(compare_view_build(&view, &error) && view.table.count == 2, "two runs are two rows");
+    tap_ok(strcmp(compare_view_label(&view, 1, label, sizeof label), "lenet, batch 64") == 0,
+           "a label says what tells a run from the others");
+    const struct config_field *fields[64];
+    tap_ok(compare_view_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
+           "settings that differ");
+    compare_view_add(&view, opened(3));
+    compare_view_build(&view, &error);
+    tap_ok(compare_view_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
+           "another network is a difference, too");
+    tap_ok(strcmp(compare_view_label(&view, 2, label, sizeof label), "resnet20, batch 32") == 0,
+           "but is not said twice");
+}
+
+static void test_table(void)
+{
+    struct error error;
+    char text[640], upper[128], lower[128];
+    compare_view_cell(&view, 0, 8, text, sizeof text);
+    tap_ok(strstr(text, "2 +- 0.2") && strstr(text, "~2"),
+           "times whose intervals overlap are marked: %s", text);
+    tap_ok(strcmp(compare_view_cell(&view, 2, 8, text, sizeof text), "?") == 0,
+           "what was not measured is a question mark");
+    compare_view_heading(&view, 4, upper, lower, sizeof upper);
+    tap_ok(strcmp(upper, "E_P") == 0 && strcmp(lower, "x 10^-3") == 0, "headings take two lines");
+    view.published = true;
+    tap_ok(compare_view_build(&view, &error) && view.table.count == 3 + 4,
+           "published rows of the networks that are compared");
+    compare_view_cell(&view, 3, 1, text, sizeof text);
+    tap_ok(strstr(text, "(published)") && compare_view_run(&view, 3) == COMPARE_RUNS,
+           "are marked as published");
+    for (size_t i = 0; i < 3; i++)
+        compare_view_next_sort(&view, &error);
+    tap_ok(strcmp(compare_view_sort_name(&view), "parameters") == 0 &&
+               view.table.rows[0].parameters == 24682,
+           "sorted by parameters the smallest comes first");
+    tap_ok(compare_view_row(&view, 0) == 4 && compare_view_run(&view, 4) == 0,
+           "a run keeps its place, and has another row");
+    view.sort = compare_columns(&view.table) - 1;
+    view.published = false;
+    tap_ok(compare_view_build(&view, &error) && view.sort == 0 && view.table.count == 3,
+           "without the published rows their columns are gone");
+    tap_ok(compare_view_mark(0) == '1' && compare_view_mark(9) == 'a', "marks of rows");
+}
+
+static void test_curves(void)
+{
+    struct curve_view wanted = {.x = X_ITERATION, .width = 100};
+    struct error error;
+    tap_ok(compare_view_gather(&view, &wanted, &error) && view.x.high == 1000,
+           "one axis holds all runs");
+    struct axis y = compare_view_y_axis(&view, false);
+    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_view_last(&view, 0)), "and their losses");
+    compare_view_next_quantity(&view);
+    tap_ok(view.quantity == QUANTITY_VALIDATION, "next: what the runs have");
+    compare_view_next_quantity(&view);
+    tap_ok(view.quantity == QUANTITY_ACCURACY && compare_view_last(&view, 0) > 80, "the accuracy");
+    compare_view_next_quantity(&view);
+    tap_ok(view.quantity == QUANTITY_LOSS, "and round, without a discriminator");
+    compare_view_add(&view, opened(2));
+    tap_ok(compare_view_has(&view, QUANTITY_DISCRIMINATOR), "which a fourth run has");
+}
+
+static void test_limit(void)
+{
+    struct compare_view full = {0};
+    static char places[COMPARE_RUNS + 1]; /* runs are only told apart by where they are */
+    for (size_t i = 0; i < COMPARE_RUNS; i++)
+        compare_view_add(&full, (const struct run *)(const void *)&places[i]);
+    tap_ok(full.count == COMPARE_RUNS && !full.left_out, "so many runs fit");
+    tap_ok(!compare_view_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS]) &&
+               full.left_out,
+           "one more is left out");
+}
+
+int main(void)
+{
+    if (!make_home())
+        return EXIT_FAILURE;
+    test_kept();
+    test_runs();
+    test_table();
+    test_curves();
+    test_limit();
+    compare_view_free(&view);
+    run_list_free(&kept);
+    remove_home();
+    return tap_done();
+}
