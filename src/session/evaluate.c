@@ -115,6 +115,17 @@ static bool make_execution(struct model *model, struct error *error)
     return model->execution;
 }
 
+const float *model_infer(struct model *model, const float *input, uint64_t number,
+                         struct error *error)
+{
+    struct execution_batch batch = {.images = input, .count = 1};
+    if (!make_execution(model, error))
+        return NULL;
+    execution_bind(model->execution, &batch);
+    execution_forward(model->execution, number);
+    return execution_output(model->execution);
+}
+
 /* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
 static bool read_input(const struct model *model, const char *path, float *values,
                        struct error *error)
@@ -176,12 +187,8 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
     bool predicted =
         input && make_execution(model, error) && read_input(model, image_path, input, error);
-    if (predicted) {
-        struct execution_batch batch = {.images = input, .count = 1};
-        execution_bind(model->execution, &batch);
-        execution_forward(model->execution, 0);
-        choose_top(execution_output(model->execution), classes, top, predictions);
-    }
+    if (predicted)
+        choose_top(model_infer(model, input, 0, error), classes, top, predictions);
     free(input);
     return predicted;
 }

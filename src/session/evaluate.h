@@ -55,4 +55,9 @@ struct prediction {
 bool model_predict(struct model *model, const char *image_path, size_t top,
                    struct prediction *predictions, struct error *error);
 
+/* The output for one normalised input [C, H, W], borrowed until the next call; NULL with an error.
+ * `number` chooses the noise of networks that have noise when they infer: the image's number. */
+const float *model_infer(struct model *model, const float *input, uint64_t number,
+                         struct error *error);
+
 #endif

@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "data/feed.h"
+#include "session/picture.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,29 +99,6 @@ uint64_t samples_memory(const struct samples *samples)
 
 /* --- pictures --- */
 
-/* A sample as it was before it was normalised. */
-static uint8_t sample_of(const struct normalisation *normalisation, size_t channel, float value)
-{
-    float sample = value * normalisation->deviation[channel] + normalisation->mean[channel];
-    if (!(sample > 0))
-        return 0; /* what is no number, too */
-    return sample < 255 ? (uint8_t)lrintf(sample) : 255;
-}
-
-/* Lays an image of 1 or 3 channels into a picture of 3. */
-static void lay(struct image *picture, size_t left, size_t top, const struct samples *samples,
-                struct shape shape, const float *values)
-{
-    for (size_t y = 0; y < shape.height; y++)
-        for (size_t x = 0; x < shape.width; x++)
-            for (size_t c = 0; c < 3; c++) {
-                size_t channel = shape.channels == 1 ? 0 : c;
-                picture->pixels[((top + y) * picture->width + left + x) * 3 + c] =
-                    sample_of(&samples->normalisation, channel,
-                              values[(channel * shape.height + y) * shape.width + x]);
-            }
-}
-
 static void lay_row(struct image *picture, const struct samples *samples, size_t row)
 {
     const struct shape in = samples->network->input, out = output_shape(samples->network);
@@ -130,9 +107,11 @@ static void lay_row(struct image *picture, const struct samples *samples, size_t
     const size_t top = row * in.height;
     execution_bind(samples->execution, &batch);
     execution_forward(samples->execution, row);
-    lay(picture, 0, top, samples, in, input);
-    lay(picture, in.width, top, samples, out, execution_output(samples->execution));
-    lay(picture, 2 * in.width, top, samples, out, samples->targets + row * shape_count(out));
+    const struct normalisation *normalisation = &samples->normalisation;
+    picture_lay(picture, 0, top, normalisation, in, input);
+    picture_lay(picture, in.width, top, normalisation, out, execution_output(samples->execution));
+    picture_lay(picture, 2 * in.width, top, normalisation, out,
+                samples->targets + row * shape_count(out));
 }
 
 bool samples_write(const struct samples *samples, const char *path, struct error *error)

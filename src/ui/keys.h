@@ -71,6 +71,8 @@ enum action {
     ACTION_NEXT,
     ACTION_PREVIOUS,
     ACTION_REMOVE,
+    ACTION_REAL,
+    ACTION_GENERATED,
 };
 
 struct key_binding {
