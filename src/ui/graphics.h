@@ -41,6 +41,9 @@ void graphics_look(struct graphics_facts *facts);
  * Whatever was typed before is lost. Terminals that would print the question are not asked. */
 void graphics_ask(struct graphics_facts *facts);
 
+/* What the bytes that a terminal answered say, whatever else is among them. */
+void graphics_take_answer(struct graphics_facts *facts, const char *answer);
+
 /* The part of graphics_choose that needs no answer of the terminal: for a terminal that is not
  * even to be opened. */
 bool graphics_possible(const struct graphics_facts *facts, bool wanted, struct error *error);

@@ -122,17 +122,23 @@ static bool lists_attribute(const char *answer, long wanted)
     return false;
 }
 
-/* "\033[6;HEIGHT;WIDTHt" */
-static void take_cell_size(struct graphics_facts *facts, const char *answer)
+void graphics_take_answer(struct graphics_facts *facts, const char *answer)
 {
-    struct winsize size;
     int height, width;
-    const char *at = strstr(answer, "\033[6;");
-    if (at && sscanf(at, "\033[6;%d;%dt", &height, &width) == 2 && height > 0 && width > 0 &&
+    const char *size = strstr(answer, "\033[6;");
+    facts->kitty = strstr(answer, "\033_Gi=31;OK");
+    facts->sixel = lists_attribute(answer, 4);
+    if (size && sscanf(size, "\033[6;%d;%dt", &height, &width) == 2 && height > 0 && width > 0 &&
         height < 1000 && width < 1000) {
         facts->cell_height = height;
         facts->cell_width = width;
-    } else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
+    }
+}
+
+static void measure_cells(struct graphics_facts *facts)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col) {
         facts->cell_height = size.ws_ypixel / size.ws_row;
         facts->cell_width = size.ws_xpixel / size.ws_col;
     }
@@ -153,11 +159,10 @@ void graphics_ask(struct graphics_facts *facts)
     static const char kitty[] = "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\";
     static const char others[] = "\033[16t\033[c";
     char answer[ANSWER_SIZE] = "";
+    measure_cells(facts);
     if ((takes_questions(facts->terminal) && !graphics_send(kitty, sizeof kitty - 1)) ||
         !graphics_send(others, sizeof others - 1))
         return;
     read_answer(answer, sizeof answer);
-    facts->kitty = strstr(answer, "\033_Gi=31;OK");
-    facts->sixel = lists_attribute(answer, 4);
-    take_cell_size(facts, answer);
+    graphics_take_answer(facts, answer);
 }
