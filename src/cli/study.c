@@ -143,6 +143,9 @@ static bool check_source(const struct study_request *request, struct error *erro
     if (!request->run && (request->data || request->device))
         return error_set(error, ERROR_USAGE, request->data ? "--data" : "--device",
                          "leave it out, or give a RUN", "folders need no network");
+    if (request->images % 2)
+        return error_set(error, ERROR_USAGE, "--images", "half of them are real, half generated",
+                         "expected an even number");
     if (request->as_json)
         return error_set(error, ERROR_USAGE, "--json", "give --report as well",
                          "a session is held on the terminal, only its report is JSON");

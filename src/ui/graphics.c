@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const graphics_names[] = {"kitty", "sixel", "truecolor", "256", NULL};
+const char *const graphics_names[] = {"kitty", "sixel", "truecolor", "256", "auto", NULL};
 
 enum { TRUECOLOR_COLOURS = 1 << 24 };
 /* Where the terminal does not say: the VT340's cell, which most emulators of sixel imitate. */
@@ -16,14 +16,20 @@ enum { CELL_WIDTH = 10, CELL_HEIGHT = 20, LARGEST_SCALE = 3 };
 static const char advice[] = "use a terminal with 256 colours or more (TERM=xterm-256color, "
                              "COLORTERM=truecolor), kitty's graphics or sixel";
 
-bool graphics_possible(const struct graphics_facts *facts, bool wanted, struct error *error)
+/* Whether the user names a way instead of leaving it to the terminal. */
+static bool is_named(const char *name)
+{
+    return name && strcmp(name, "auto") != 0;
+}
+
+bool graphics_possible(const struct graphics_facts *facts, const char *name, struct error *error)
 {
     if (!facts->known)
         return error_set(error, ERROR_UNSUPPORTED, "TERM", advice,
                          "pictures cannot be shown on a terminal of type %s%s",
                          facts->terminal[0] ? facts->terminal : "(none)",
                          facts->terminal[0] ? ", which is unknown or cannot place its cursor" : "");
-    if (facts->no_color && !wanted)
+    if (facts->no_color && !is_named(name))
         return error_set(error, ERROR_UNSUPPORTED, "NO_COLOR",
                          "unset NO_COLOR, or ask for colours with --graphics",
                          "it is set, and pictures need colours");
@@ -66,7 +72,7 @@ bool graphics_choose(const struct graphics_facts *facts, const char *name, enum 
 {
     if (!graphics_possible(facts, name, error))
         return false;
-    for (int i = 0; name && i < GRAPHICS_KINDS; i++)
+    for (int i = 0; is_named(name) && i < GRAPHICS_KINDS; i++)
         if (strcmp(graphics_names[i], name) == 0) {
             *chosen = (enum graphics)i;
             return check_wanted(facts, *chosen, error);

@@ -18,7 +18,7 @@
 
 enum graphics { GRAPHICS_KITTY, GRAPHICS_SIXEL, GRAPHICS_TRUECOLOR, GRAPHICS_256, GRAPHICS_KINDS };
 
-/* By value, NULL-terminated: kitty, sixel, truecolor, 256. */
+/* What users call them, by value, then "auto" (the best); NULL-terminated. */
 extern const char *const graphics_names[];
 
 /* The least size at which a picture can be judged. */
@@ -46,10 +46,11 @@ void graphics_take_answer(struct graphics_facts *facts, const char *answer);
 
 /* The part of graphics_choose that needs no answer of the terminal: for a terminal that is not
  * even to be opened. */
-bool graphics_possible(const struct graphics_facts *facts, bool wanted, struct error *error);
+bool graphics_possible(const struct graphics_facts *facts, const char *name, struct error *error);
 
-/* The best way, or the one called `name` (NULL: the best): what the user names is believed, but for
- * half blocks where the locale lacks the character. Fails with what is missing and what would do.
+/* The best way, or the one called `name` (NULL or "auto": the best): what the user names is
+ * believed, but for half blocks where the locale lacks the character. Fails with what is missing
+ * and what would do.
  */
 bool graphics_choose(const struct graphics_facts *facts, const char *name, enum graphics *chosen,
                      struct error *error);

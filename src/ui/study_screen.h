@@ -20,8 +20,9 @@ struct study_display {
 };
 
 /* Finds out how this terminal can show pictures: the best way, or the one of graphics_names called
- * `name` (NULL: the best). The screen is the terminal's own again afterwards. False when it cannot
- * (ERROR_UNSUPPORTED: what is missing and what would do), or was interrupted meanwhile. */
+ * `name` (NULL or "auto": the best). The screen is the terminal's own again afterwards. False when
+ * it cannot (ERROR_UNSUPPORTED: what is missing and what would do), or was interrupted meanwhile.
+ */
 bool study_display_find(struct study_display *display, const char *name, struct error *error);
 
 /* Shows study's pictures, images[study->count], to `participant`, and fills the vote, whose

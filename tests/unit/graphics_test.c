@@ -316,7 +316,8 @@ static bool refuses(struct graphics_facts facts, const char *name, const char *w
 static void test_choice(void)
 {
     struct graphics_facts facts = good;
-    tap_ok(chooses(facts, NULL, GRAPHICS_256), "256 colours");
+    tap_ok(chooses(facts, NULL, GRAPHICS_256) && chooses(facts, "auto", GRAPHICS_256),
+           "256 colours");
     facts.colours = 1 << 24;
     tap_ok(chooses(facts, NULL, GRAPHICS_TRUECOLOR), "true colour comes before");
     facts.sixel = true;
@@ -335,7 +336,9 @@ static void test_choice(void)
     tap_ok(chooses(facts, "truecolor", GRAPHICS_TRUECOLOR), "but who asks is believed");
     facts = good;
     facts.no_color = true;
-    tap_ok(refuses(facts, NULL, "pictures need colours"), "NO_COLOR is obeyed");
+    tap_ok(refuses(facts, NULL, "pictures need colours") &&
+               refuses(facts, "auto", "pictures need colours"),
+           "NO_COLOR is obeyed");
     tap_ok(chooses(facts, "256", GRAPHICS_256), "until colours are asked for");
     facts.known = false;
     tap_ok(refuses(facts, "256", "cannot be shown"), "an unknown terminal is refused always");
