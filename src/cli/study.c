@@ -79,14 +79,14 @@ static void print_notes(const struct study_file *file)
 static int print_report(const struct study_file *file)
 {
     struct table table =
-        table_begin("llrrrrr", "NETWORK|WHOSE|VOTERS|FOOLED|ERROR RATE|95 %|REAL AS REAL");
+        table_begin("llrrrrr", "NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL");
     for (size_t i = 0; i < file->count; i++)
         add_result(&table, &file->studies[i]);
     add_published(&table);
     int status = table_print(&table);
-    printf("\nERROR RATE: the generated pictures that most votes call real, of those that count;\n"
-           "95 %%: its interval over the pictures; REAL AS REAL: the votes on real pictures that\n"
-           "say so. Published: Gondim Santos 2019.\n");
+    printf("\nERROR: the perceptual error rate: the share of the generated pictures that count which\n"
+           "most votes call real; 95 %%: its interval over the pictures; REAL AS REAL: the share of\n"
+           "the votes on real pictures that say so. Published: Gondim Santos 2019.\n");
     print_notes(file);
     return status;
 }
