@@ -76,6 +76,11 @@ static void print_notes(const struct study_file *file)
     }
 }
 
+static const char legend[] =
+    "ERROR: the perceptual error rate, the share of the generated pictures that count which most "
+    "votes call real. 95 %: its interval over the pictures. REAL AS REAL: the share of the votes "
+    "on real pictures that say so. Published: Gondim Santos 2019.";
+
 static int print_report(const struct study_file *file)
 {
     struct table table =
@@ -84,9 +89,8 @@ static int print_report(const struct study_file *file)
         add_result(&table, &file->studies[i]);
     add_published(&table);
     int status = table_print(&table);
-    printf("\nERROR: the perceptual error rate: the share of the generated pictures that count which\n"
-           "most votes call real; 95 %%: its interval over the pictures; REAL AS REAL: the share of\n"
-           "the votes on real pictures that say so. Published: Gondim Santos 2019.\n");
+    printf("\n");
+    output_print_wrapped(legend, 0, 0, OUTPUT_WIDTH);
     print_notes(file);
     return status;
 }
