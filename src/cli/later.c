@@ -25,8 +25,6 @@ const struct command later_commands[] = {
      "until then start it again with tinca train", later_run},
     {"sweep", "", "Run a grid of configurations, skipping what is done.",
      "until then call tinca train once for each", later_run},
-    {"study", "", "The perceptual study: tell real pictures from generated ones.",
-     "it needs networks that generate pictures, which come with it", later_run},
     {"import", "", "Take over the losses of a Caffe or TensorFlow log.",
      "until then train the network here with tinca train", later_run},
     {"explain", "", "The arithmetic of Caffe's running mean, step by step.",

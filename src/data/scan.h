@@ -1,4 +1,4 @@
-/* scan.h: what lies in a folder, in an order that does not depend on the file system. Internal. */
+/* scan.h: what lies in a folder, in an order that does not depend on the file system. */
 #ifndef TINCA_DATA_SCAN_H
 #define TINCA_DATA_SCAN_H
 

@@ -76,6 +76,8 @@ enum action {
     ACTION_MARK,
     ACTION_SORT,
     ACTION_PUBLISHED,
+    ACTION_REAL,
+    ACTION_GENERATED,
 };
 
 struct key_binding {

@@ -32,6 +32,7 @@ static struct {
     struct termios settings;
     char restore[256]; /* what gives the terminal back, as bytes */
     size_t restore_length;
+    const char *guard; /* sent before it; NULL: nothing */
     int pipe[2];
     struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
 } terminal = {.pipe = {-1, -1}};
@@ -42,7 +43,9 @@ static volatile sig_atomic_t resized, stop_asked, hung_up;
 
 static void restore_from_handler(void)
 {
-    if (write(STDOUT_FILENO, terminal.restore, terminal.restore_length) < 0)
+    const char *guard = terminal.guard;
+    if ((guard && write(STDOUT_FILENO, guard, strlen(guard)) < 0) ||
+        write(STDOUT_FILENO, terminal.restore, terminal.restore_length) < 0)
         return; /* nobody is there to see it */
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
 }
@@ -174,6 +177,7 @@ bool terminal_open(struct error *error)
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
+    terminal.guard = NULL;
     catch_signals(); /* before ncurses, which leaves handlers alone that it finds */
     terminal.screen = newterm(NULL, stdout, stdin);
     if (!terminal.screen) {
@@ -191,6 +195,11 @@ bool terminal_open(struct error *error)
     nodelay(stdscr, TRUE);
     intrflush(stdscr, FALSE);
     return true;
+}
+
+void terminal_guard(const char *bytes)
+{
+    terminal.guard = bytes;
 }
 
 static bool writable_within(int milliseconds)

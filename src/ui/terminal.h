@@ -15,6 +15,10 @@ bool terminal_open(struct error *error);
 /* Restores the terminal. With `gone` nothing is written: there is nobody to read it. */
 void terminal_close(bool gone);
 
+/* What a crash sends before all else, from now until terminal_close: for those who write sequences
+ * past ncurses that a crash could cut off. Borrowed. */
+void terminal_guard(const char *bytes);
+
 enum {
     WAKE_INPUT = 1,  /* a key can be read */
     WAKE_RESIZE = 2, /* the size has changed, and ncurses knows it */

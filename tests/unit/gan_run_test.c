@@ -8,6 +8,7 @@
 #include "session/evaluate.h"
 #include "session/export.h"
 #include "session/forecast.h"
+#include "session/study_pictures.h"
 
 #include "base/json.h"
 
@@ -112,6 +113,51 @@ static void check_model(const struct run *run)
     tap_ok(opened && safetensors_find(&file, "conv1.weight"), "the discriminator is kept");
     if (opened)
         safetensors_close(&file);
+}
+
+/* Column `column` of row `row` of a picture of samples. */
+static bool is_sample(const struct image *picture, const struct image *samples, size_t row,
+                      size_t column)
+{
+    for (size_t y = 0; y < 16; y++)
+        if (memcmp(picture->pixels + y * 16 * 3,
+                   samples->pixels + ((row * 16 + y) * samples->width + column * 16) * 3, 16 * 3))
+            return false;
+    return picture->width == 16 && picture->height == 16;
+}
+
+/* The last samples were made by the same weights from the same pairs. */
+static void check_study(const struct run *run)
+{
+    struct error error;
+    struct image samples;
+    struct study study = {.seed = 1};
+    struct study_pictures pictures;
+    struct study_run_request request = {.device = "reference", .threads = 1};
+    bool made = study_pictures_of_run(&pictures, &study, run, &request, &error);
+    if (!tap_ok(made && study.count == 2 * VALIDATED, "a study can be made of it"))
+        return note_error(&error);
+    bool real = image_read(&samples, in_run(run, "sample-0003.png"), 3, &error), generated = real;
+    for (size_t i = 0; real && i < study.count; i++) {
+        const struct study_image *image = &study.images[i];
+        if (image->generated)
+            generated = generated && is_sample(&pictures.images[i], &samples, image->source, 1);
+        else
+            real = real && is_sample(&pictures.images[i], &samples, image->source, 2);
+    }
+    tap_ok(real, "its real pictures are the targets");
+    tap_ok(generated, "its generated ones what the network makes of the inputs");
+    tap_ok(study.training_known && study.seen_in_training == 0, "which were not trained on");
+    image_free(&samples);
+    study_pictures_free(&pictures);
+    study_free(&study);
+    request.data = "maps,split=train,limit=6";
+    study = (struct study){.seed = 1};
+    tap_ok(study_pictures_of_run(&pictures, &study, run, &request, &error) &&
+               study.seen_in_training == IMAGES,
+           "of the training data all were, and that is known");
+    study_pictures_free(&pictures);
+    study_free(&study);
 }
 
 static void check_reopened(const struct run *run)
@@ -238,6 +284,7 @@ int main(void)
         check_curves(run);
         check_samples(run);
         check_model(run);
+        check_study(run);
         check_reopened(run);
         check_export(run);
         check_threads(run);

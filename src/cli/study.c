@@ -1,0 +1,325 @@
+/* tinca study: can people tell a network's pictures from real ones? */
+#include "session/study_file.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/study_pictures.h"
+#include "ui/study_screen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
+
+struct study_request {
+    const char *run; /* NULL: folders */
+    const char *real, *generated, *data, *device;
+    const char *participant, *results, *network, *graphics;
+    const char *seconds; /* as given; NULL: 1 */
+    size_t images, threads, seed;
+    bool report, as_json;
+};
+
+/* --- the report --- */
+
+static void add_result(struct table *table, const struct study *study)
+{
+    struct study_result result;
+    study_result(study, &result);
+    table_cell(table, "%s", study->network);
+    table_cell(table, "yours");
+    table_cell(table, "%zu", result.voters);
+    table_cell(table, "%zu/%zu", result.fooled, result.images);
+    if (result.voters) {
+        table_cell(table, "%.3f", result.error_rate);
+        table_cell(table, "%.2f to %.2f", result.low, result.high);
+        table_cell(table, "%.2f", result.real_recognised);
+    } else
+        for (int i = 0; i < 3; i++)
+            table_cell(table, "-");
+}
+
+static void add_published(struct table *table)
+{
+    for (size_t i = 0; i < study_published_count; i++) {
+        table_cell(table, "%s", study_published[i].network);
+        table_cell(table, "published");
+        table_cell(table, "-");
+        table_cell(table, "-");
+        table_cell(table, "%.3f", study_published[i].error_rate);
+        table_cell(table, "-");
+        table_cell(table, "-");
+    }
+}
+
+static void print_notes(const struct study_file *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const struct study *study = &file->studies[i];
+        if (study->count < STUDY_IMAGES)
+            printf("%s: %zu pictures, fewer than the study's %d.\n", study->network, study->count,
+                   STUDY_IMAGES);
+        if (study->training_known && study->seen_in_training)
+            printf("%s: %zu of %zu generated pictures are of pairs that it was trained on.\n",
+                   study->network, study->seen_in_training, study->count / 2);
+        if (study->shown_twice)
+            printf("%s: %zu scenes are shown twice, once real and once generated.\n",
+                   study->network, study->shown_twice);
+    }
+}
+
+static const char legend[] =
+    "ERROR: the perceptual error rate, the share of the generated pictures that count which most "
+    "votes call real. 95 %: its interval over the pictures. REAL AS REAL: the share of the votes "
+    "on real pictures that say so. Published: Gondim Santos 2019.";
+
+static int print_report(const struct study_file *file)
+{
+    struct table table =
+        table_begin("llrrrrr", "NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL");
+    for (size_t i = 0; i < file->count; i++)
+        add_result(&table, &file->studies[i]);
+    add_published(&table);
+    int status = table_print(&table);
+    printf("\n");
+    output_print_wrapped(legend, 0, 0, OUTPUT_WIDTH);
+    print_notes(file);
+    return status;
+}
+
+static int report(const struct study_request *request)
+{
+    struct study_file file;
+    struct error error;
+    int status;
+    if (!study_file_read(&file, request->results, true, &error))
+        return output_error(&error);
+    if (request->as_json) {
+        struct json *root = study_file_report(&file, request->results);
+        status = output_json(root, root);
+    } else
+        status = print_report(&file);
+    study_file_free(&file);
+    return status;
+}
+
+/* --- what was asked for --- */
+
+static bool read_seconds(const char *text, double *seconds, struct error *error)
+{
+    *seconds = 1;
+    if (!text ||
+        (text_to_double(text, seconds) && *seconds >= MIN_SECONDS && *seconds <= MAX_SECONDS))
+        return true;
+    return error_set(error, ERROR_USAGE, "--seconds", "give how long each picture is shown",
+                     "expected a number of %g to %g", MIN_SECONDS, MAX_SECONDS);
+}
+
+/* The login's name, where none is given. */
+static bool name_participant(struct study_request *request, struct error *error)
+{
+    const char *const variables[] = {"LOGNAME", "USER"};
+    for (size_t i = 0; i < 2 && !request->participant; i++)
+        request->participant = getenv(variables[i]);
+    if (!request->participant)
+        return error_set(error, ERROR_USAGE, "--participant", "give --participant NAME",
+                         "who takes part is not known: neither LOGNAME nor USER is set");
+    return study_check_name(request->participant, "--participant", error);
+}
+
+static bool check_source(const struct study_request *request, struct error *error)
+{
+    static const char advice[] = "give a RUN, or both --real DIR and --generated DIR";
+    if (request->run && (request->real || request->generated))
+        return error_set(error, ERROR_USAGE, "tinca study", advice,
+                         "pictures come from a run or from folders, not from both");
+    if (!request->run && (!request->real || !request->generated))
+        return error_set(error, ERROR_USAGE, "tinca study", advice,
+                         "it is not known where the pictures come from");
+    if (!request->run && (request->data || request->device))
+        return error_set(error, ERROR_USAGE, request->data ? "--data" : "--device",
+                         "leave it out, or give a RUN", "folders need no network");
+    if (request->images % 2)
+        return error_set(error, ERROR_USAGE, "--images", "half of them are real, half generated",
+                         "expected an even number");
+    if (request->as_json)
+        return error_set(error, ERROR_USAGE, "--json", "give --report as well",
+                         "a session is held on the terminal, only its report is JSON");
+    return true;
+}
+
+/* --- a session --- */
+
+/* A folder's own name, with which the network is called where nobody calls it otherwise. */
+static void name_folder(const char *path, char *name, size_t size)
+{
+    char trimmed[512];
+    size_t length = (size_t)snprintf(trimmed, sizeof trimmed, "%.500s", path);
+    while (length > 1 && trimmed[length - 1] == '/')
+        trimmed[--length] = '\0';
+    snprintf(name, size, "%s", file_base_name(trimmed));
+}
+
+static bool make_pictures(const struct study_request *request, struct study *study,
+                          struct study_pictures *pictures, struct error *error)
+{
+    const struct study_run_request of_run = {request->data, request->device, request->threads,
+                                             request->images};
+    if (request->network)
+        snprintf(study->network, sizeof study->network, "%s", request->network);
+    if (!request->run) {
+        if (!request->network)
+            name_folder(request->generated, study->network, sizeof study->network);
+        return study_check_name(study->network, "--network", error) &&
+               study_pictures_of_folders(pictures, study, request->real, request->generated,
+                                         request->images, error);
+    }
+    struct run *run = runs_open(request->run, error);
+    if (!run)
+        return false;
+    fprintf(stderr, "Making the pictures of %s ...\n", run_facts(run)->network);
+    bool made = study_pictures_of_run(pictures, study, run, &of_run, error);
+    run_free(run);
+    return made && study_check_name(study->network, "--network", error);
+}
+
+/* What is not as in the study is said before it begins; the report says it again. */
+static void say_notes(const struct study *study, const struct study_pictures *pictures)
+{
+    if (study->count < STUDY_IMAGES)
+        fprintf(stderr,
+                "%zu pictures are shown instead of %d, %zu real and %zu generated; %zu of them are "
+                "practice.\n",
+                study->count, STUDY_IMAGES, study->count / 2, study->count / 2,
+                study_count(study, true, true) + study_count(study, false, true));
+    if (study->shown_twice)
+        fprintf(stderr, "There are too few scenes: %zu are shown twice, real and generated.\n",
+                study->shown_twice);
+    if (study->training_known && study->seen_in_training)
+        fprintf(stderr,
+                "The network was trained on %zu of the %zu generated pictures' pairs: the result "
+                "flatters it.\n",
+                study->seen_in_training, study->count / 2);
+    if (pictures->resized)
+        fprintf(stderr, "The pictures have several sizes and are brought to the smallest.\n");
+}
+
+static int keep_vote(const struct study_request *request, const struct study *study,
+                     const struct study_vote *vote)
+{
+    struct error error;
+    size_t voters;
+    if (!study_file_add(request->results, study, vote, &voters, &error))
+        return output_error(&error);
+    printf("Thank you. %s's vote on %s is in %s, number %zu.\n\n", vote->participant,
+           study->network, request->results, voters);
+    return report(request);
+}
+
+static int hold_session(const struct study_request *request, const struct study *study,
+                        const struct study_pictures *pictures, const struct study_display *display)
+{
+    struct error error;
+    struct study_vote vote = {0};
+    int status;
+    if (!study_file_accepts(request->results, study, request->participant, &error))
+        return output_error(&error);
+    vote.answers = memory_new(study->count, sizeof *vote.answers, "a vote", &error);
+    say_notes(study, pictures);
+    if (!vote.answers ||
+        !study_screen_run(display, study, pictures->images, request->participant, &vote, &error))
+        status = output_error(&error);
+    else
+        status = keep_vote(request, study, &vote);
+    free(vote.answers);
+    return status;
+}
+
+static int study_session(struct study_request *request)
+{
+    struct study study = {.seed = request->seed};
+    struct study_pictures pictures = {0};
+    struct study_display display;
+    struct error error;
+    int status;
+    if (!check_source(request, &error) || !name_participant(request, &error) ||
+        !read_seconds(request->seconds, &study.seconds, &error) ||
+        (request->network && !study_check_name(request->network, "--network", &error)) ||
+        !study_display_find(&display, request->graphics, &error) ||
+        !make_pictures(request, &study, &pictures, &error))
+        status = output_error(&error);
+    else
+        status = hold_session(request, &study, &pictures, &display);
+    study_pictures_free(&pictures);
+    study_free(&study);
+    return status;
+}
+
+static int study_command_run(const struct command *command, int argc, char **argv)
+{
+    static const char *const fields[] = {"threads", "seed", NULL};
+    struct run_config config;
+    struct study_request request = {.results = "tinca-study.json"};
+    struct operands operands;
+    int status;
+    const struct option_row rows[] = {
+        {"real", 0, "DIR", "Without RUN: the folder of real pictures (PNG, JPEG).", OPTION_TEXT,
+         &request.real, 0, 0, NULL},
+        {"generated", 0, "DIR", "Without RUN: the folder of generated ones.", OPTION_TEXT,
+         &request.generated, 0, 0, NULL},
+        {"participant", 0, "NAME",
+         "Who votes, once a network; without it the login's name (LOGNAME).", OPTION_TEXT,
+         &request.participant, 0, 0, NULL},
+        {"results", 0, "FILE",
+         "The JSON file that the vote is added to; without it tinca-study.json.", OPTION_TEXT,
+         &request.results, 0, 0, NULL},
+        {"network", 0, "NAME",
+         "What the votes are about; without it the run's network, or the name of the folder of "
+         "generated pictures.",
+         OPTION_TEXT, &request.network, 0, 0, NULL},
+        {"images", 0, "N",
+         "How many pictures are shown, half of them real, a fifth for practice; without it 50, or "
+         "what there is.",
+         OPTION_COUNT, &request.images, 4, STUDY_MAX_IMAGES, NULL},
+        {"seconds", 0, "X", "How long each is shown; without it 1.", OPTION_TEXT, &request.seconds,
+         0, 0, NULL},
+        {"graphics", 0, "NAME",
+         "How pictures are shown (true colour and 256 colours as half blocks); without it the best "
+         "that the terminal has.",
+         OPTION_NAME, &request.graphics, 0, 0, graphics_names},
+        {"data", 0, "SPEC",
+         "The pairs; without it the run's validation data, or the test split of its data.",
+         OPTION_TEXT, &request.data, 0, 0, NULL},
+        {"device", 0, "NAME", "What computes the pictures; without it the run's device.",
+         OPTION_TEXT, &request.device, 0, 0, NULL},
+        {"report", 0, NULL, "Show no pictures: print what the votes in the file come to.",
+         OPTION_SWITCH, &request.report, 0, 0, NULL},
+        OUTPUT_JSON_OPTION(&request.as_json),
+        {0}};
+    const struct option_set set = {
+        .rows = rows, .config = &config, .fields = fields, .operands_max = 1};
+    config_defaults(&config);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    request.run = operands.count ? operands.values[0] : NULL;
+    request.threads = config.threads;
+    request.seed = config.seed;
+    return request.report ? report(&request) : study_session(&request);
+}
+
+const struct command command_study = {
+    "study", "[RUN]", "The perceptual study: tell real pictures from generated ones.",
+    "Pictures are shown one by one, in the terminal, each for a second; then one says by key "
+    "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of a "
+    "network that makes pictures, such as pix2pix; pictures of anything else come from two folders "
+    "(--real, --generated). A generated picture counts as fooled when most votes call it real. A "
+    "session that is not finished leaves no vote.",
+    study_command_run};
