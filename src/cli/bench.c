@@ -21,16 +21,25 @@ static const struct plan_step *step_at(const struct bench *bench, size_t i)
     return &bench->plan->steps[i];
 }
 
+/* Views take no time and are left out, but for a move of channels: that it takes none is of
+ * interest. */
+static bool is_shown(const struct plan_step *step)
+{
+    return step->kernel || step->reader != PLAN_NOWHERE;
+}
+
 /* --- JSON --- */
 
 static bool add_layer(struct json *list, const struct bench *bench, const struct plan_step *step)
 {
     const struct node *node = &bench->network->graph.nodes[step->node];
     struct profile_layer layer = profile_node(bench->profile, step->node);
+    char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
-           json_add_string(object, "kernel", step->kernel->name) &&
+           json_add_string(object, "kernel",
+                           plan_step_kernel_name(bench->plan, step, text, sizeof text)) &&
            json_add_count(object, "calls", layer.calls) &&
            json_add_number(object, "forward_seconds", layer.forward_seconds) &&
            json_add_number(object, "backward_seconds", layer.backward_seconds);
@@ -52,7 +61,7 @@ static bool add_profile(struct json *root, const struct bench *bench, const stru
     struct json *layers = json_add_array(root, "layers");
     bool added = layers;
     for (size_t i = 0; i < bench->plan->step_count; i++)
-        if (step_at(bench, i)->kernel)
+        if (is_shown(step_at(bench, i)))
             added = added && add_layer(layers, bench, step_at(bench, i));
     struct json *gemm = json_add_array(root, "gemm");
     for (size_t i = 0; i < count; i++)
@@ -104,8 +113,9 @@ static int print_layers(const struct bench *bench)
     struct table table = table_begin("llrrl", "LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL");
     for (size_t i = 0; i < bench->plan->step_count; i++) {
         const struct plan_step *step = step_at(bench, i);
-        if (!step->kernel)
+        if (!is_shown(step))
             continue;
+        char text[PLAN_KERNEL_NAME_SIZE];
         const struct node *node = &bench->network->graph.nodes[step->node];
         struct profile_layer layer = profile_node(bench->profile, step->node);
         double to_ms = 1e3 / (double)bench->iterations;
@@ -113,7 +123,7 @@ static int print_layers(const struct bench *bench)
         table_cell(&table, "%s", node->op->name);
         table_cell(&table, "%.3f", layer.forward_seconds * to_ms);
         table_cell(&table, "%.3f", layer.backward_seconds * to_ms);
-        table_cell(&table, "%s", step->kernel->name);
+        table_cell(&table, "%s", plan_step_kernel_name(bench->plan, step, text, sizeof text));
     }
     printf("\nAn iteration, layer by layer:\n");
     return table_print(&table);

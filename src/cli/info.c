@@ -40,10 +40,10 @@ static const struct plan_step *find_step(const struct plan *plan, size_t node)
     return NULL;
 }
 
-static const char *kernel_name(const struct plan *plan, size_t node)
+static const char *kernel_name(const struct plan *plan, size_t node, char *text, size_t size)
 {
     const struct plan_step *step = find_step(plan, node);
-    return step && step->kernel ? step->kernel->name : "view";
+    return step ? plan_step_kernel_name(plan, step, text, size) : "view";
 }
 
 /* --- JSON --- */
@@ -53,13 +53,14 @@ static bool add_layer(struct json *list, const struct info *info, size_t number)
     const struct graph *graph = &info->network->graph;
     const struct node *node = &graph->nodes[number];
     const struct plan_step *step = find_step(info->plan, number);
+    char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
            output_add_shape(object, "output", node->output) &&
            json_add_count(object, "parameters", graph_node_parameter_count(graph, number)) &&
            json_add_count(object, "flops", graph_node_flops(graph, number)) &&
-           json_add_string(object, "kernel", kernel_name(info->plan, number)) &&
+           json_add_string(object, "kernel", kernel_name(info->plan, number, text, sizeof text)) &&
            json_add_string(object, "kernel_choice", step ? step->choice : "");
 }
 
@@ -116,7 +117,7 @@ static void add_row(struct table *table, const struct info *info, size_t number)
 {
     const struct graph *graph = &info->network->graph;
     const struct node *node = &graph->nodes[number];
-    char text[32];
+    char text[PLAN_KERNEL_NAME_SIZE];
     uint64_t flops = graph_node_flops(graph, number);
     size_t parameters = graph_node_parameter_count(graph, number);
     table_cell(table, "%s", node->name);
@@ -125,7 +126,7 @@ static void add_row(struct table *table, const struct info *info, size_t number)
                node->output.width);
     table_cell(table, "%s", parameters ? text_count(parameters, text, sizeof text) : "-");
     table_cell(table, "%s", flops ? text_si((double)flops, text, sizeof text) : "-");
-    table_cell(table, "%s", kernel_name(info->plan, number));
+    table_cell(table, "%s", kernel_name(info->plan, number, text, sizeof text));
 }
 
 static int print_layers(const struct info *info)

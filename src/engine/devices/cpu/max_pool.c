@@ -126,7 +126,7 @@ static void forward_plane(const struct pooling *p, const struct layout *layout, 
     const size_t positions = positions_of(p->call->site, layout);
     float *best = scratch + layout_floats(layout, 1) + STRIP;
     int32_t *distances = (int32_t *)(best + positions);
-    layout_copy(layout, 1, in, scratch);
+    layout_copy(layout, &(struct channel_moves){0}, 0, 1, in, scratch);
     for (size_t at = 0; at < positions; at += STRIP)
         pool_strip(&p->w, layout, scratch + at, best + at, distances + at);
     for (size_t y = 0; y < p->out.height; y++) {
