@@ -302,11 +302,15 @@ static void store_results(const struct correlation *c, const float *results, flo
                           const struct residue *y, const struct residue *x, size_t first_row,
                           size_t rows, float bias)
 {
+    const size_t width = c->destination.width;
+    if (x->step == 1 && y->step == 1 && x->count == width && c->layout.pitch == width) {
+        store_row(c, results, rows * width, plane + first_row * width, 1, bias);
+        return;
+    }
     for (size_t row = 0; row < rows; row++, results += c->layout.pitch)
         store_row(c, results, x->count,
-                  plane + (y->first + (first_row + row) * y->step) * c->destination.width +
-                      x->first,
-                  x->step, bias);
+                  plane + (y->first + (first_row + row) * y->step) * width + x->first, x->step,
+                  bias);
 }
 
 /* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
