@@ -424,7 +424,7 @@ static void correlate_band(const struct correlation *c, const float *source, siz
 static void copy_source(const struct correlation *c, size_t image, size_t group, size_t begin,
                         size_t end, float *source)
 {
-    const struct channel_moves none = {0};
+    const struct channel_moves none = {.channels = c->groups * c->source_channels};
     const size_t area = c->layout.y.size * c->layout.x.size;
     layout_copy_planes(&c->layout, c->backward ? &none : &c->sizes.moves,
                        group * c->source_channels + begin, end - begin,

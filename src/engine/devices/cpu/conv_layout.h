@@ -77,6 +77,18 @@ static inline size_t layout_floats(const struct layout *layout, size_t channels)
     return round_up(channels * layout->plane + layout->pitch + LAYOUT_SLACK, LANES);
 }
 
+/* LANES values, of stride 1 or 2, from the 1 or 2 vectors at `from`. */
+static inline vector layout_load(const float *from, size_t stride)
+{
+    const vector first = vector_load(from);
+    if (stride == 1)
+        return first;
+    vector_indices even;
+    for (int i = 0; i < LANES; i++)
+        even[i] = 2 * i;
+    return __builtin_shuffle(first, vector_load(from + LANES), even);
+}
+
 /* Copies a row of values to positions [begin, end) and fills the rest. Whole vectors are copied
  * where `from_end` and `to_end` leave room for what is too much: short rows then need no scalar
  * loop, and the row's own fill and later rows overwrite it. */
@@ -87,32 +99,27 @@ static inline void layout_copy_row(const struct layout *layout, size_t begin, si
     const size_t stride = layout->x.stride, whole = round_up(end - begin, LANES);
     const bool room =
         whole * stride <= (size_t)(from_end - from) && begin + whole <= (size_t)(to_end - to);
-    const size_t count = room ? whole : end - begin;
     for (size_t i = 0; i < begin; i++)
         to[i] = layout->fill;
-    if (stride == 1) {
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            to[begin + i] = from[i];
-    } else if (stride == 2) {
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            to[begin + i] = from[2 * i];
-    } else {
+    if (room && stride == 1)
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + begin + i, layout_load(from + i, 1));
+    else if (room && stride == 2)
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + begin + i, layout_load(from + 2 * i, 2));
+    else
         for (size_t i = 0; i < end - begin; i++)
             to[begin + i] = from[i * stride];
-    }
     for (size_t i = end; i < layout->pitch; i++)
         to[i] = layout->fill;
 }
 
 /* One phase of a channel, moved. */
 static inline void layout_copy_phase(const struct layout *layout, size_t py, size_t px,
-                                     const struct channel_move *move, const float *from, float *to,
-                                     const float *to_end)
+                                     const struct channel_move *move, const float *from,
+                                     const float *from_end, float *to, const float *to_end)
 {
     const struct axis *y = &layout->y, *x = &layout->x;
-    const float *from_end = from + y->size * x->size;
     size_t top, bottom, begin, end;
     axis_content(y, py, move->dy, &top, &bottom);
     axis_content(x, px, move->dx, &begin, &end);
@@ -136,7 +143,7 @@ static inline bool layout_is_plain(const struct layout *layout)
 }
 
 static inline void layout_copy_channel(const struct layout *layout, const struct channel_move *move,
-                                       const float *from, float *to)
+                                       const float *from, const float *from_end, float *to)
 {
     const float *to_end = to + layout->plane;
     if (!move->dy && !move->dx && layout_is_plain(layout)) {
@@ -145,21 +152,24 @@ static inline void layout_copy_channel(const struct layout *layout, const struct
     }
     for (size_t py = 0; py < layout->y.phases; py++)
         for (size_t px = 0; px < layout->x.phases; px++) {
-            layout_copy_phase(layout, py, px, move, from, to, to_end);
+            layout_copy_phase(layout, py, px, move, from, from_end, to, to_end);
             to += layout->y.length * layout->pitch;
         }
 }
 
-/* Copies channels [first, first + channels) of an image, each from where `moves` has it. */
+/* Copies channels [first, first + channels) of an image, each from where `moves` has it. What lies
+ * behind a channel, up to moves->channels where that is given, may be read but is not used. */
 static inline void layout_copy_planes(const struct layout *layout,
                                       const struct channel_moves *moves, size_t first,
                                       size_t channels, const float *image, float *to)
 {
     const size_t used = layout->y.phases * layout->x.phases * layout->y.length * layout->pitch;
     const size_t area = layout->y.size * layout->x.size;
+    const float *image_end = image + most(moves->channels, first + channels) * area;
     for (size_t c = 0; c < channels; c++) {
         const struct channel_move move = channel_move_of(moves, first + c);
-        layout_copy_channel(layout, &move, image + move.channel * area, to + c * layout->plane);
+        layout_copy_channel(layout, &move, image + move.channel * area, image_end,
+                            to + c * layout->plane);
         for (size_t i = used; i < layout->plane; i++)
             to[c * layout->plane + i] = 0;
     }
