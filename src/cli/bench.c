@@ -16,6 +16,13 @@
 enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
 
+/* Views take no time and are left out, but for a move of channels: that it takes none is of
+ * interest. */
+static bool is_shown(const struct plan_step *step)
+{
+    return step->kernel || step->reader != PLAN_NOWHERE;
+}
+
 /* --- JSON --- */
 
 static bool add_layer(struct json *list, const struct bench_part *part,
@@ -23,10 +30,12 @@ static bool add_layer(struct json *list, const struct bench_part *part,
 {
     const struct node *node = &part->graph->nodes[step->node];
     struct profile_layer layer = profile_node(part->profile, step->node);
+    char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
-           json_add_string(object, "kernel", step->kernel->name) &&
+           json_add_string(object, "kernel",
+                           plan_step_kernel_name(part->plan, step, text, sizeof text)) &&
            json_add_count(object, "calls", layer.calls) &&
            json_add_number(object, "forward_seconds", layer.forward_seconds) &&
            json_add_number(object, "backward_seconds", layer.backward_seconds);
@@ -55,7 +64,7 @@ static bool add_profile(struct json *object, const struct part_profile *profile)
     struct json *layers = json_add_array(object, "layers");
     bool added = layers;
     for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].kernel)
+        if (is_shown(&plan->steps[i]))
             added = added && add_layer(layers, profile->part, &plan->steps[i]);
     struct json *gemm = json_add_array(object, "gemm");
     for (size_t i = 0; i < profile->count; i++)
@@ -110,8 +119,9 @@ static int print_layers(const struct bench_part *part, size_t iterations)
     struct table table = table_begin("llrrl", "LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL");
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
-        if (!step->kernel)
+        if (!is_shown(step))
             continue;
+        char text[PLAN_KERNEL_NAME_SIZE];
         const struct node *node = &part->graph->nodes[step->node];
         struct profile_layer layer = profile_node(part->profile, step->node);
         double to_ms = 1e3 / (double)iterations;
@@ -119,7 +129,7 @@ static int print_layers(const struct bench_part *part, size_t iterations)
         table_cell(&table, "%s", node->op->name);
         table_cell(&table, "%.3f", layer.forward_seconds * to_ms);
         table_cell(&table, "%.3f", layer.backward_seconds * to_ms);
-        table_cell(&table, "%s", step->kernel->name);
+        table_cell(&table, "%s", plan_step_kernel_name(part->plan, step, text, sizeof text));
     }
     return table_print(&table);
 }

@@ -99,10 +99,10 @@ static const struct plan_step *find_step(const struct plan *plan, size_t node)
     return NULL;
 }
 
-static const char *kernel_name(const struct plan *plan, size_t node)
+static const char *kernel_name(const struct plan *plan, size_t node, char *text, size_t size)
 {
     const struct plan_step *step = find_step(plan, node);
-    return step && step->kernel ? step->kernel->name : "view";
+    return step ? plan_step_kernel_name(plan, step, text, size) : "view";
 }
 
 /* FLOPs a byte; NaN where no byte is moved. */
@@ -131,6 +131,7 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
     const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
     const struct plan_step *step = find_step(part->training, number);
+    char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&
            json_add_string(object, "op", node->op->name) &&
@@ -138,7 +139,8 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
            add_cost(object, graph_node_parameter_count(graph, number),
                     graph_node_flops(graph, number),
                     traffic_node_bytes(part->inference, number, batch)) &&
-           json_add_string(object, "kernel", kernel_name(part->training, number)) &&
+           json_add_string(object, "kernel",
+                           kernel_name(part->training, number, text, sizeof text)) &&
            json_add_string(object, "kernel_choice", step ? step->choice : "");
 }
 
@@ -211,7 +213,7 @@ static void add_row(struct table *table, const struct part *part, size_t number,
 {
     const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
-    char text[32];
+    char text[PLAN_KERNEL_NAME_SIZE];
     uint64_t flops = graph_node_flops(graph, number);
     double bytes = traffic_node_bytes(part->inference, number, batch);
     size_t parameters = graph_node_parameter_count(graph, number);
@@ -226,7 +228,7 @@ static void add_row(struct table *table, const struct part *part, size_t number,
         table_cell(table, "%.3g", intensity(flops, bytes));
     else
         table_cell(table, "-");
-    table_cell(table, "%s", kernel_name(part->training, number));
+    table_cell(table, "%s", kernel_name(part->training, number, text, sizeof text));
 }
 
 static int print_layers(const struct part *part, size_t batch)

@@ -23,6 +23,10 @@ struct kernel_site {
     bool training;
     size_t threads;                       /* may size the workspace; must not change results */
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
+    /* The channel_shift or channel_shuffle that makes this kernel's only input, to be read through:
+     * inputs[0] and input_gradients[0] are then those of that node, which is not executed. NULL:
+     * none, and always so without KERNEL_READS_THROUGH_MOVES. */
+    const struct node *mover;
 };
 
 struct kernel_call {
@@ -49,6 +53,7 @@ enum kernel_traits {
     KERNEL_BACKWARD_READS_OUTPUT = 1 << 2, /* backward reads output, so it is kept */
     KERNEL_GRADIENT_IN_PLACE = 1 << 3,     /* input_gradients[0] may be output_gradient's memory,
                                               unless accumulate[0] */
+    KERNEL_READS_THROUGH_MOVES = 1 << 4,   /* takes its input through site->mover */
 };
 
 struct kernel {

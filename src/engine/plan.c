@@ -112,6 +112,7 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
     *step = (struct plan_step){
         .node = number,
         .backward = planner->wants_gradient[number],
+        .reader = PLAN_NOWHERE,
         .saved = PLAN_NOWHERE,
         .site = {.node = node,
                  .batch = plan->batch,
@@ -142,6 +143,46 @@ static bool build_steps(struct planner *planner, struct error *error)
             return false;
     }
     return true;
+}
+
+/* --- moves of channels that are read through --- */
+
+/* The only step that reads a node; NULL where there are none or several. */
+static struct plan_step *only_reader(const struct planner *planner, size_t node)
+{
+    struct plan_step *reader = NULL;
+    for (size_t s = 0; s < planner->plan->step_count; s++) {
+        struct plan_step *step = &planner->plan->steps[s];
+        for (size_t k = 0; k < step->site.node->input_count; k++) {
+            if (step->site.node->inputs[k] != node)
+                continue;
+            if (reader)
+                return NULL;
+            reader = step;
+        }
+    }
+    return reader;
+}
+
+/* A shift or shuffle whose only reader can take its input from where it was becomes a view: value
+ * and gradient are its input's, and the reader is told of the move. */
+static void read_through_moves(struct planner *planner)
+{
+    const struct graph *graph = planner->plan->graph;
+    for (size_t s = 0; s < planner->plan->step_count; s++) {
+        struct plan_step *step = &planner->plan->steps[s];
+        if (!(step->site.node->op->traits & OP_MOVES_CHANNELS) || step->node == graph->output)
+            continue;
+        struct plan_step *reader = only_reader(planner, step->node);
+        if (!reader || !reader->kernel || !(reader->kernel->traits & KERNEL_READS_THROUGH_MOVES))
+            continue;
+        reader->site.mover = step->site.node;
+        step->kernel = NULL;
+        step->reader = reader->node;
+        snprintf(step->choice, sizeof step->choice,
+                 "read through by %s: nothing is computed or stored",
+                 graph->nodes[reader->node].name);
+    }
 }
 
 /* --- lifetimes --- */
@@ -296,15 +337,17 @@ static void order_gradient_writes(struct planner *planner)
     }
 }
 
+/* A forward pass in training writes what it saves even where no backward pass will read it: a
+ * pooling of the network's input. */
 static void make_saved_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        bool saves = step->backward && step->kernel && step->kernel->saved_bytes;
-        planner->saved_block[s] = saves ? new_block(planner, step->kernel->saved_bytes(&step->site),
-                                                    s, backward_time(planner, s))
-                                        : NO_BLOCK;
+        bool saves = step->kernel && step->kernel->saved_bytes;
+        size_t last = step->backward ? backward_time(planner, s) : s;
+        planner->saved_block[s] =
+            saves ? new_block(planner, step->kernel->saved_bytes(&step->site), s, last) : NO_BLOCK;
     }
 }
 
@@ -405,6 +448,7 @@ static bool plan_with(struct planner *planner, struct error *error)
     mark_gradients(planner);
     if (!build_steps(planner, error))
         return false;
+    read_through_moves(planner);
     make_value_blocks(planner);
     share_values(planner);
     if (planner->plan->mode == PLAN_TRAINING) {
@@ -449,6 +493,17 @@ void plan_free(struct plan *plan)
     free(plan->values);
     free(plan->gradients);
     free(plan);
+}
+
+const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
+                                  size_t size)
+{
+    if (step->kernel)
+        return step->kernel->name;
+    if (step->reader == PLAN_NOWHERE)
+        return "view";
+    snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
+    return text;
 }
 
 static bool batch_fits(const struct graph *graph, const struct device_driver *driver,

@@ -1,9 +1,10 @@
 /* plan.h: graph x batch x device x mode -> a schedule and one arena.
  *
  * The plan is made once a run and is constant afterwards. It chooses a kernel for every node,
- * decides what is computed in place, finds when each array is first written and last read, and
- * packs the arrays into one arena so that two that live at the same time never overlap. Its size is
- * the memory forecast: an iteration allocates nothing else.
+ * decides what is computed in place and which moves of channels are only read through, finds when
+ * each array is first written and last read, and packs the arrays into one arena so that two that
+ * live at the same time never overlap. Its size is the memory forecast: an iteration allocates
+ * nothing else.
  */
 #ifndef TINCA_ENGINE_PLAN_H
 #define TINCA_ENGINE_PLAN_H
@@ -30,6 +31,8 @@ struct memory_forecast {
 struct plan_step {
     size_t node;
     const struct kernel *kernel; /* NULL: a view, nothing is executed */
+    size_t reader; /* a channel_shift or channel_shuffle that is not executed: the node
+                      that reads through it. Else PLAN_NOWHERE */
     struct kernel_site site;
     bool backward; /* it takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS];
@@ -63,6 +66,13 @@ struct plan_settings {
                           forward pass; the losses' is added */
     bool with_loss;    /* inference: evaluate the main loss too (labels or targets are bound) */
 };
+
+enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
+
+/* What the column of kernels says: a kernel's name, "view", or "read through by NODE", for which
+ * text[0..size) is used. */
+const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
+                                  size_t size);
 
 /* Borrows graph and driver. NULL with an error: an operator that the device lacks, or sizes that do
  * not fit a size_t. */

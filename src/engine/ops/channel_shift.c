@@ -83,6 +83,7 @@ const struct op op_channel_shift = {
     .description = "groups of channels moved by one pixel, each in its own direction",
     .min_inputs = 1,
     .max_inputs = 1,
+    .traits = OP_MOVES_CHANNELS,
     .infer = rule_same_shape,
     .reference = &reference,
 };

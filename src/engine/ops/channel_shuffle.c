@@ -68,6 +68,7 @@ const struct op op_channel_shuffle = {
     .description = "channels reordered so that each group gets some of every group",
     .min_inputs = 1,
     .max_inputs = 1,
+    .traits = OP_MOVES_CHANNELS,
     .read = read_channel_shuffle,
     .infer = infer_channel_shuffle,
     .reference = &reference,

@@ -17,6 +17,7 @@ enum op_traits {
     OP_IDENTITY_IN_INFERENCE = 1 << 2, /* a view outside training: dropout that is
                                        not always on */
     OP_READS_LABELS = 1 << 3,          /* class labels come with the batch */
+    OP_MOVES_CHANNELS = 1 << 4, /* values only change place: what follows may read through it */
 };
 
 struct op {

@@ -1,5 +1,7 @@
-/* channel_shuffle and channel_shift: planes copied to where they belong. A task is a few planes of
- * the output (forward) or of the input's gradient (backward), so that no two write to one place. */
+/* channel_shuffle and channel_shift: planes copied to where they belong, where what follows does
+ * not read through them (channel_moves.h). A task is a few planes of the output (forward) or of the
+ * input's gradient (backward), so that no two write to one place. */
+#include "engine/devices/cpu/channel_moves.h"
 #include "engine/devices/cpu/simd.h"
 
 #include <string.h>
@@ -8,6 +10,12 @@ static size_t plane_tasks(const struct kernel_call *call)
 {
     const struct shape shape = call->site->inputs[0];
     return divide_up(call->site->batch * shape.channels, planes_in_task(shape_area(shape)));
+}
+
+static struct channel_move move_of(const struct kernel_call *call, size_t channel)
+{
+    const struct channel_moves moves = {call->site->node, call->site->inputs[0].channels};
+    return channel_move_of(&moves, channel);
 }
 
 static size_t plane_end(const struct kernel_call *call, size_t task)
@@ -19,13 +27,6 @@ static size_t plane_end(const struct kernel_call *call, size_t task)
 
 /* --- shuffle: the channels as a table [groups, C / groups], transposed --- */
 
-/* The output channel c is input channel source_channel(c). */
-static size_t source_channel(const struct kernel_call *call, size_t c)
-{
-    const size_t groups = call->site->node->attributes.shuffle.groups;
-    return c % groups * (call->site->inputs[0].channels / groups) + c / groups;
-}
-
 static void shuffle_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -35,7 +36,7 @@ static void shuffle_task(void *context, size_t task, size_t thread)
     for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
         const size_t n = p / shape.channels, c = p % shape.channels;
         store_or_add(call->output + p * area,
-                     call->inputs[0] + (n * shape.channels + source_channel(call, c)) * area, area,
+                     call->inputs[0] + (n * shape.channels + move_of(call, c).channel) * area, area,
                      false);
     }
 }
@@ -49,7 +50,7 @@ static void unshuffle_task(void *context, size_t task, size_t thread)
     for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
         const size_t n = p / shape.channels, c = p % shape.channels;
         store_or_add(call->input_gradients[0] +
-                         (n * shape.channels + source_channel(call, c)) * area,
+                         (n * shape.channels + move_of(call, c).channel) * area,
                      call->output_gradient + p * area, area, call->accumulate[0]);
     }
 }
@@ -74,17 +75,6 @@ const struct kernel KERNEL(channel_shuffle) = {
 };
 
 /* --- shift --- */
-
-/* The move of channel c, each part -1, 0 or 1. */
-static void channel_move(size_t channels, size_t c, ptrdiff_t *dy, ptrdiff_t *dx)
-{
-    const size_t group = channels / 9;
-    *dy = *dx = 0;
-    if (c >= 9 * group)
-        return;
-    *dy = (ptrdiff_t)(c / group / 3) - 1;
-    *dx = (ptrdiff_t)(c / group % 3) - 1;
-}
 
 /* to[y + dy][x + dx] = from[y][x], zeros where nothing arrives; or added to what is there. */
 static void move_plane(const float *from, float *to, struct shape shape, ptrdiff_t dy, ptrdiff_t dx,
@@ -113,9 +103,9 @@ static void shift_task(void *context, size_t task, size_t thread)
     const struct shape shape = call->site->inputs[0];
     const size_t area = shape_area(shape);
     for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        ptrdiff_t dy, dx;
-        channel_move(shape.channels, p % shape.channels, &dy, &dx);
-        move_plane(call->inputs[0] + p * area, call->output + p * area, shape, dy, dx, false);
+        const struct channel_move move = move_of(call, p % shape.channels);
+        move_plane(call->inputs[0] + p * area, call->output + p * area, shape, move.dy, move.dx,
+                   false);
     }
 }
 
@@ -126,10 +116,9 @@ static void unshift_task(void *context, size_t task, size_t thread)
     const struct shape shape = call->site->inputs[0];
     const size_t area = shape_area(shape);
     for (size_t p = task * planes_in_task(area); p < plane_end(call, task); p++) {
-        ptrdiff_t dy, dx;
-        channel_move(shape.channels, p % shape.channels, &dy, &dx);
+        const struct channel_move move = move_of(call, p % shape.channels);
         move_plane(call->output_gradient + p * area, call->input_gradients[0] + p * area, shape,
-                   -dy, -dx, call->accumulate[0]);
+                   -move.dy, -move.dx, call->accumulate[0]);
     }
 }
 

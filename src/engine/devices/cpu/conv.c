@@ -10,6 +10,10 @@
  *              of window elements t and its own positions. Rows: input channels; terms: (output
  *              channel, window element of the subset).
  *
+ * A channel_shift or channel_shuffle in front of the convolution costs nothing: the forward pass
+ * copies each channel of the source from where it was, the backward pass stores each row of the
+ * input's gradient where it came from.
+ *
  * Few images: all are copied first, then tiles and rows of positions are shared out. Many: a task
  * is one image and group, and the copy stays in that thread's cache. The limit is by the number of
  * images alone, so results do not depend on threads; the sums are the same either way.
@@ -276,26 +280,91 @@ static void pack_task(void *context, size_t task, size_t thread)
 
 /* --- the work --- */
 
+/* to[i * step] = results[i] + bias, or the results are added to what is there. */
+static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
+                      size_t step, float bias)
+{
+    if (c->accumulate) {
+        for (size_t i = 0; i < count; i++)
+            to[i * step] += results[i];
+    } else if (step == 1) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            to[i] = results[i] + bias;
+    } else {
+        for (size_t i = 0; i < count; i++)
+            to[i * step] = results[i] + bias;
+    }
+}
+
 /* Where a tile's results go: rows of the destination. */
 static void store_results(const struct correlation *c, const float *results, float *plane,
                           const struct residue *y, const struct residue *x, size_t first_row,
                           size_t rows, float bias)
 {
-    for (size_t row = 0; row < rows; row++, results += c->layout.pitch) {
-        float *to =
-            plane + (y->first + (first_row + row) * y->step) * c->destination.width + x->first;
-        if (c->accumulate) {
-            for (size_t i = 0; i < x->count; i++)
-                to[i * x->step] += results[i];
-        } else if (x->step == 1) {
-#pragma omp simd
-            for (size_t i = 0; i < x->count; i++)
-                to[i] = results[i] + bias;
-        } else {
-            for (size_t i = 0; i < x->count; i++)
-                to[i * x->step] = results[i] + bias;
-        }
+    const size_t width = c->destination.width;
+    if (x->step == 1 && y->step == 1 && x->count == width && c->layout.pitch == width) {
+        store_row(c, results, rows * width, plane + first_row * width, 1, bias);
+        return;
     }
+    for (size_t row = 0; row < rows; row++, results += c->layout.pitch)
+        store_row(c, results, x->count,
+                  plane + (y->first + (first_row + row) * y->step) * width + x->first, x->step,
+                  bias);
+}
+
+/* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
+ * dropped, and the one that went outside gets nothing. */
+static void store_row_back(const struct correlation *c, const float *results, float *to,
+                           const struct residue *x, ptrdiff_t dx)
+{
+    bool drops_first = false, drops_last = false;
+    const size_t last = x->first + (x->count - 1) * x->step, width = c->destination.width;
+    size_t column = channel_move_back(x->first, dx, width, &drops_first);
+    if (x->count > 1)
+        channel_move_back(last, dx, width, &drops_last);
+    if ((drops_first || drops_last) && !c->accumulate)
+        to[dx > 0 ? width - 1 : 0] = 0;
+    if (drops_first)
+        column = x->first + x->step - (size_t)dx;
+    if (x->count > (size_t)drops_first + drops_last)
+        store_row(c, results + drops_first, x->count - drops_first - drops_last, to + column,
+                  x->step, 0);
+}
+
+/* The same of all rows of a tile. */
+static void store_results_back(const struct correlation *c, const float *results, float *plane,
+                               const struct residue *y, const struct residue *x, size_t first_row,
+                               size_t rows, const struct channel_move *move)
+{
+    for (size_t row = 0; row < rows; row++, results += c->layout.pitch) {
+        bool outside;
+        const size_t at = channel_move_back(y->first + (first_row + row) * y->step, move->dy,
+                                            c->destination.height, &outside);
+        float *to = plane + at * c->destination.width;
+        if (!outside)
+            store_row_back(c, results, to, x, move->dx);
+        else if (!c->accumulate)
+            for (size_t i = 0; i < x->count; i++)
+                to[x->first + i * x->step] = 0;
+    }
+}
+
+/* One channel of the destination. */
+static void store_channel(const struct correlation *c, const float *results, size_t image,
+                          size_t channel, const struct residue *y, const struct residue *x,
+                          size_t first_row, size_t rows)
+{
+    const float bias = c->bias ? c->bias[channel] : 0;
+    struct channel_move move = {.channel = channel};
+    if (c->backward)
+        move = channel_move_of(&c->sizes.moves, channel);
+    float *plane =
+        c->to + (image * c->groups * c->rows + move.channel) * shape_area(c->destination);
+    if (move.dy || move.dx)
+        store_results_back(c, results, plane, y, x, first_row, rows, &move);
+    else
+        store_results(c, results, plane, y, x, first_row, rows, bias);
 }
 
 /* One tile of channels at the positions of some rows of one residue. */
@@ -317,12 +386,9 @@ static void correlate(const struct correlation *c, const float *source, size_t i
         tiles_correlate[channels - 1][count - 1](source + v * LANES, offsets, weights, terms,
                                                  results + v * LANES, stride);
     }
-    const size_t area = shape_area(c->destination);
-    for (size_t r = 0; r < channels; r++) {
-        size_t at = group * c->rows + channel + r;
-        store_results(c, results + r * stride, c->to + (image * c->groups * c->rows + at) * area, y,
-                      x, first_row, rows, c->bias ? c->bias[at] : 0);
-    }
+    for (size_t r = 0; r < channels; r++)
+        store_channel(c, results + r * stride, image, group * c->rows + channel + r, y, x,
+                      first_row, rows);
 }
 
 /* Tiles [begin, end) in band `band` of the rows, for every residue. */
@@ -354,10 +420,18 @@ static void correlate_band(const struct correlation *c, const float *source, siz
     }
 }
 
-static const float *source_image(const struct correlation *c, size_t image, size_t group)
+/* Copies channels [begin, end) of a group's source into its layout. */
+static void copy_source(const struct correlation *c, size_t image, size_t group, size_t begin,
+                        size_t end, float *source)
 {
+    const struct channel_moves none = {.channels = c->groups * c->source_channels};
     const size_t area = c->layout.y.size * c->layout.x.size;
-    return c->from + (image * c->groups + group) * c->source_channels * area;
+    layout_copy_planes(&c->layout, c->backward ? &none : &c->sizes.moves,
+                       group * c->source_channels + begin, end - begin,
+                       c->from + image * c->groups * c->source_channels * area,
+                       source + begin * c->layout.plane);
+    if (end == c->source_channels)
+        layout_clear_behind(&c->layout, c->source_channels, source);
 }
 
 static void image_task(void *context, size_t task, size_t thread)
@@ -366,7 +440,7 @@ static void image_task(void *context, size_t task, size_t thread)
     const size_t image = task / c->groups, group = task % c->groups;
     float *results = (float *)(c->scratch + thread * c->scratch_bytes);
     float *source = results + result_stride(c) * TILE_ROWS;
-    layout_copy(&c->layout, c->source_channels, source_image(c, image, group), source);
+    copy_source(c, image, group, 0, c->source_channels, source);
     correlate_band(c, source, image, group, 0, c->tiles, 0, thread, results);
 }
 
@@ -378,12 +452,8 @@ static void copy_task(void *context, size_t task, size_t thread)
     const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
     const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
     const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
-    const size_t area = c->layout.y.size * c->layout.x.size;
-    float *to = c->shared + source * c->source_floats;
-    const float *from = source_image(c, source / c->groups, source % c->groups);
-    layout_copy_planes(&c->layout, end - begin, from + begin * area, to + begin * c->layout.plane);
-    if (end == c->source_channels)
-        layout_clear_behind(&c->layout, c->source_channels, to);
+    copy_source(c, source / c->groups, source % c->groups, begin, end,
+                c->shared + source * c->source_floats);
 }
 
 static void band_task(void *context, size_t task, size_t thread)
@@ -492,7 +562,7 @@ const struct kernel KERNEL(conv) = {
     .name = "conv direct",
     .instruction_set = ISA_NAME,
     .op = &op_conv,
-    .traits = KERNEL_BACKWARD_READS_INPUT,
+    .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
     .supports = KERNEL(conv_supports),
     .workspace_bytes = KERNEL(conv_workspace),
     .forward = forward_conv,

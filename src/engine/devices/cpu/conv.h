@@ -9,8 +9,9 @@ struct conv_sizes {
     struct shape in, out;
     struct window window;
     size_t batch, groups;
-    size_t inputs, outputs; /* channels of a group */
-    size_t taps;            /* elements of the window */
+    size_t inputs, outputs;     /* channels of a group */
+    size_t taps;                /* elements of the window */
+    struct channel_moves moves; /* of the input */
 };
 
 static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
@@ -25,6 +26,7 @@ static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
         .inputs = site->inputs[0].channels / conv->groups,
         .outputs = site->node->output.channels / conv->groups,
         .taps = conv->window.kernel_height * conv->window.kernel_width,
+        .moves = {.mover = site->mover, .channels = site->inputs[0].channels},
     };
 }
 

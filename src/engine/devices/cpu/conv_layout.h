@@ -6,10 +6,14 @@
  * a constant distance from the position: neighbouring positions are neighbours in memory for any
  * stride and padding. A row's padding on the right is the next row's on the left where that works.
  * Results for the positions between `width` and `pitch` are computed and dropped.
+ *
+ * The copy also is where a channel_shift or channel_shuffle in front is read through: each channel
+ * is fetched from where it was, into the place that its padding leaves it (channel_moves.h).
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_CONV_LAYOUT_H
 #define TINCA_ENGINE_DEVICES_CPU_CONV_LAYOUT_H
 
+#include "engine/devices/cpu/channel_moves.h"
 #include "engine/devices/cpu/simd.h"
 
 #include <string.h>
@@ -32,11 +36,14 @@ struct layout {
 /* What vectors may read beyond the last plane: it must hold numbers, and it is kept at zero. */
 enum { LAYOUT_SLACK = 4 * LANES * TILE_VECTORS };
 
-/* The first position in `phase` that holds a value, and one beyond the last. */
-static inline void axis_content(const struct axis *axis, size_t phase, size_t *begin, size_t *end)
+/* The first position in `phase` that holds a value, and one beyond the last, when the source has
+ * moved by `offset` and its frame has not: what leaves it is lost. */
+static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t offset,
+                                size_t *begin, size_t *end)
 {
-    size_t last = axis->size + axis->pad; /* padded position beyond the values */
-    *begin = axis->pad > phase ? divide_up(axis->pad - phase, axis->stride) : 0;
+    const size_t first = axis->pad + (offset > 0); /* in padded positions, as `last` */
+    const size_t last = axis->pad + axis->size - (offset < 0);
+    *begin = first > phase ? divide_up(first - phase, axis->stride) : 0;
     *end = last > phase ? divide_up(last - phase, axis->stride) : 0;
     *begin = least(*begin, axis->length);
     *end = most(*begin, least(*end, axis->length));
@@ -48,7 +55,7 @@ static inline size_t axis_shared(const struct axis *axis)
     size_t shared = axis->length;
     for (size_t phase = 0; phase < axis->phases; phase++) {
         size_t begin, end;
-        axis_content(axis, phase, &begin, &end);
+        axis_content(axis, phase, 0, &begin, &end);
         shared = least(shared, least(begin, axis->length - end));
     }
     return shared;
@@ -70,6 +77,18 @@ static inline size_t layout_floats(const struct layout *layout, size_t channels)
     return round_up(channels * layout->plane + layout->pitch + LAYOUT_SLACK, LANES);
 }
 
+/* LANES values, of stride 1 or 2, from the 1 or 2 vectors at `from`. */
+static inline vector layout_load(const float *from, size_t stride)
+{
+    const vector first = vector_load(from);
+    if (stride == 1)
+        return first;
+    vector_indices even;
+    for (int i = 0; i < LANES; i++)
+        even[i] = 2 * i;
+    return __builtin_shuffle(first, vector_load(from + LANES), even);
+}
+
 /* Copies a row of values to positions [begin, end) and fills the rest. Whole vectors are copied
  * where `from_end` and `to_end` leave room for what is too much: short rows then need no scalar
  * loop, and the row's own fill and later rows overwrite it. */
@@ -80,63 +99,77 @@ static inline void layout_copy_row(const struct layout *layout, size_t begin, si
     const size_t stride = layout->x.stride, whole = round_up(end - begin, LANES);
     const bool room =
         whole * stride <= (size_t)(from_end - from) && begin + whole <= (size_t)(to_end - to);
-    const size_t count = room ? whole : end - begin;
     for (size_t i = 0; i < begin; i++)
         to[i] = layout->fill;
-    if (stride == 1) {
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            to[begin + i] = from[i];
-    } else if (stride == 2) {
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            to[begin + i] = from[2 * i];
-    } else {
+    if (room && stride == 1)
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + begin + i, layout_load(from + i, 1));
+    else if (room && stride == 2)
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + begin + i, layout_load(from + 2 * i, 2));
+    else
         for (size_t i = 0; i < end - begin; i++)
             to[begin + i] = from[i * stride];
-    }
     for (size_t i = end; i < layout->pitch; i++)
         to[i] = layout->fill;
 }
 
-/* One phase of a channel. */
+/* One phase of a channel, moved. */
 static inline void layout_copy_phase(const struct layout *layout, size_t py, size_t px,
-                                     const float *from, float *to, const float *to_end)
+                                     const struct channel_move *move, const float *from,
+                                     const float *from_end, float *to, const float *to_end)
 {
     const struct axis *y = &layout->y, *x = &layout->x;
-    const float *from_end = from + y->size * x->size;
     size_t top, bottom, begin, end;
-    axis_content(y, py, &top, &bottom);
-    axis_content(x, px, &begin, &end);
-    const size_t left = begin < end ? begin * x->stride + px - x->pad : 0;
+    axis_content(y, py, move->dy, &top, &bottom);
+    axis_content(x, px, move->dx, &begin, &end);
+    const size_t up = y->pad + (size_t)move->dy; /* wraps where the sum with it wraps back */
+    const size_t left = begin < end ? begin * x->stride + px - x->pad - (size_t)move->dx : 0;
     for (size_t row = 0; row < y->length; row++, to += layout->pitch)
         if (row >= top && row < bottom)
-            layout_copy_row(layout, begin, end,
-                            from + (row * y->stride + py - y->pad) * x->size + left, from_end, to,
-                            to_end);
+            layout_copy_row(layout, begin, end, from + (row * y->stride + py - up) * x->size + left,
+                            from_end, to, to_end);
         else
             for (size_t i = 0; i < layout->pitch; i++)
                 to[i] = layout->fill;
 }
 
-static inline void layout_copy_channel(const struct layout *layout, const float *from, float *to)
+/* Whether a channel's copy is the channel itself: a 1x1 window of stride 1. */
+static inline bool layout_is_plain(const struct layout *layout)
+{
+    const struct axis *y = &layout->y, *x = &layout->x;
+    return y->phases == 1 && x->phases == 1 && y->stride == 1 && x->stride == 1 && !y->pad &&
+           !x->pad && y->length == y->size && x->length == x->size && layout->pitch == x->size;
+}
+
+static inline void layout_copy_channel(const struct layout *layout, const struct channel_move *move,
+                                       const float *from, const float *from_end, float *to)
 {
     const float *to_end = to + layout->plane;
+    if (!move->dy && !move->dx && layout_is_plain(layout)) {
+        store_or_add(to, from, layout->y.size * layout->x.size, false);
+        return;
+    }
     for (size_t py = 0; py < layout->y.phases; py++)
         for (size_t px = 0; px < layout->x.phases; px++) {
-            layout_copy_phase(layout, py, px, from, to, to_end);
+            layout_copy_phase(layout, py, px, move, from, from_end, to, to_end);
             to += layout->y.length * layout->pitch;
         }
 }
 
-/* Copies channels [0, channels) of an image. */
-static inline void layout_copy_planes(const struct layout *layout, size_t channels,
-                                      const float *from, float *to)
+/* Copies channels [first, first + channels) of an image, each from where `moves` has it. What lies
+ * behind a channel, up to moves->channels where that is given, may be read but is not used. */
+static inline void layout_copy_planes(const struct layout *layout,
+                                      const struct channel_moves *moves, size_t first,
+                                      size_t channels, const float *image, float *to)
 {
     const size_t used = layout->y.phases * layout->x.phases * layout->y.length * layout->pitch;
     const size_t area = layout->y.size * layout->x.size;
+    const float *image_end = image + most(moves->channels, first + channels) * area;
     for (size_t c = 0; c < channels; c++) {
-        layout_copy_channel(layout, from + c * area, to + c * layout->plane);
+        const struct channel_move move = channel_move_of(moves, first + c);
+        layout_copy_channel(layout, &move, image + move.channel * area, image_end,
+                            to + c * layout->plane);
         for (size_t i = used; i < layout->plane; i++)
             to[c * layout->plane + i] = 0;
     }
@@ -149,10 +182,10 @@ static inline void layout_clear_behind(const struct layout *layout, size_t chann
         to[i] = 0;
 }
 
-static inline void layout_copy(const struct layout *layout, size_t channels, const float *from,
-                               float *to)
+static inline void layout_copy(const struct layout *layout, const struct channel_moves *moves,
+                               size_t first, size_t channels, const float *image, float *to)
 {
-    layout_copy_planes(layout, channels, from, to);
+    layout_copy_planes(layout, moves, first, channels, image, to);
     layout_clear_behind(layout, channels, to);
 }
 

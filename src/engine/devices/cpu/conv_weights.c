@@ -225,13 +225,13 @@ static void weights_task(void *context, size_t task, size_t thread)
     for (size_t n = piece_begin(s->batch, job->partials, partial); n < last;) {
         const size_t images = least(job->together, last - n);
         for (size_t i = 0; i < images; i++, n++) {
-            const float *input = job->call->inputs[0] + n * shape_count(s->in) +
-                                 (group * s->inputs + channel) * shape_area(s->in);
+            const float *input = job->call->inputs[0] + n * shape_count(s->in);
             const float *gradient = job->call->output_gradient + n * shape_count(s->out) +
                                     group * s->outputs * shape_area(s->out);
             float *source = sources + i * job->source_floats;
             float *prepared = gradients + i * job->gradient_floats;
-            layout_copy(&job->layout, channels, input, source);
+            layout_copy(&job->layout, &s->moves, group * s->inputs + channel, channels, input,
+                        source);
             if (job->many) {
                 prepare_many(job, gradient, prepared);
             } else {

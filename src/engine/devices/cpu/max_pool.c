@@ -42,7 +42,7 @@ static struct layout layout_of(const struct kernel_site *site)
 /* A thread's scratch: the copied plane, then the maxima and their places by position. */
 static size_t positions_of(const struct kernel_site *site, const struct layout *layout)
 {
-    return round_up(site->node->output.height * layout->pitch, STRIP);
+    return round_up(site->node->output.height * layout->pitch, LANES);
 }
 
 static size_t scratch_floats(const struct kernel_site *site)
@@ -56,13 +56,13 @@ static size_t workspace_max_pool(const struct kernel_site *site)
     return site->threads * round_up(scratch_floats(site), 16) * sizeof(float);
 }
 
-/* One window element for a strip of positions; `distance` is its place in the plane, counted from
+/* One window element for `count` positions; `distance` is its place in the plane, counted from
  * the place of the window's first element. */
-static void take_larger(const float *restrict from, int32_t distance, float *restrict best,
-                        int32_t *restrict distances)
+static inline void take_larger(const float *restrict from, int32_t distance, float *restrict best,
+                               int32_t *restrict distances, size_t count)
 {
 #pragma omp simd
-    for (size_t i = 0; i < STRIP; i++) {
+    for (size_t i = 0; i < count; i++) {
         const float value = from[i];
         const bool larger = (value > best[i]) | (value != value);
         best[i] = larger ? value : best[i];
@@ -70,11 +70,14 @@ static void take_larger(const float *restrict from, int32_t distance, float *res
     }
 }
 
-static void pool_strip(const struct window *w, const struct layout *layout, const float *source,
-                       float *best, int32_t *distances)
+/* `count` is known to the compiler: a strip, or a vector of what is left. */
+static inline __attribute__((always_inline)) void pool_strip(const struct window *w,
+                                                             const struct layout *layout,
+                                                             const float *source, float *best,
+                                                             int32_t *distances, const size_t count)
 {
 #pragma omp simd
-    for (size_t i = 0; i < STRIP; i++) {
+    for (size_t i = 0; i < count; i++) {
         best[i] = -INFINITY;
         distances[i] = NOWHERE;
     }
@@ -83,8 +86,24 @@ static void pool_strip(const struct window *w, const struct layout *layout, cons
             const size_t phase = ky % layout->y.stride * layout->x.phases + kx % layout->x.stride;
             take_larger(source + phase * layout->y.length * layout->pitch +
                             ky / layout->y.stride * layout->pitch + kx / layout->x.stride,
-                        (int32_t)(ky * layout->x.size + kx), best, distances);
+                        (int32_t)(ky * layout->x.size + kx), best, distances, count);
         }
+}
+
+/* All positions of a plane. Returns whether some have no maximum. */
+static bool pool_positions(const struct window *w, const struct layout *layout, size_t positions,
+                           const float *source, float *best, int32_t *distances)
+{
+    size_t at = 0;
+    for (; at + STRIP <= positions; at += STRIP)
+        pool_strip(w, layout, source + at, best + at, distances + at, STRIP);
+    for (; at < positions; at += LANES)
+        pool_strip(w, layout, source + at, best + at, distances + at, LANES);
+    int32_t lowest = 0;
+#pragma omp simd reduction(min : lowest)
+    for (size_t i = 0; i < positions; i++)
+        lowest = distances[i] < lowest ? distances[i] : lowest;
+    return lowest == NOWHERE;
 }
 
 /* The place of the first window element in the image, at output (y, x). */
@@ -100,35 +119,32 @@ static int32_t first_place(const struct pooling *p, size_t y, size_t x)
 
 /* Places of `count` outputs from x = 0 in row y. Where nothing was larger than minus infinity, it
  * is the first element's. */
-static void store_places(const struct pooling *p, const int32_t *distances, size_t y, size_t count,
-                         int32_t *places)
+static void store_places(const struct pooling *p, const int32_t *distances, bool nowhere, size_t y,
+                         size_t count, int32_t *places)
 {
     const int32_t stride = (int32_t)p->w.stride_width;
     const int32_t first =
         ((int32_t)(y * p->w.stride_height) - (int32_t)p->w.pad_height) * (int32_t)p->in.width -
         (int32_t)p->w.pad_width;
-    int32_t lowest = 0;
-#pragma omp simd reduction(min : lowest)
-    for (int32_t x = 0; x < (int32_t)count; x++) {
+#pragma omp simd
+    for (int32_t x = 0; x < (int32_t)count; x++)
         places[x] = first + x * stride + distances[x];
-        lowest = distances[x] < lowest ? distances[x] : lowest;
-    }
-    for (size_t x = 0; lowest < 0 && x < least(count, p->out.width); x++)
+    for (size_t x = 0; nowhere && x < p->out.width; x++)
         if (distances[x] == NOWHERE)
             places[x] = first_place(p, y, x);
 }
 
 /* Rows of results are stored in whole vectors where the plane has room behind them: the next row
  * overwrites what is too much. */
-static void forward_plane(const struct pooling *p, const struct layout *layout, const float *in,
+static void forward_plane(const struct pooling *p, const struct layout *layout, size_t plane,
                           float *out, int32_t *places, float *scratch)
 {
+    const struct channel_moves all = {.channels = p->planes};
     const size_t positions = positions_of(p->call->site, layout);
     float *best = scratch + layout_floats(layout, 1) + STRIP;
     int32_t *distances = (int32_t *)(best + positions);
-    layout_copy(layout, 1, in, scratch);
-    for (size_t at = 0; at < positions; at += STRIP)
-        pool_strip(&p->w, layout, scratch + at, best + at, distances + at);
+    layout_copy(layout, &all, plane, 1, p->call->inputs[0], scratch);
+    const bool nowhere = pool_positions(&p->w, layout, positions, scratch, best, distances);
     for (size_t y = 0; y < p->out.height; y++) {
         const size_t at = y * layout->pitch, to = y * p->out.width;
         const size_t whole = round_up(p->out.width, LANES);
@@ -136,7 +152,7 @@ static void forward_plane(const struct pooling *p, const struct layout *layout, 
         const size_t count = room ? whole : p->out.width;
         store_or_add(out + to, best + at, count, false);
         if (places)
-            store_places(p, distances + at, y, count, places + to);
+            store_places(p, distances + at, nowhere, y, count, places + to);
     }
 }
 
@@ -178,7 +194,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         if (pooling_is_global(p))
             pool_plane(in, p->in_area, out, places);
         else
-            forward_plane(p, &layout, in, out, places, scratch);
+            forward_plane(p, &layout, plane, out, places, scratch);
     }
 }
 

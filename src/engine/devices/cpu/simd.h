@@ -37,6 +37,7 @@ enum { LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 3 };
 #define ISA_NAME "any"
 #endif
 
+typedef int vector_indices __attribute__((vector_size(LANES * sizeof(int))));
 typedef float vector __attribute__((vector_size(LANES * sizeof(float))));
 typedef vector vector_in_memory __attribute__((aligned(4), may_alias));
 

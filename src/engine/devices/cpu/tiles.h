@@ -6,6 +6,10 @@
  *   tile_correlate      out[r][p] = sum over k of weights[k][r] * source[offsets[k] + p]
  *   tile_gradient       out[r][o] += sum over positions p of source[offsets[r] + p] *
  * gradient[p][o] tile_dot            sums[r] = sum over p of source[offsets[r] + p] * gradient[p]
+ *
+ * Sums are taken in blocks, which are then added: the rounding errors of one float32 sum of K terms
+ * grow as K, those of blocks as the root of K times the block, and batch norms multiply what is
+ * left from layer to layer.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_TILES_H
 #define TINCA_ENGINE_DEVICES_CPU_TILES_H
@@ -14,12 +18,15 @@
 
 #define TILE_INLINE static inline __attribute__((always_inline))
 
+enum { TERM_BLOCK = 64 }; /* the adding up costs one step in so many */
+
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
                             size_t terms, float *out, size_t out_stride);
 
-TILE_INLINE void correlate_body(const float *source, const size_t *offsets, const float *weights,
-                                size_t terms, float *out, size_t out_stride, const int rows,
-                                const int vectors)
+/* One block of terms, that begins the results or is added to them. */
+TILE_INLINE void correlate_block(const float *source, const size_t *offsets, const float *weights,
+                                 size_t terms, bool first, float *out, size_t out_stride,
+                                 const int rows, const int vectors)
 {
     vector sum[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 8
@@ -42,8 +49,23 @@ TILE_INLINE void correlate_body(const float *source, const size_t *offsets, cons
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
-        for (int v = 0; v < vectors; v++)
-            vector_store(out + (size_t)r * out_stride + v * LANES, sum[r][v]);
+        for (int v = 0; v < vectors; v++) {
+            float *to = out + (size_t)r * out_stride + v * LANES;
+            vector_store(to, first ? sum[r][v] : vector_load(to) + sum[r][v]);
+        }
+}
+
+TILE_INLINE void correlate_body(const float *source, const size_t *offsets, const float *weights,
+                                size_t terms, float *out, size_t out_stride, const int rows,
+                                const int vectors)
+{
+    size_t k = 0;
+    do {
+        const size_t block = least(terms - k, TERM_BLOCK);
+        correlate_block(source, offsets + k, weights + k * (size_t)rows, block, k == 0, out,
+                        out_stride, rows, vectors);
+        k += block;
+    } while (k < terms);
 }
 
 /* The positions of one image: `height` rows of `width`, `pitch` apart in the source. */
@@ -65,7 +87,7 @@ TILE_INLINE void gradient_body(const struct tile_positions *positions, const flo
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = vector_load(out + (size_t)r * stride + v * LANES);
+            sum[r][v] = (vector){0};
     for (size_t n = 0; n < positions->images; n++) {
         const float *from[TILE_ROWS];
 #pragma GCC unroll 8
@@ -90,8 +112,10 @@ TILE_INLINE void gradient_body(const struct tile_positions *positions, const flo
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
-        for (int v = 0; v < vectors; v++)
-            vector_store(out + (size_t)r * stride + v * LANES, sum[r][v]);
+        for (int v = 0; v < vectors; v++) {
+            float *to = out + (size_t)r * stride + v * LANES;
+            vector_store(to, vector_load(to) + sum[r][v]);
+        }
 }
 
 /* `count` is a multiple of LANES; gradient is 0 where a position does not count. */
