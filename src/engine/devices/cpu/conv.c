@@ -21,7 +21,13 @@
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/tiles.h"
 
-enum { FEW_IMAGES = 16, WANTED_TASKS = 32, MAX_STRIDE = 16 };
+enum {
+    FEW_IMAGES = 16,
+    WANTED_TASKS = 32,
+    MAX_STRIDE = 16,
+    PANEL_FLOATS = 1 << 16, /* of the source, read by one panel: half of a small level-2 cache */
+    PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
+};
 
 /* One residue's positions along an axis, or all of them in the forward pass. */
 struct residue {
@@ -42,7 +48,8 @@ struct correlation {
     float *shared;   /* few images: all sources */
     char *scratch;   /* by thread: a source (many images), then a tile of results */
     size_t scratch_bytes, source_floats;
-    size_t tiles, bands, bands_rows, tile_blocks; /* few images: how results are shared out */
+    size_t tiles, panel_rows;
+    size_t bands, bands_rows, tile_blocks; /* few images: how results are shared out */
     /* the call */
     const struct kernel_call *call;
     const float *from, *bias;
@@ -155,20 +162,27 @@ static bool few_images(const struct conv_sizes *s)
     return s->batch * s->groups < FEW_IMAGES;
 }
 
-/* Shares the results of few images out: tiles of channels, bands of rows. */
+/* Shares the results of few images out: bands of rows, each of which reads its own part of the
+ * source, and as far as there are too few of them tiles of channels. Within a band all tiles are
+ * computed for a panel of rows before the next one, so that what they read stays in the cache. */
 static void share_out(struct correlation *c)
 {
     const size_t height = most_positions(c->y, c->residues_y);
-    const size_t wanted = divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups);
-    c->tile_blocks = few_images(&c->sizes) ? least(c->tiles, wanted) : 1;
-    c->bands = few_images(&c->sizes) ? least(height, divide_up(wanted, c->tile_blocks)) : 1;
+    const size_t wanted =
+        few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
+    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
+    const size_t row_floats =
+        c->source_channels * c->layout.y.phases * c->layout.x.phases * c->layout.pitch;
+    c->bands = most(1, least(height / least_rows, wanted));
+    c->tile_blocks = least(c->tiles, divide_up(wanted, c->bands));
     c->bands_rows = divide_up(height, c->bands);
+    c->panel_rows = least(c->bands_rows, most(least_rows, PANEL_FLOATS / row_floats));
 }
 
-/* Floats of one row of a tile of results: a band of rows of positions, in whole vectors. */
+/* Floats of one row of a tile of results: a panel of rows of positions, in whole vectors. */
 static size_t result_stride(const struct correlation *c)
 {
-    return round_up(c->bands_rows * c->layout.pitch, LANES) + LANES;
+    return round_up(c->panel_rows * c->layout.pitch, LANES) + LANES;
 }
 
 static void set_geometry(struct correlation *c, struct carve *carve, size_t threads)
@@ -402,9 +416,10 @@ static void correlate_band(const struct correlation *c, const float *source, siz
         for (size_t rx = 0; rx < c->residues_x; rx++) {
             const size_t first = band * c->bands_rows;
             const size_t last = least(c->y[ry].count, first + c->bands_rows);
-            for (size_t tile = begin; tile < end && first < last && c->x[rx].count; tile++)
-                correlate(c, source, image, group, tile, ry, rx, offsets, first, last - first,
-                          results);
+            for (size_t row = first; row < last && c->x[rx].count; row += c->panel_rows)
+                for (size_t tile = begin; tile < end; tile++)
+                    correlate(c, source, image, group, tile, ry, rx, offsets, row,
+                              least(c->panel_rows, last - row), results);
             offsets += residue_terms(c, ry, rx);
         }
     if (c->call->profile) {

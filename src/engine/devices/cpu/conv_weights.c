@@ -9,7 +9,8 @@
  *   few   (depthwise) vectors run over positions, and each (o, k) ends with a sum over its lanes
  *
  * A task is a share of the images for some input channels of a group and adds to its own partial
- * result; the partial results are added in order. How many there are depends on shapes alone.
+ * result; the partial results are added in order. How many there are depends on shapes alone. Where
+ * many tasks need the same gradient it is transposed once for all of them, some images at a time.
  */
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/tiles.h"
@@ -21,17 +22,22 @@ enum {
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
     TRANSPOSE = 8,
+    SHARED_BLOCKS = 4, /* with more, the transposed gradient is shared */
+    PREPARE_PIECES = 8,
 };
 
 struct weights_job {
     struct conv_sizes sizes;
     struct layout layout;
     bool many;
-    size_t terms;    /* window elements of all input channels of a group */
-    size_t columns;  /* output channels of a group, in whole vectors where there are many */
-    size_t partials; /* shares of the images */
-    size_t blocks;   /* shares of the input channels */
-    size_t together; /* images */
+    size_t terms;     /* window elements of all input channels of a group */
+    size_t columns;   /* output channels of a group, in whole vectors where there are many */
+    size_t partials;  /* shares of the images */
+    size_t blocks;    /* shares of the input channels */
+    size_t together;  /* images */
+    bool shared;      /* the transposed gradient, by all blocks */
+    size_t round;     /* shared: of `together` images of each partial */
+    float *gradients; /* shared: [partial][group][image] */
     size_t gradient_floats, source_floats; /* of one image in scratch */
     size_t *offsets;
     float *results; /* [partial][group][term][column] */
@@ -57,21 +63,33 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.gradient_floats = job.many ? shape_area(s->out) * job.columns
                                    : s->outputs * round_up(s->out.height * job.layout.pitch, LANES);
     job.source_floats = layout_floats(&job.layout, divide_up(s->inputs, job.blocks));
+    job.shared = job.many && job.blocks > SHARED_BLOCKS;
     job.offsets = carve_bytes(carve, job.terms * sizeof *job.offsets);
     job.results = carve_floats(carve, job.partials * floats);
-    job.scratch_bytes =
-        round_up(job.together * (job.gradient_floats + job.source_floats) * sizeof(float), 64);
+    if (job.shared)
+        job.gradients =
+            carve_floats(carve, job.partials * s->groups * job.together * job.gradient_floats);
+    const size_t own = job.source_floats + (job.shared ? 0 : job.gradient_floats);
+    job.scratch_bytes = round_up(job.together * own * sizeof(float), 64);
     job.scratch = carve_bytes(carve, job.scratch_bytes * site->threads);
     return job;
 }
 
-/* No part of it grows when the batch shrinks: fewer images make fewer partial results and more,
- * smaller blocks. */
+/* Enough for any smaller batch too: few images make fewer partial results and more blocks, which
+ * may share what more images do not. */
 size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
 {
+    size_t bytes = 0;
+    struct kernel_site smaller = *site;
+    for (size_t batch = 1; batch <= least(site->batch, MAX_PARTIALS); batch++) {
+        struct carve carve = {0};
+        smaller.batch = batch;
+        job_make(&smaller, &carve);
+        bytes = most(bytes, carve.used);
+    }
     struct carve carve = {0};
     job_make(site, &carve);
-    return carve.used;
+    return most(bytes, carve.used);
 }
 
 /* --- the gradient in scratch --- */
@@ -134,11 +152,14 @@ static void transpose(const float *from, size_t from_stride, size_t rows, size_t
                       to + whole_rows, to_stride);
 }
 
-static void prepare_many(const struct weights_job *job, const float *gradient, float *to)
+/* Positions [begin, end) of a gradient, transposed. */
+static void prepare_many(const struct weights_job *job, const float *gradient, size_t begin,
+                         size_t end, float *to)
 {
-    const size_t area = shape_area(job->sizes.out), outputs = job->sizes.outputs;
-    transpose(gradient, area, outputs, area, to, job->columns);
-    for (size_t p = 0; p < area && outputs < job->columns; p++)
+    const size_t outputs = job->sizes.outputs;
+    transpose(gradient + begin, shape_area(job->sizes.out), outputs, end - begin,
+              to + begin * job->columns, job->columns);
+    for (size_t p = begin; p < end && outputs < job->columns; p++)
         for (size_t o = outputs; o < job->columns; o++)
             to[p * job->columns + o] = 0;
 }
@@ -206,44 +227,131 @@ static void add_few(const struct weights_job *job, const float *source, const fl
         }
 }
 
+/* What a task adds up: the images [first, last) for some input channels of a group. */
+struct share {
+    size_t partial, group, first, last;
+    size_t channel, channels; /* of the group */
+    float *out;
+};
+
+static struct share share_of(const struct weights_job *job, size_t task)
+{
+    const struct conv_sizes *s = &job->sizes;
+    const size_t block = task % job->blocks;
+    struct share share = {.group = task / job->blocks % s->groups,
+                          .partial = task / job->blocks / s->groups};
+    share.first = piece_begin(s->batch, job->partials, share.partial);
+    share.last = piece_begin(s->batch, job->partials, share.partial + 1);
+    share.channel = piece_begin(s->inputs, job->blocks, block);
+    share.channels = piece_begin(s->inputs, job->blocks, block + 1) - share.channel;
+    share.out = job->results +
+                ((share.partial * s->groups + share.group) * job->terms + share.channel * s->taps) *
+                    job->columns;
+    return share;
+}
+
+static const float *gradient_of(const struct weights_job *job, size_t image, size_t group)
+{
+    const struct shape out = job->sizes.out;
+    return job->call->output_gradient + image * shape_count(out) +
+           group * job->sizes.outputs * shape_area(out);
+}
+
+/* Where the shared gradient of a round's images begins. */
+static float *shared_at(const struct weights_job *job, size_t partial, size_t group)
+{
+    return job->gradients +
+           (partial * job->sizes.groups + group) * job->together * job->gradient_floats;
+}
+
+/* Adds images [n, n + images), whose prepared gradients lie at `gradients`. */
+static void add_images(const struct weights_job *job, const struct share *share, size_t n,
+                       size_t images, const float *gradients, float *sources, size_t thread)
+{
+    const struct conv_sizes *s = &job->sizes;
+    const size_t terms = share->channels * s->taps;
+    const uint64_t start = profile_start(job->call->profile);
+    for (size_t i = 0; i < images; i++)
+        layout_copy(&job->layout, &s->moves, share->group * s->inputs + share->channel,
+                    share->channels, job->call->inputs[0] + (n + i) * shape_count(s->in),
+                    sources + i * job->source_floats);
+    if (job->many)
+        add_many(job, images, sources, gradients, terms, share->out);
+    for (size_t i = 0; i < images && !job->many; i++)
+        add_few(job, sources + i * job->source_floats, gradients + i * job->gradient_floats, terms,
+                share->out);
+    profile_add_gemm(job->call->profile, thread, GEMM_NT, s->outputs, terms,
+                     images * shape_area(s->out), start);
+}
+
+static void clear_share(const struct weights_job *job, const struct share *share)
+{
+    memset(share->out, 0, share->channels * job->sizes.taps * job->columns * sizeof *share->out);
+}
+
+/* All images of a task, their gradients prepared for it alone. */
 static void weights_task(void *context, size_t task, size_t thread)
 {
     const struct weights_job *job = context;
-    const struct conv_sizes *s = &job->sizes;
-    const size_t block = task % job->blocks, group = task / job->blocks % s->groups;
-    const size_t partial = task / job->blocks / s->groups;
-    const size_t channel = piece_begin(s->inputs, job->blocks, block);
-    const size_t channels = piece_begin(s->inputs, job->blocks, block + 1) - channel;
-    const size_t terms = channels * s->taps;
-    const size_t last = piece_begin(s->batch, job->partials, partial + 1);
-    float *out = job->results +
-                 ((partial * s->groups + group) * job->terms + channel * s->taps) * job->columns;
+    const struct share share = share_of(job, task);
     float *sources = (float *)(job->scratch + thread * job->scratch_bytes);
     float *gradients = sources + job->together * job->source_floats;
-    uint64_t start = profile_start(job->call->profile);
-    memset(out, 0, terms * job->columns * sizeof *out);
-    for (size_t n = piece_begin(s->batch, job->partials, partial); n < last;) {
-        const size_t images = least(job->together, last - n);
-        for (size_t i = 0; i < images; i++, n++) {
-            const float *input = job->call->inputs[0] + n * shape_count(s->in);
-            const float *gradient = job->call->output_gradient + n * shape_count(s->out) +
-                                    group * s->outputs * shape_area(s->out);
-            float *source = sources + i * job->source_floats;
+    clear_share(job, &share);
+    for (size_t n = share.first; n < share.last; n += job->together) {
+        const size_t images = least(job->together, share.last - n);
+        for (size_t i = 0; i < images; i++) {
+            const float *gradient = gradient_of(job, n + i, share.group);
             float *prepared = gradients + i * job->gradient_floats;
-            layout_copy(&job->layout, &s->moves, group * s->inputs + channel, channels, input,
-                        source);
-            if (job->many) {
-                prepare_many(job, gradient, prepared);
-            } else {
+            if (job->many)
+                prepare_many(job, gradient, 0, shape_area(job->sizes.out), prepared);
+            else
                 prepare_few(job, gradient, prepared);
-                add_few(job, source, prepared, terms, out);
-            }
         }
-        if (job->many)
-            add_many(job, images, sources, gradients, terms, out);
-        profile_add_gemm(job->call->profile, thread, GEMM_NT, s->outputs, terms,
-                         images * shape_area(s->out), start);
-        start = profile_start(job->call->profile);
+        add_images(job, &share, n, images, gradients, sources, thread);
+    }
+}
+
+/* A piece of one image's gradient, for all blocks. */
+static void prepare_task(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct weights_job *job = context;
+    const size_t piece = task % PREPARE_PIECES, image = task / PREPARE_PIECES % job->together;
+    const size_t rest = task / PREPARE_PIECES / job->together;
+    const size_t group = rest % job->sizes.groups, partial = rest / job->sizes.groups;
+    const size_t n =
+        piece_begin(job->sizes.batch, job->partials, partial) + job->round * job->together + image;
+    if (n >= piece_begin(job->sizes.batch, job->partials, partial + 1))
+        return;
+    const size_t area = shape_area(job->sizes.out), blocks = divide_up(area, TRANSPOSE);
+    const size_t begin = piece_begin(blocks, PREPARE_PIECES, piece) * TRANSPOSE;
+    const size_t end = least(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
+    if (begin < end)
+        prepare_many(job, gradient_of(job, n, group), begin, end,
+                     shared_at(job, partial, group) + image * job->gradient_floats);
+}
+
+/* One round of a task's images. */
+static void round_task(void *context, size_t task, size_t thread)
+{
+    const struct weights_job *job = context;
+    const struct share share = share_of(job, task);
+    const size_t n = share.first + job->round * job->together;
+    if (job->round == 0)
+        clear_share(job, &share);
+    if (n < share.last)
+        add_images(job, &share, n, least(job->together, share.last - n),
+                   shared_at(job, share.partial, share.group),
+                   (float *)(job->scratch + thread * job->scratch_bytes), thread);
+}
+
+static void run_rounds(const struct kernel_call *call, struct weights_job *job)
+{
+    const size_t shares = job->partials * job->sizes.groups;
+    const size_t rounds = divide_up(divide_up(job->sizes.batch, job->partials), job->together);
+    for (job->round = 0; job->round < rounds; job->round++) {
+        run_tasks(call, shares * job->together * PREPARE_PIECES, prepare_task, job);
+        run_tasks(call, shares * job->blocks, round_task, job);
     }
 }
 
@@ -277,7 +385,10 @@ void KERNEL(conv_weights_backward)(const struct kernel_call *call)
     struct weights_job job = job_make(call->site, &carve);
     job.call = call;
     KERNEL(conv_input_offsets)(&job.sizes, &job.layout, job.offsets);
-    run_tasks(call, job.partials * job.sizes.groups * job.blocks, weights_task, &job);
+    if (job.shared)
+        run_rounds(call, &job);
+    else
+        run_tasks(call, job.partials * job.sizes.groups * job.blocks, weights_task, &job);
     run_tasks(call, job.sizes.groups * divide_up(job.terms, REDUCE_TERMS), reduce_task, &job);
 }
 
