@@ -1,39 +1,34 @@
-/* Five iterations of a small Pix2Pix, in every technique, from the same weights and pairs as
- * PyTorch: the losses of generator and discriminator must agree within 1e-4 relative.
+/* Ten iterations of a generator and a discriminator, in every technique, from the same weights and
+ * pairs as PyTorch: the losses of both, the first image, and every gradient of both networks in the
+ * first iteration must agree within 1e-4 relative. Two pairs take turns, so that training visibly
+ * moves the losses. A small Pix2Pix is tested every day, the real one with --long (make
+ * check-long).
  *
- * The goldens lie in goldens/gan.json; make_gan_trajectories.py makes them from what
- * `gan_trajectory_test --dump DIR` writes: weights, pairs and the masks of dropout. */
+ * The goldens lie in goldens/gan.json and gan_long.json; make_gan_trajectories.py makes them from
+ * what `gan_trajectory_test --dump DIR TECHNIQUE` writes: weights, pairs, the masks of
+ * dropout, and the directions that tensors are projected on. */
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/gan.h"
 #include "engine/ops/op.h"
 #include "engine/safetensors.h"
+#include "golden.h"
 #include "tap.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ITERATIONS = 5, SIDE = 32, VALUES = 3 * SIDE * SIDE };
+enum { ITERATIONS = 10, PAIRS = 2 };
 static const uint64_t seed = 20260131;
-static const float learning_rate = 0.0002f, l1_weight = 100;
+static const float l1_weight = 100;
 
-/* Wide enough that a ninth of the halved channels is one. */
-static const char network_text[] =
-    "{\"name\": \"small\", \"input\": [3, 32, 32], \"loss\": \"l1_loss\", \"shuffle_groups\": 5,\n"
-    " \"layers\": [{\"block\": \"unet\", \"name\": \"unet\", \"width\": 20, \"widest\": 40,\n"
-    "   \"steps\": 3, \"dropout_steps\": 1}, {\"op\": \"tanh\", \"name\": \"tanh\"}],\n"
-    " \"discriminator\": {\"layers\": [\n"
-    "  {\"op\": \"conv\", \"name\": \"conv1\", \"output\": 16, \"kernel\": 4, \"stride\": 2, "
-    "\"pad\": 1},\n"
-    "  {\"op\": \"leaky_relu\", \"name\": \"relu1\", \"slope\": 0.2},\n"
-    "  {\"op\": \"conv\", \"name\": \"conv2\", \"output\": 24, \"kernel\": 4, \"stride\": 2, "
-    "\"pad\": 1,\n"
-    "   \"bias\": false},\n"
-    "  {\"op\": \"batch_norm\", \"name\": \"bn2\", \"instance\": true},\n"
-    "  {\"op\": \"leaky_relu\", \"name\": \"relu2\", \"slope\": 0.2},\n"
-    "  {\"op\": \"conv\", \"name\": \"conv3\", \"output\": 1, \"kernel\": 4, \"pad\": 1}]}}";
+static const struct suite {
+    const char *goldens, *network;
+    float learning_rate;
+    bool on_reference; /* small enough for the plain loops */
+} everyday = {"gan", "small", 0.001f, true}, large = {"gan_long", "pix2pix", 0.0002f, false};
 
 struct trial {
     struct network *network;
@@ -41,32 +36,9 @@ struct trial {
     struct gan_plan plan;
     struct weights weights;
     struct gan *gan;
-    float x[VALUES], y[VALUES];
+    size_t values; /* of an image */
+    float *x, *y;
 };
-
-static struct trial *trial_create(enum technique technique, const char *device, size_t threads,
-                                  struct error *error)
-{
-    struct trial *trial = memory_new(1, sizeof *trial, "a trial", error);
-    struct network_request request = {
-        .network = "small.json", .text = network_text, .technique = technique};
-    struct plan_settings settings = {.mode = PLAN_TRAINING,
-                                     .batch = 1,
-                                     .threads = threads,
-                                     .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
-    trial->network = network_build(&request, error);
-    trial->device = device_open(device, threads, error);
-    if (!trial->network || !trial->device)
-        return trial;
-    network_set_loss_weight(trial->network, l1_weight);
-    if (!gan_plan_build(&trial->plan, trial->network, trial->device->driver, &settings, error) ||
-        !weights_create(&trial->weights, &trial->network->graph, error))
-        return trial;
-    weights_initialise(&trial->weights, seed, trial->device->pool);
-    trial->gan =
-        gan_create(&trial->plan, trial->device, &trial->weights, &settings.solver, seed, error);
-    return trial;
-}
 
 static void trial_free(struct trial *trial)
 {
@@ -75,73 +47,152 @@ static void trial_free(struct trial *trial)
     gan_plan_free(&trial->plan);
     device_close(trial->device);
     network_free(trial->network);
-    free(trial);
+    free(trial->x);
+    free(trial->y);
+}
+
+static bool trial_prepare(struct trial *trial, const char *network, enum technique technique,
+                          const char *device, size_t threads, struct error *error)
+{
+    struct network_request request = {.network = network, .technique = technique};
+    struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                     .batch = 1,
+                                     .threads = threads,
+                                     .solver = {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
+    *trial = (struct trial){.network = golden_build_network(&request, error)};
+    trial->device = device_open(device, threads, error);
+    if (!trial->network || !trial->device)
+        return false;
+    trial->values = shape_count(trial->network->input);
+    trial->x = memory_new_aligned(trial->values, sizeof(float), "a pair", error);
+    trial->y = memory_new_aligned(trial->values, sizeof(float), "a pair", error);
+    if (!trial->x || !trial->y)
+        return false;
+    network_set_loss_weight(trial->network, l1_weight);
+    if (!gan_plan_build(&trial->plan, trial->network, trial->device->driver, &settings, error) ||
+        !weights_create(&trial->weights, &trial->network->graph, error))
+        return false;
+    weights_initialise(&trial->weights, seed, trial->device->pool);
+    trial->gan =
+        gan_create(&trial->plan, trial->device, &trial->weights, &settings.solver, seed, error);
+    return trial->gan;
 }
 
 static void draw_pair(struct trial *trial, size_t iteration)
 {
-    const uint32_t stream = (uint32_t)(2 * iteration);
-    random_fill_uniform(seed, RANDOM_TEST, stream, -1, 1, trial->x, VALUES);
-    random_fill_uniform(seed, RANDOM_TEST, stream + 1, -1, 1, trial->y, VALUES);
+    const uint32_t stream = 2 * (uint32_t)(iteration % PAIRS);
+    random_fill_uniform(seed, RANDOM_TEST, stream, -1, 1, trial->x, trial->values);
+    random_fill_uniform(seed, RANDOM_TEST, stream + 1, -1, 1, trial->y, trial->values);
 }
 
 /* --- comparing --- */
 
+struct differences {
+    double loss, image, gradient;
+    const char *gradient_of;
+};
+
 static double difference(float loss, const struct json *golden, const char *key, size_t iteration)
 {
-    double expected = NAN;
-    const struct json *value = json_first(json_member(golden, key));
-    for (size_t i = 0; value && i < iteration; i++)
-        value = json_next(value);
-    if (value)
-        json_number(value, &expected);
-    double relative = fabs((double)loss - expected) / fabs(expected);
+    const double expected = golden_number(json_member(golden, key), iteration);
+    const double relative = fabs((double)loss - expected) / fabs(expected);
     tap_note("%s %zu: %.9g, PyTorch %.9g", key, iteration, (double)loss, expected);
     return isfinite(relative) ? relative : INFINITY;
 }
 
-static double worst_difference(struct trial *trial, const struct json *golden)
+/* After the first iteration. The solver leaves the gradients as they are. */
+static void compare_first(const struct trial *trial, const struct json *golden,
+                          struct differences *worst)
 {
-    double worst = 0;
+    struct gan *gan = trial->gan;
+    const char *name = "";
+    worst->image = golden_tensor_difference(gan_images(gan), trial->values, seed,
+                                            GOLDEN_OUTPUT_STREAM, json_member(golden, "image"), 0);
+    worst->gradient = golden_gradients_difference(
+        &trial->network->graph, execution_parameter_gradients(gan_generator_execution(gan)), seed,
+        json_member(golden, "gradients"), &worst->gradient_of);
+    const double judges =
+        golden_gradients_difference(&trial->network->discriminator,
+                                    execution_parameter_gradients(gan_discriminator_execution(gan)),
+                                    seed, json_member(golden, "discriminator_gradients"), &name);
+    if (judges > worst->gradient) {
+        worst->gradient = judges;
+        worst->gradient_of = name;
+    }
+}
+
+static struct differences compare(struct trial *trial, float learning_rate,
+                                  const struct json *golden)
+{
+    struct differences worst = {0, INFINITY, INFINITY, ""};
     for (size_t i = 0; i < ITERATIONS; i++) {
         struct gan_losses losses;
         struct execution_batch batch = {.images = trial->x, .targets = trial->y, .count = 1};
         draw_pair(trial, i);
-        if (!gan_iterate(trial->gan, &batch, i, learning_rate, &losses))
-            return INFINITY;
-        worst = fmax(worst, difference(losses.generator, golden, "generator", i));
-        worst = fmax(worst, difference(losses.discriminator, golden, "discriminator", i));
-        worst = fmax(worst, difference(losses.main, golden, "l1", i));
+        if (!gan_iterate(trial->gan, &batch, i, learning_rate, &losses)) {
+            worst.loss = INFINITY;
+            return worst;
+        }
+        if (i == 0)
+            compare_first(trial, golden, &worst);
+        worst.loss = fmax(worst.loss, difference(losses.generator, golden, "generator", i));
+        worst.loss = fmax(worst.loss, difference(losses.discriminator, golden, "discriminator", i));
+        worst.loss = fmax(worst.loss, difference(losses.main, golden, "l1", i));
     }
     return worst;
 }
 
-static void test_trial(enum technique technique, const char *device, size_t threads,
-                       const struct json *goldens)
+static void test_trial(const struct suite *suite, enum technique technique, const char *device,
+                       size_t threads, const struct json *golden)
 {
     struct error error = {0};
-    struct trial *trial = trial_create(technique, device, threads, &error);
-    const char *name = technique_name(technique);
-    double worst = trial->gan ? worst_difference(trial, json_member(goldens, name)) : INFINITY;
-    tap_ok(worst < 1e-4, "%s on %s: losses within 1e-4 of PyTorch's (%.2g) %s", name, device, worst,
-           error.why);
-    trial_free(trial);
+    struct trial trial;
+    char message[1200] = "";
+    struct differences worst = {INFINITY, INFINITY, INFINITY, ""};
+    if (!trial_prepare(&trial, suite->network, technique, device, threads, &error))
+        error_format(&error, message, sizeof message);
+    else if (!golden_is_of(golden, trial.network))
+        snprintf(message, sizeof message, "there is no golden of this network");
+    else
+        worst = compare(&trial, suite->learning_rate, golden);
+    tap_ok(worst.loss < GOLDEN_TOLERANCE && worst.image < GOLDEN_TOLERANCE &&
+               worst.gradient < GOLDEN_TOLERANCE,
+           "%s %s on %s: within 1e-4 of PyTorch's losses (%.2g), first image (%.2g) and gradients "
+           "(%.2g %s) %s",
+           suite->network, technique_name(technique), device, worst.loss, worst.image,
+           worst.gradient, worst.gradient_of, message);
+    trial_free(&trial);
 }
 
-static int test_all(void)
+static void test_moves(const char *technique, const struct json *golden)
+{
+    static const char *const keys[] = {"generator", "discriminator", "l1"};
+    const struct json *untrained = json_member(golden, "untrained");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const double move =
+            golden_move(json_member(golden, keys[i]), json_member(untrained, keys[i]));
+        tap_ok(move >= GOLDEN_LEAST_MOVE, "%s: training moves the last loss %s (%.2g)", technique,
+               keys[i], move);
+    }
+}
+
+static int test_suite(const struct suite *suite)
 {
     struct json_document goldens;
     struct error error = {0};
-    char path[512];
-    const char *source = getenv("srcdir");
-    snprintf(path, sizeof path, "%s/tests/parity/goldens/gan.json", source ? source : ".");
-    if (!json_read_file(&goldens, path, 1 << 20, &error)) {
-        tap_ok(false, "reads %s: %s", path, error.why);
+    if (!golden_read(&goldens, suite->goldens, &error)) {
+        tap_ok(false, "reads the goldens %s: %s", suite->goldens, error.why);
         return tap_done();
     }
+    tap_ok(json_length(goldens.root) == TECHNIQUES, "%s: a golden for each technique",
+           suite->goldens);
     for (size_t i = 0; i < TECHNIQUES; i++) {
-        test_trial((enum technique)i, "reference", 1, goldens.root);
-        test_trial((enum technique)i, "cpu", 2, goldens.root);
+        const enum technique technique = (enum technique)i;
+        const struct json *golden = json_member(goldens.root, technique_name(technique));
+        test_moves(technique_name(technique), golden);
+        if (suite->on_reference)
+            test_trial(suite, technique, "reference", 1, golden);
+        test_trial(suite, technique, "cpu", 2, golden);
     }
     json_document_free(&goldens);
     return tap_done();
@@ -149,7 +200,7 @@ static int test_all(void)
 
 /* --- dumping --- */
 
-enum { MAX_ARRAYS = 3 * ITERATIONS };
+enum { MAX_ARRAYS = 8 * ITERATIONS };
 
 struct dump {
     struct safetensors_array arrays[MAX_ARRAYS];
@@ -167,15 +218,15 @@ static float *dump_array(struct dump *dump, const char *name, size_t iteration, 
     return data;
 }
 
-/* What dropout multiplies with, from the definition in ops/dropout.c; there is one such layer. */
-static void dump_mask(struct dump *dump, const struct graph *graph, size_t iteration)
+/* What dropout multiplies with, from the definition in ops/dropout.c. */
+static void dump_masks(struct dump *dump, const struct graph *graph, size_t iteration)
 {
     for (size_t n = 0; n < graph->node_count; n++) {
         if (graph->nodes[n].op != &op_dropout)
             continue;
         const float rate = graph->nodes[n].attributes.dropout.rate;
         const size_t count = shape_count(graph->nodes[n].output);
-        float *mask = dump_array(dump, "mask", iteration, count);
+        float *mask = dump_array(dump, graph->nodes[n].name, iteration, count);
         for (size_t i = 0; i < count; i++) {
             struct random_block block =
                 random_philox(seed, RANDOM_DROPOUT, (uint32_t)n, (uint64_t)iteration << 32 | i / 4);
@@ -187,11 +238,14 @@ static void dump_mask(struct dump *dump, const struct graph *graph, size_t itera
 static bool dump_batches(struct trial *trial, const char *path, struct error *error)
 {
     struct dump dump = {0};
+    const size_t values = trial->values;
+    golden_draw_direction(seed, GOLDEN_OUTPUT_STREAM, dump_array(&dump, "direction", 0, values),
+                          values);
     for (size_t i = 0; i < ITERATIONS; i++) {
         draw_pair(trial, i);
-        memcpy(dump_array(&dump, "x", i, VALUES), trial->x, sizeof trial->x);
-        memcpy(dump_array(&dump, "y", i, VALUES), trial->y, sizeof trial->y);
-        dump_mask(&dump, &trial->network->graph, i);
+        memcpy(dump_array(&dump, "x", i, values), trial->x, values * sizeof(float));
+        memcpy(dump_array(&dump, "y", i, values), trial->y, values * sizeof(float));
+        dump_masks(&dump, &trial->network->graph, i);
     }
     bool written = safetensors_write(path, dump.arrays, dump.count, NULL, error);
     for (size_t i = 0; i < dump.count; i++)
@@ -199,30 +253,50 @@ static bool dump_batches(struct trial *trial, const char *path, struct error *er
     return written;
 }
 
-static bool dump_trial(enum technique technique, const char *directory, struct error *error)
+static bool dump_weights(struct trial *trial, char paths[5][512], float learning_rate,
+                         struct error *error)
 {
-    static const char *const what[] = {"generator", "discriminator", "batches"};
-    char paths[3][512];
-    struct trial *trial = trial_create(technique, "reference", 1, error);
-    for (size_t i = 0; i < 3; i++)
-        snprintf(paths[i], sizeof paths[i], "%s/%s.%s.safetensors", directory,
-                 technique_name(technique), what[i]);
-    bool dumped = trial->gan && weights_save(&trial->weights, paths[0], NULL, error) &&
-                  weights_save(gan_discriminator(trial->gan), paths[1], NULL, error) &&
-                  dump_batches(trial, paths[2], error);
-    trial_free(trial);
-    return dumped;
+    char name[128], groups[32], rate[32];
+    const struct network *network = trial->network;
+    struct weights *discriminator = gan_discriminator(trial->gan);
+    snprintf(groups, sizeof groups, "%zu", network->groups);
+    snprintf(rate, sizeof rate, "%.9g", (double)learning_rate);
+    const char *const metadata[] = {
+        "full_name", network_full_name(network, name, sizeof name), "groups", groups, "lr", rate,
+        NULL};
+    return weights_save(&trial->weights, paths[0], metadata, error) &&
+           weights_save(discriminator, paths[1], NULL, error) &&
+           dump_batches(trial, paths[2], error) &&
+           golden_save_directions(&trial->weights, &network->graph, seed, paths[3], error) &&
+           golden_save_directions(discriminator, &network->discriminator, seed, paths[4], error);
 }
 
+static int dump_trial(const struct suite *suite, const char *directory, const char *technique)
+{
+    static const char *const what[] = {"generator", "discriminator", "batches",
+                                       "generator_directions", "discriminator_directions"};
+    char paths[5][512], message[1200];
+    struct error error = {0};
+    struct trial trial = {0};
+    enum technique wanted;
+    for (size_t i = 0; i < 5; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s.safetensors", directory, what[i]);
+    bool dumped = technique_parse(technique, &wanted) &&
+                  trial_prepare(&trial, suite->network, wanted, "reference", 1, &error) &&
+                  dump_weights(&trial, paths, suite->learning_rate, &error);
+    trial_free(&trial);
+    if (!dumped)
+        fprintf(stderr, "gan_trajectory_test: %s %s: %s\n", suite->network, technique,
+                error_format(&error, message, sizeof message));
+    return !dumped;
+}
+
+/* [--long] | --dump DIR TECHNIQUE [--long] */
 int main(int argc, char **argv)
 {
-    struct error error = {0};
-    if (argc != 3 || strcmp(argv[1], "--dump") != 0)
-        return test_all();
-    for (size_t i = 0; i < TECHNIQUES; i++)
-        if (!dump_trial((enum technique)i, argv[2], &error)) {
-            fprintf(stderr, "gan_trajectory_test: %s: %s\n", error.what, error.why);
-            return 1;
-        }
-    return 0;
+    const bool is_long = argc > 1 && strcmp(argv[argc - 1], "--long") == 0;
+    const struct suite *suite = is_long ? &large : &everyday;
+    if (argc - is_long == 4 && strcmp(argv[1], "--dump") == 0)
+        return dump_trial(suite, argv[2], argv[3]);
+    return test_suite(suite);
 }

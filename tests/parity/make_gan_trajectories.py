@@ -1,35 +1,32 @@
-#!/usr/bin/python3
-"""Makes goldens/gan.json: the losses of five iterations of a small Pix2Pix in PyTorch.
+#!/usr/bin/env python3
+"""Makes goldens/gan.json: the losses of ten iterations of a small Pix2Pix in PyTorch, and the first
+image and all gradients of the first iteration.
 
-usage: make_gan_trajectories.py GAN_TRAJECTORY_TEST OUT.json
+usage: make_gan_trajectories.py GAN_TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long] [TECHNIQUE...]
 
-GAN_TRAJECTORY_TEST is the test program, which dumps weights, pairs and the masks of dropout. The
-networks are written down here a second time, in double precision. Needs PyTorch (Debian:
-apt-get install python3-torch)."""
+GAN_TRAJECTORY_TEST is the test program, which dumps weights, pairs and the masks of dropout; --long
+takes the real pix2pix, for goldens/gan_long.json. Given TECHNIQUEs, it renews those and keeps the
+others of OUT.json. The networks are written down here a second time, in double precision. Needs
+PyTorch (Debian: apt-get install python3-torch)."""
 import json
+import os
 import subprocess
 import sys
 import tempfile
 
-import numpy
 import torch
 import torch.nn.functional as F
 
-STEPS, GROUPS, ITERATIONS, SIDE, L1_WEIGHT = 3, 5, 5, 32, 100
+from make_trajectories import LEAST_MOVE, measure, read_safetensors, shift, shuffle, write
+
+ITERATIONS, L1_WEIGHT, SLOPE = 10, 100, 0.2
+TECHNIQUES = ("none", "dsc", "shuffle", "shift")
+LOSSES = ("generator", "discriminator", "l1")
 
 
-def read_safetensors(path):
-    with open(path, "rb") as f:
-        length = int.from_bytes(f.read(8), "little")
-        header = json.loads(f.read(length))
-        data = f.read()
-    header.pop("__metadata__", None)
-    arrays = {}
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        flat = numpy.frombuffer(data[begin:end], numpy.float32)
-        arrays[name] = torch.from_numpy(flat.copy()).double().reshape(entry["shape"])
-    return arrays
+def read_doubles(path):
+    arrays, metadata = read_safetensors(path)
+    return {k: v.double() for k, v in arrays.items()}, metadata
 
 
 def norm(w, name, x):
@@ -41,104 +38,146 @@ def conv(w, name, x, stride=1, pad=0):
     return F.conv2d(x, weight, w.get(name + ".bias"), stride, pad, 1, x.shape[1] // weight.shape[1])
 
 
-def shift(x):
-    """The k-th ninth of the channels moves by the k-th offset, what moves in is zero."""
-    group, size, out = x.shape[1] // 9, x.shape[2], x.clone()
-    padded = F.pad(x, (1, 1, 1, 1))
-    for k in range(9):
-        dy, dx = k // 3 - 1, k % 3 - 1
-        channels = slice(k * group, (k + 1) * group)
-        out[:, channels] = padded[:, channels, 1 - dy:1 - dy + size, 1 - dx:1 - dx + size]
-    return out
-
-
-def shuffle(x, groups):
-    n, c, h, w = x.shape
-    return x.reshape(n, groups, c // groups, h, w).transpose(1, 2).reshape(n, c, h, w)
-
-
-def down(w, technique, number, x):
-    """The convolution of one step of the encoder."""
-    name = f"unet.down{number}"
-    if technique == "none" or (technique != "dsc" and number == 1):
+def down(w, technique, groups, name, x):
+    """The convolution of one step of the encoder; the one that reads the image may have stayed."""
+    if name + ".conv.weight" in w:
         return conv(w, name + ".conv", x, 2, 1)
     if technique == "dsc":
         return conv(w, name + ".pw", conv(w, name + ".dw", x, 2, 1))
     x = F.relu(norm(w, name + ".bn1", conv(w, name + ".pw1", x)))
     if technique == "shift":
         return conv(w, name + ".pw2", shift(x), 2)
-    x = shuffle(x, GROUPS)
-    return conv(w, name + ".pw2", norm(w, name + ".bn2", conv(w, name + ".dw", x, 2, 1)))
+    x = conv(w, name + ".dw", shuffle(x, groups), 2, 1)
+    return conv(w, name + ".pw2", norm(w, name + ".bn2", x))
 
 
-def generator(w, technique, x, mask):
-    skips = []
-    for i in range(1, STEPS + 1):
-        x = down(w, technique, i, F.leaky_relu(x, 0.2) if i > 1 else x)
-        if 1 < i < STEPS:
+def generator(w, technique, groups, x, masks):
+    skips, steps = [], sum(k.startswith("unet.up") and k.endswith(".conv.weight") for k in w)
+    for i in range(1, steps + 1):
+        x = down(w, technique, groups, f"unet.down{i}", F.leaky_relu(x, SLOPE) if i > 1 else x)
+        if 1 < i < steps:
             x = norm(w, f"unet.down{i}.bn", x)
         skips.append(x)
-    for i in range(1, STEPS + 1):
+    for i in range(1, steps + 1):
         name = f"unet.up{i}"
         x = F.conv_transpose2d(F.relu(x), w[name + ".conv.weight"], w.get(name + ".conv.bias"), 2, 1)
-        if i < STEPS:
+        if i < steps:
             x = norm(w, name + ".bn", x)
-            x = x * mask.reshape(x.shape) if i == 1 else x
-            x = torch.cat([skips[STEPS - 1 - i], x], 1)
+            if name + ".dropout" in masks:
+                x = x * masks[name + ".dropout"].reshape(x.shape)
+            x = torch.cat([skips[steps - 1 - i], x], 1)
     return torch.tanh(x)
 
 
-def discriminator(w, x, image):
-    x = F.leaky_relu(conv(w, "conv1", torch.cat([x, image], 1), 2, 1), 0.2)
-    x = F.leaky_relu(norm(w, "bn2", conv(w, "conv2", x, 2, 1)), 0.2)
-    return conv(w, "conv3", x, 1, 1)
+def discriminator(w, layers, x, image):
+    x = torch.cat([x, image], 1)
+    for layer in layers:
+        name = layer["name"]
+        if layer["op"] == "conv":
+            x = conv(w, name, x, layer.get("stride", 1), layer.get("pad", 0))
+        else:
+            x = norm(w, name, x) if layer["op"] == "batch_norm" else F.leaky_relu(x, layer["slope"])
+    return x
 
 
 def against(answers, wanted):
     return F.binary_cross_entropy_with_logits(answers, torch.full_like(answers, wanted))
 
 
-def adam(weights):
+def adam(weights, lr):
     learnable = [v.requires_grad_() for k, v in weights.items() if "running" not in k]
-    return torch.optim.Adam(learnable, 0.0002, (0.5, 0.999), 1e-8)
+    return torch.optim.Adam(learnable, lr, (0.5, 0.999), 1e-8)
 
 
-def trajectory(prefix, technique):
-    g = read_safetensors(prefix + ".generator.safetensors")
-    d = read_safetensors(prefix + ".discriminator.safetensors")
-    batches = read_safetensors(prefix + ".batches.safetensors")
-    g_solver, d_solver = adam(g), adam(d)
-    losses = {"generator": [], "discriminator": [], "l1": []}
-    for i in range(ITERATIONS):
-        x, y = (batches[f"{k}.{i}"].reshape(1, 3, SIDE, SIDE) for k in "xy")
-        fake = generator(g, technique, x, batches[f"mask.{i}"])
-        d_loss = (against(discriminator(d, x, y), 1.0) +
-                  against(discriminator(d, x, fake.detach()), 0.0)) / 2
-        d_solver.zero_grad()
-        d_loss.backward()
-        d_solver.step()
+class Trial:
+    """What the test program dumped: both networks, in double precision."""
+
+    def __init__(self, folder, technique, spec):
+        self.folder, self.technique = folder, technique
+        self.input, self.judge = spec["input"], spec["discriminator"]["layers"]
+        self.g, meta = read_doubles(f"{folder}/generator.safetensors")
+        self.d, _ = read_doubles(f"{folder}/discriminator.safetensors")
+        self.batches, _ = read_doubles(f"{folder}/batches.safetensors")
+        self.name, self.groups = meta["full_name"], int(meta["groups"])
+        self.g_solver, self.d_solver = (adam(w, float(meta["lr"])) for w in (self.g, self.d))
+
+    def iterate(self, i, learns=True):
+        """The losses of iteration i, and the image."""
+        x, y = (self.batches[f"{k}.{i}"].reshape(1, *self.input) for k in "xy")
+        masks = {k.rsplit(".", 1)[0]: v for k, v in self.batches.items() if k.endswith(f".{i}")}
+        judge = lambda image: discriminator(self.d, self.judge, x, image)
+        fake = generator(self.g, self.technique, self.groups, x, masks)
+        d_loss = (against(judge(y), 1.0) + against(judge(fake.detach()), 0.0)) / 2
+        if learns:
+            self.d_solver.zero_grad()
+            d_loss.backward()
+            self.d_solver.step()
         l1 = F.l1_loss(fake, y)
-        g_loss = against(discriminator(d, x, fake), 1.0) + L1_WEIGHT * l1
-        g_solver.zero_grad()
-        g_loss.backward()
-        g_solver.step()
-        for key, loss in (("generator", g_loss), ("discriminator", d_loss), ("l1", l1)):
-            losses[key].append(float(f"{loss.item():.10g}"))
-    return losses
+        g_loss = against(judge(fake), 1.0) + L1_WEIGHT * l1
+        if learns:
+            self.g_solver.zero_grad()
+            of_judge = {k: v.grad.clone() for k, v in self.d.items() if v.requires_grad}
+            g_loss.backward()
+            for k, v in of_judge.items():
+                self.d[k].grad = v
+            self.g_solver.step()
+        return [v.item() for v in (g_loss, d_loss, l1)], fake.detach()
+
+    def gradients(self, weights, kind):
+        directions, _ = read_safetensors(f"{self.folder}/{kind}_directions.safetensors")
+        return {k: measure(v.grad, directions[k]) for k, v in weights.items() if v.requires_grad}
+
+    def golden(self):
+        """"untrained" are the last losses without updates."""
+        with torch.no_grad():
+            untrained, _ = self.iterate(ITERATIONS - 1, learns=False)
+        losses = []
+        for i in range(ITERATIONS):
+            values, image = self.iterate(i)
+            losses.append(values)
+            if i == 0:
+                first = {"image": measure(image, self.batches["direction.0"]),
+                         "discriminator_gradients": self.gradients(self.d, "discriminator"),
+                         "gradients": self.gradients(self.g, "generator")}
+        moved = [abs(a - b) / b for a, b in zip(untrained, losses[-1])]
+        print(f"{self.name}: training moves the last losses by",
+              ", ".join(f"{m:.1e}" for m in moved), flush=True)
+        short = lambda v: float(f"{v:.10g}")
+        golden = {"network": self.name,
+                  **{k: [short(v[n]) for v in losses] for n, k in enumerate(LOSSES)},
+                  "untrained": {k: short(v) for k, v in zip(LOSSES, untrained)}, **first}
+        return golden, min(moved) >= LEAST_MOVE
+
+
+def make(program, networks, suite, technique):
+    network = "pix2pix" if suite else "small"
+    beside = os.path.dirname(os.path.abspath(__file__))
+    folder = f"{beside}/networks" if network == "small" else networks
+    with open(f"{folder}/{network}.json") as f:
+        spec = json.load(f)
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([program, "--dump", folder, technique, *suite], check=True)
+        return Trial(folder, technique, spec).golden()
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    program, out = sys.argv[1:]
+    program, networks, out = sys.argv[1:4]
+    suite = [a for a in sys.argv[4:] if a == "--long"]
+    only = [a for a in sys.argv[4:] if a != "--long"]
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([program, "--dump", folder], check=True)
-        goldens = {name: trajectory(f"{folder}/{name}", name)
-                   for name in ("none", "dsc", "shuffle", "shift")}
-    with open(out, "w") as f:
-        json.dump(goldens, f, indent=1)
-        f.write("\n")
+    goldens, still = {}, []
+    if only:
+        with open(out) as f:
+            goldens = json.load(f)
+    for technique in only or TECHNIQUES:
+        goldens[technique], moves = make(program, networks, suite, technique)
+        still += [] if moves else [technique]
+    if still:
+        sys.exit("training hardly moves the losses of " + ", ".join(still))
+    write(out, goldens)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,10 +2,11 @@
 """Makes goldens/trajectories.json: the losses of ten iterations of training in PyTorch, and the
 output and all gradients of the first.
 
-usage: make_trajectories.py TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long]
+usage: make_trajectories.py TRAJECTORY_TEST NETWORKS_DIR OUT.json [--long] [CASE...]
 
 TRAJECTORY_TEST is the test program, which dumps weights and batches; --long takes its large cases,
-for goldens/trajectories_long.json. The networks are interpreted from their JSON files with
+for goldens/trajectories_long.json. Given CASEs, it renews those and keeps the others of OUT.json; a
+case that the program no longer has is dropped in any event. The networks are interpreted from their JSON files with
 torch.nn.functional in double precision, so that what is compared is the mathematics. Needs
 PyTorch (Debian: apt-get install python3-torch)."""
 import json
@@ -20,6 +21,7 @@ import torch.nn.functional as F
 
 ROUNDING = 3e-7  # what float32 does to a layer's output, relative to its mean size
 LOSS_LIMIT = 5e-5  # the test asks for 1e-4: a case whose losses are more sensitive is too chaotic
+LEAST_MOVE = 0.01  # a case whose last loss training moves by less could hardly fail
 OWN_NETWORKS = ("branches",)  # in tests/parity/networks
 DTYPES = {"F32": numpy.float32, "I32": numpy.int32}
 
@@ -242,13 +244,17 @@ class Case:
         self.net = Net(self.spec, self.weights, self.meta["variant"], int(self.meta["groups"]))
         self.solver = optimizer(self.meta, list(self.learnable.values()))
 
-    def pass_through(self, i):
-        """Forward and backward of iteration i: the output and the loss."""
+    def forward(self, i):
+        """The output and the loss of batch i."""
         batch = int(float(self.meta["batch"]))
         images = self.batches[f"images.{i}"].double().reshape(batch, *self.spec["input"])
         masks = {k.rsplit(".", 1)[0]: v for k, v in self.batches.items() if k.endswith(f".{i}")}
+        return self.net.forward(images, self.batches[f"labels.{i}"].long(), masks)
+
+    def pass_through(self, i):
+        """Forward and backward of iteration i: the output and the loss."""
         self.solver.zero_grad()
-        output, loss = self.net.forward(images, self.batches[f"labels.{i}"].long(), masks)
+        output, loss = self.forward(i)
         loss.backward()
         return output.detach(), loss.item()
 
@@ -266,14 +272,24 @@ class Case:
         return losses
 
     def golden(self):
+        """With what is wrong with the case, or None. "untrained" is the last loss without updates."""
         torch.manual_seed(1)
+        with torch.no_grad():
+            untrained = self.forward(9)[1].item()
         output, _ = self.pass_through(0)
         gradients = self.gradients()
         losses = self.run()
+        moved = abs(untrained - losses[-1]) / losses[-1]
         change = max(abs(a - b) / b for a, b in zip(self.run(ROUNDING), losses))
-        return {"losses": [float(f"{v:.9g}") for v in losses],
+        print(f"{self.meta['full_name']}: training moves the last loss by {moved:.1e}, rounding "
+              f"errors by {change:.1e}", flush=True)
+        wrong = ("too chaotic, lower its learning rate" if change > LOSS_LIMIT else
+                 "hardly moves, raise its learning rate" if moved < LEAST_MOVE else None)
+        return {"network": self.meta["full_name"],
+                "losses": [float(f"{v:.9g}") for v in losses],
+                "untrained": float(f"{untrained:.9g}"),
                 "output": measure(output, self.batches["direction.0"]),
-                "gradients": gradients}, change
+                "gradients": gradients}, wrong
 
 
 def write(path, goldens):
@@ -281,30 +297,42 @@ def write(path, goldens):
     with open(path, "w") as f:
         cases = []
         for name, golden in sorted(goldens.items()):
-            gradients = ",\n".join(f"    {json.dumps(k)}: {v}"
-                                   for k, v in golden["gradients"].items())
-            cases.append(f'  "{name}": {{\n   "losses": {golden["losses"]},\n'
-                         f'   "output": {golden["output"]},\n'
-                         f'   "gradients": {{\n{gradients}\n   }}\n  }}')
+            members = []
+            for key, value in golden.items():
+                text = json.dumps(value)
+                if key.endswith("gradients"):
+                    lines = ",\n".join(f"    {json.dumps(k)}: {v}" for k, v in value.items())
+                    text = f"{{\n{lines}\n   }}"
+                members.append(f'   "{key}": {text}')
+            cases.append(f'  "{name}": {{\n' + ",\n".join(members) + "\n  }")
         f.write("{\n" + ",\n".join(cases) + "\n}\n")
 
 
-def main():
-    program, networks, out = sys.argv[1:4]
-    torch.set_num_threads(1)
+def make(program, networks, case):
+    """The golden of a case, and what is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
-        cases = subprocess.run([program, "--list", *sys.argv[4:]], check=True, capture_output=True,
-                               text=True).stdout.split()
-        goldens, chaotic = {}, []
-        for case in cases:
-            subprocess.run([program, "--dump", folder, case], check=True)
-            goldens[case], change = Case(f"{folder}/{case}", networks).golden()
-            print(f"{case}: losses change by {change:.1e} under rounding errors", flush=True)
-            chaotic += [case] if change > LOSS_LIMIT else []
-            for path in os.listdir(folder):
-                os.unlink(f"{folder}/{path}")
-    if chaotic:
-        sys.exit("too chaotic, lower their learning rates: " + ", ".join(chaotic))
+        subprocess.run([program, "--dump", folder, case], check=True)
+        return Case(f"{folder}/{case}", networks).golden()
+
+
+def main():
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    program, networks, out = sys.argv[1:4]
+    suite = [a for a in sys.argv[4:] if a == "--long"]
+    only = [a for a in sys.argv[4:] if a != "--long"]
+    torch.set_num_threads(1)
+    cases = subprocess.run([program, "--list", *suite], check=True, capture_output=True,
+                           text=True).stdout.split()
+    goldens, wrong = {}, []
+    if only:
+        with open(out) as f:
+            goldens = {k: v for k, v in json.load(f).items() if k in cases}
+    for case in only or cases:
+        goldens[case], reason = make(program, networks, case)
+        wrong += [f"{case}: {reason}"] if reason else []
+    if wrong:
+        sys.exit("\n".join(wrong))
     write(out, goldens)
 
 

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The real pix2pix against PyTorch: see tests/parity/gan_trajectory_test.c.
+exec ./gan_trajectory_test --long
