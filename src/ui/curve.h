@@ -7,9 +7,9 @@
 #ifndef TINCA_UI_CURVE_H
 #define TINCA_UI_CURVE_H
 
+#include "base/axis.h"
 #include "base/error.h"
 #include "session/series.h"
-#include "base/axis.h"
 #include "ui/plot.h"
 
 #include <stdbool.h>
