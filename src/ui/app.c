@@ -232,6 +232,8 @@ static void take_key(struct app *app, int key)
         enum action action = keys_find(screen->keys, key);
         if (action)
             screen->act(app, action);
+        else if (key == UI_ESCAPE && app->depth == 1)
+            app_say(app, ROLE_FAINT, "q quits"); /* once too often must not lose the form */
         else
             act_everywhere(app, keys_find(&keys_everywhere, key));
     }

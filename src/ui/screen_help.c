@@ -10,7 +10,7 @@
 static const struct key_binding everywhere[] = {
     {'?', UI_F1, ACTION_HELP, "? F1", "help", "this help"},
     {'q', UI_ESCAPE, ACTION_BACK, "q Esc", "back",
-     "back; from the first screen: quit (asks while a run is on)"},
+     "back; q on the first screen: quit (asks while a run is on)"},
     {'o', 0, ACTION_RUNS, "o", "runs", "the runs, of this session and of earlier ones"},
     {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
     {'c', 0, ACTION_COMPARE, "c", "compare",

@@ -49,6 +49,9 @@ screen_shows 'What it takes' "q goes back"
 screen_keys F1
 screen_shows 'this help' "F1 shows help too"
 screen_keys Escape
+screen_shows 'What it takes' "Esc goes back"
+screen_keys Escape
+screen_shows 'q quits' "but never out"
 
 # --- a run ---
 screen_keys r
