@@ -4,6 +4,7 @@
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the perceptual study"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+srcdir=$(cd "${srcdir:-.}" && pwd)
 unset COLORTERM TMUX STY
 cd "$T" || exit 99
 PATIENCE=200

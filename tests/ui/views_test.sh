@@ -85,8 +85,18 @@ screen_shows 'Curves: generator loss' "y: one of them"
 screen_keys v v v
 screen_shows '\[Sample\]' "v: a sample"
 screen_shows "$HALF$HALF$HALF" "in half blocks"
-screen_shows 'epoch [23] ' "of the newest epoch"
-screen_shows 'epoch [4-9] ' "and of a newer one when that is saved"
+screen_shows 'epoch [0-9]+ +from example 1 of 2' "of an epoch that it names"
+sample_epoch() { screen_text | sed -n 's/^ *epoch \([0-9]*\) .*from example.*/\1/p'; }
+epoch=$(sample_epoch) tries=0
+while [ "$(sample_epoch)" = "$epoch" ] && [ $tries -lt 60 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+if [ "$(sample_epoch)" -gt "$epoch" ]; then
+    ok "and of a newer one when that is saved"
+else
+    not_ok "and of a newer one when that is saved" "still epoch $epoch on: $(screen_text)"
+fi
 screen_keys Down
 screen_shows 'example 2 of 2' "Down: another example"
 screen_resize 40x12
