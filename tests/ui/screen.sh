@@ -3,7 +3,9 @@
 . "${srcdir:-.}/tests/cli/tap.sh"
 FAKE=${FAKE:-$(dirname "$TINCA")/ui_fake}
 SOCKET=tinca-ui-$$-0
-trap 'screen_end; rm -rf "$T"' EXIT
+screen_pids= # a workbench outlives its terminal when a run is on, but not its test
+# shellcheck disable=SC2086 # a list
+trap 'screen_end; kill -9 $screen_pids 2>/dev/null; rm -rf "$T"' EXIT
 
 need_tmux() { # need_tmux NAME: skips the whole script where there is no tmux
     command -v tmux >/dev/null && return
@@ -19,6 +21,7 @@ screen_start() {
     SOCKET=tinca-ui-$$-$((${SOCKET##*-} + 1)) # the old server may still be going away
     tmux -L "$SOCKET" -f /dev/null new-session -d -x "${screen_size%x*}" -y "${screen_size#*x}" \
         env LC_ALL="$screen_locale" TERM="${screen_terminal:-screen-256color}" "$@"
+    screen_pids="$screen_pids $(screen_pid 2>/dev/null)"
 }
 screen_end() { tmux -L "$SOCKET" kill-server 2>/dev/null || :; }
 screen_text() { tmux -L "$SOCKET" capture-pane -p 2>/dev/null; }
