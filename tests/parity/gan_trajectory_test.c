@@ -22,13 +22,13 @@
 
 enum { ITERATIONS = 10, PAIRS = 2 };
 static const uint64_t seed = 20260131;
-static const float l1_weight = 100;
+static const float l1_weight = 100, norm_bias = 3;
 
 static const struct suite {
     const char *goldens, *network;
     float learning_rate;
     bool on_reference; /* small enough for the plain loops */
-} everyday = {"gan", "small", 0.001f, true}, large = {"gan_long", "pix2pix", 0.0002f, false};
+} everyday = {"gan", "small", 0.001f, true}, large = {"gan_long", "pix2pix", 0.0005f, false};
 
 struct trial {
     struct network *network;
@@ -75,14 +75,22 @@ static bool trial_prepare(struct trial *trial, const char *network, enum techniq
     weights_initialise(&trial->weights, seed, trial->device->pool);
     trial->gan =
         gan_create(&trial->plan, trial->device, &trial->weights, &settings.solver, seed, error);
-    return trial->gan;
+    if (!trial->gan)
+        return false;
+    golden_spread_norms(&trial->weights, &trial->network->graph, norm_bias);
+    golden_spread_norms(gan_discriminator(trial->gan), &trial->network->discriminator, norm_bias);
+    return true;
 }
 
+/* The targets are -1 and 1, which no tanh reaches: an L1 loss has a kink where an image meets its
+ * target, and float32 and double may come to lie on different sides of it. */
 static void draw_pair(struct trial *trial, size_t iteration)
 {
     const uint32_t stream = 2 * (uint32_t)(iteration % PAIRS);
     random_fill_uniform(seed, RANDOM_TEST, stream, -1, 1, trial->x, trial->values);
     random_fill_uniform(seed, RANDOM_TEST, stream + 1, -1, 1, trial->y, trial->values);
+    for (size_t i = 0; i < trial->values; i++)
+        trial->y[i] = copysignf(1, trial->y[i]);
 }
 
 /* --- comparing --- */

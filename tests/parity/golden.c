@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "engine/ops/op.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -115,6 +116,18 @@ double golden_move(const struct json *losses, const struct json *untrained)
         json_number(untrained, &from);
     double move = fabs(to - from) / fabs(to);
     return isfinite(move) ? move : 0;
+}
+
+void golden_spread_norms(struct weights *weights, const struct graph *graph, float amount)
+{
+    enum { BIAS = 1 };
+    for (size_t n = 0; n < graph->node_count; n++) {
+        if (graph->nodes[n].op != &op_batch_norm)
+            continue;
+        const struct parameter *bias = &graph->parameters[graph->nodes[n].parameters[BIAS]];
+        for (size_t i = 0; i < bias->count; i++)
+            weights->values[bias->offset + i] = i % 2 ? -amount : amount;
+    }
 }
 
 bool golden_save_directions(struct weights *weights, const struct graph *graph, uint64_t from,

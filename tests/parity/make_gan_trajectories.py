@@ -30,7 +30,10 @@ def read_doubles(path):
 
 
 def norm(w, name, x):
-    return F.batch_norm(x, None, None, w[name + ".weight"], w[name + ".bias"], True, 0.1, 1e-5)
+    """Not that of torch.nn.functional, which refuses a single value a channel: shuffle's innermost
+    step normalises one, to nothing but the bias."""
+    return torch.batch_norm(x, w[name + ".weight"], w[name + ".bias"], None, None, True, 0.1, 1e-5,
+                            False)
 
 
 def conv(w, name, x, stride=1, pad=0):

@@ -6,8 +6,9 @@
  * A gradient jumps where a ReLU's input or two candidates of a maximum are equal within rounding
  * errors, which some of a million activations are by chance: float32 and double then disagree by a
  * hundredth, on the reference device too. Cases that met such a place have another draw of weights
- * and batches (other_draws: the first of 0, 1, 2... that met none on cpu). A device that rounds
- * otherwise may meet one in any case; what tells it from a mistake is that another draw passes.
+ * and batches (other_draws: the first of 0, 1, 2... that met none on cpu, by some margin). A device
+ * that rounds otherwise may meet one in any case; what tells it from a mistake is that another draw
+ * passes.
  *
  * The goldens lie in goldens/trajectories.json; those of networks too large for every day are in
  * trajectories_long.json and tested with --long (make check-long). They are made by
@@ -105,7 +106,7 @@ static const struct trajectory {
     {"vgg19-dsc", {.network = "vgg19-dsc"}, 4, 1.5e-7f, SGD(0.9f, 0), 0},
     {"vgg19-shuffle", {.network = "vgg19-shuffle"}, 4, 2e-7f, SGD(0.9f, 0), 0},
     {"vgg19-shift", {.network = "vgg19-shift"}, 4, 1e-7f, SGD(0.9f, 0), 0},
-    {"alexnet-sgd", {.network = "alexnet"}, 2, 0.005f, SGD(0.9f, 0.0005f), 0},
+    {"alexnet-sgd", {.network = "alexnet"}, 2, 0.0004f, SGD(0.9f, 0.0005f), 0},
 };
 
 static const struct trajectory long_cases[] = {
@@ -113,17 +114,17 @@ static const struct trajectory long_cases[] = {
     {"resnet56-dsc", {.network = "resnet56-dsc"}, 4, 4e-6f, SGD(0.9f, 0), 0},
     {"resnet56-shuffle", {.network = "resnet56-shuffle"}, 4, 4e-6f, SGD(0.9f, 0), 0},
     {"resnet56-shift", {.network = "resnet56-shift"}, 4, 0.00002f, SGD(0.9f, 0), 0},
-    {"resnet110-sgd", {.network = "resnet110"}, 4, 2e-8f, SGD(0.9f, 0), 0},
-    {"resnet110-dsc", {.network = "resnet110-dsc"}, 4, 1.5e-7f, SGD(0.9f, 0), 0},
-    {"resnet110-shuffle", {.network = "resnet110-shuffle"}, 4, 6e-8f, SGD(0.9f, 0), 0},
-    {"resnet110-shift", {.network = "resnet110-shift"}, 4, 4e-6f, SGD(0.9f, 0), 0},
-    {"googlenet-sgd", {.network = "googlenet"}, 2, 0.0005f, SGD(0.9f, 0.0002f), 0},
-    {"googlenet-dsc", {.network = "googlenet-dsc"}, 2, 0.0003f, SGD(0.9f, 0), 0},
-    {"googlenet-shuffle", {.network = "googlenet-shuffle"}, 2, 0.001f, SGD(0.9f, 0), 0},
-    {"googlenet-shift", {.network = "googlenet-shift"}, 2, 0.001f, SGD(0.9f, 0), 0},
-    {"alexnet-dsc", {.network = "alexnet-dsc"}, 2, 0.0005f, SGD(0.9f, 0), 0},
-    {"alexnet-shuffle", {.network = "alexnet-shuffle"}, 2, 0.001f, SGD(0.9f, 0), 0},
-    {"alexnet-shift", {.network = "alexnet-shift"}, 2, 0.001f, SGD(0.9f, 0), 0},
+    {"resnet110-sgd", {.network = "resnet110"}, 2, 3e-4f, SGD(0.9f, 0), 0},
+    {"resnet110-dsc", {.network = "resnet110-dsc"}, 2, 3e-4f, SGD(0.9f, 0), 0},
+    {"resnet110-shuffle", {.network = "resnet110-shuffle"}, 2, 3e-4f, SGD(0.9f, 0), 0},
+    {"resnet110-shift", {.network = "resnet110-shift"}, 2, 3e-4f, SGD(0.9f, 0), 0},
+    {"googlenet-sgd", {.network = "googlenet"}, 1, 1e-5f, SGD(0.9f, 0.0002f), 0},
+    {"googlenet-dsc", {.network = "googlenet-dsc"}, 1, 1e-5f, SGD(0.9f, 0), 0},
+    {"googlenet-shuffle", {.network = "googlenet-shuffle"}, 1, 1e-5f, SGD(0.9f, 0), 0},
+    {"googlenet-shift", {.network = "googlenet-shift"}, 1, 1e-5f, SGD(0.9f, 0), 0},
+    {"alexnet-dsc", {.network = "alexnet-dsc"}, 2, 1e-6f, SGD(0.9f, 0), 0},
+    {"alexnet-shuffle", {.network = "alexnet-shuffle"}, 2, 1e-6f, SGD(0.9f, 0), 0},
+    {"alexnet-shift", {.network = "alexnet-shift"}, 2, 1e-6f, SGD(0.9f, 0), 0},
 };
 
 static const struct suite {
@@ -148,10 +149,9 @@ static const struct {
     const char *name;
     uint64_t draw;
 } other_draws[] = {
-    {"squeezenet-sgd", 1},
-    {"squeezenet-dsc", 1},
-    {"alexnet-sgd", 1},
-    {"resnet56-sgd", 3},
+    {"squeezenet-sgd", 1},  {"squeezenet-dsc", 1},    {"alexnet-sgd", 1},   {"mobilenet-sgd", 9},
+    {"resnet56-sgd", 5},    {"resnet110-dsc", 4},     {"googlenet-sgd", 1}, {"googlenet-dsc", 1},
+    {"googlenet-shift", 1}, {"googlenet-shuffle", 5},
 };
 
 static uint64_t seed_of(const struct trial *trial)
@@ -162,15 +162,34 @@ static uint64_t seed_of(const struct trial *trial)
     return first_seed;
 }
 
+/* As large as the network expects images to be: an LRN does nothing to small values. */
 static void draw_batch(struct trial *trial, size_t iteration)
 {
     const struct network *network = trial->network;
     size_t count = trial->trajectory->batch * shape_count(network->input);
     const uint32_t stream = 2 * (uint32_t)(iteration % BATCHES);
-    random_fill_uniform(seed_of(trial), RANDOM_TEST, stream, -1, 1, trial->images, count);
+    const float range = strcmp(network->normalisation, "caffe") == 0 ? 128 : 1;
+    random_fill_uniform(seed_of(trial), RANDOM_TEST, stream, -range, range, trial->images, count);
     struct random_stream draws = random_stream_at(seed_of(trial), RANDOM_TEST, stream + 1, 0);
     for (size_t i = 0; i < trial->trajectory->batch; i++)
         trial->labels[i] = (int32_t)random_next_below(&draws, (uint32_t)network->classes);
+}
+
+/* A hundred layers as initialised multiply rounding errors by a thousand; as trained they do not,
+ * because the blocks' bodies add little to what they are added to. */
+static void damp_residuals(struct trial *trial)
+{
+    static const float factor = 0.1f;
+    const struct graph *graph = &trial->network->graph;
+    if (strcmp(trial->network->name, "resnet110") != 0)
+        return;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (!strstr(parameter->name, ".bn2.weight") && !strstr(parameter->name, ".bn3.weight"))
+            continue;
+        for (size_t i = 0; i < parameter->count; i++)
+            trial->weights.values[parameter->offset + i] *= factor;
+    }
 }
 
 static bool trial_prepare(struct trial *trial, const struct trajectory *trajectory,
@@ -189,6 +208,7 @@ static bool trial_prepare(struct trial *trial, const struct trajectory *trajecto
     if (!trial->plan || !weights_create(&trial->weights, &trial->network->graph, error))
         return false;
     weights_initialise(&trial->weights, seed_of(trial), trial->device->pool);
+    damp_residuals(trial);
     trial->execution = execution_create(trial->plan, trial->device, &trial->weights,
                                         &trajectory->solver, seed_of(trial), error);
     size_t values = trajectory->batch * shape_count(trial->network->input);
