@@ -175,6 +175,9 @@ static void act_everywhere(struct app *app, enum action action)
     case ACTION_COMPARE:
         compare_open(app);
         break;
+    case ACTION_MENU:
+        menu_open(app);
+        break;
     case ACTION_REDRAW:
         terminal_redraw();
         break;
@@ -226,6 +229,8 @@ static void take_key(struct app *app, int key)
     }
     if (app->dialog.open)
         key_to_dialog(app, key);
+    else if (app->menu.open)
+        menu_key(app, key);
     else if (app->chooser.open)
         key_to_chooser(app, key);
     else if (!screen->take_key || !screen->take_key(app, key)) {
@@ -276,7 +281,7 @@ static void take_wakes(struct app *app, unsigned wakes)
     if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
         app->closing = CLOSING_SIGNAL;
-        app->dialog.open = false;
+        app->dialog.open = app->menu.open = false;
     }
     if (wakes & WAKE_INPUT)
         for (int key; (key = terminal_read_key()) != UI_NONE;)
@@ -401,6 +406,8 @@ static void draw_frame(struct app *app)
     if (app->chooser.open)
         chooser_draw(&app->chooser, &app->canvas);
     draw_bottom(app, &frame);
+    if (app->menu.open)
+        menu_draw(app);
     if (app->dialog.open)
         dialog_draw(&app->dialog, &app->canvas);
     terminal_end_frame(app->canvas.cursor_row, app->canvas.cursor_column);

@@ -13,6 +13,7 @@
 #include "ui/draw.h"
 #include "ui/form.h"
 #include "ui/keys.h"
+#include "ui/places.h"
 #include "ui/run_list.h"
 #include "ui/sample_view.h"
 #include "ui/ui.h"
@@ -60,7 +61,7 @@ struct runs_view {
 
 enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
 
-enum { APP_MAX_DEPTH = 6 };
+enum { APP_MAX_DEPTH = 16 }; /* more than there are screens */
 
 struct app {
     const struct ui_options *options;
@@ -81,6 +82,7 @@ struct app {
     struct compare_view compare;
     int help_scroll;
     struct dialog dialog;
+    struct menu menu;
 
     char message[480];
     enum role message_role;

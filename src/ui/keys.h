@@ -46,6 +46,7 @@ enum action {
     ACTION_RUNS,
     ACTION_FORM,
     ACTION_COMPARE,
+    ACTION_MENU,
     ACTION_UP,
     ACTION_DOWN,
     ACTION_FIRST,

@@ -11,6 +11,7 @@ static const struct key_binding everywhere[] = {
     {'?', UI_F1, ACTION_HELP, "? F1", "help", "this help"},
     {'q', UI_ESCAPE, ACTION_BACK, "q Esc", "back",
      "back; q on the first screen: quit (asks while a run is on)"},
+    {'m', 0, ACTION_MENU, "m", "menu", "everywhere one can go; a letter there goes at once"},
     {'o', 0, ACTION_RUNS, "o", "runs", "the runs, of this session and of earlier ones"},
     {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
     {'c', 0, ACTION_COMPARE, "c", "compare",
@@ -113,6 +114,10 @@ static void draw(struct app *app, struct rect body)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (tables[i] != here)
             put_table(&writer, tables[i]);
+    put_heading(&writer, "The menu (m)");
+    for (size_t i = 0; i < place_count; i++)
+        put_entry(&writer, (char[2]){(char)places[i].key}, places[i].what);
+    writer.line++;
     put_heading(&writer, "Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);

@@ -1,0 +1,107 @@
+#include "ui/places.h"
+
+#include "base/language.h"
+#include "ui/app.h"
+
+static void open_form(struct app *app)
+{
+    app_show(app, &screen_form);
+}
+
+static void open_run(struct app *app)
+{
+    if (app->runs.count > 0)
+        app_show_run(app, app->runs.count - 1);
+    else
+        app_say(app, ROLE_WARNING,
+                _("No run was started in this session; r on the form starts one."));
+}
+
+static void open_help(struct app *app)
+{
+    app->help_scroll = 0;
+    app_show(app, &screen_help);
+}
+
+const struct place places[] = {
+    {'s', N_("Set up"), N_("choose network, technique, data and device, and run"), open_form},
+    {'r', N_("Run"), N_("the latest run: curves, memory, findings"), open_run},
+    {'o', N_("Runs"), N_("the runs of this session and of earlier ones"), app_show_runs},
+    {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
+    {'e', N_("Export"), N_("write the session to a file"), ask_export},
+    {'h', N_("Help"), N_("every key, and the words used"), open_help},
+};
+const size_t place_count = sizeof places / sizeof *places;
+
+/* --- the menu --- */
+
+void menu_open(struct app *app)
+{
+    app->menu = (struct menu){.open = true};
+}
+
+static void go(struct app *app, size_t place)
+{
+    app->menu.open = false;
+    places[place].open(app);
+}
+
+static void move(struct menu *menu, size_t steps)
+{
+    menu->selected = (menu->selected + steps) % place_count;
+}
+
+void menu_key(struct app *app, int key)
+{
+    struct menu *menu = &app->menu;
+    for (size_t i = 0; i < place_count; i++)
+        if (places[i].key == key) {
+            go(app, i);
+            return;
+        }
+    if (key == UI_ENTER)
+        go(app, menu->selected);
+    else if (key == UI_ESCAPE || key == 'm' || key == 'q')
+        menu->open = false;
+    else if (key == UI_UP || key == UI_BACK_TAB)
+        move(menu, place_count - 1);
+    else if (key == UI_DOWN || key == UI_TAB)
+        move(menu, 1);
+    else if (key == UI_HOME || key == UI_END)
+        menu->selected = key == UI_HOME ? 0 : place_count - 1;
+}
+
+static void draw_place(struct app *app, struct rect list, int row, size_t index)
+{
+    bool selected = index == app->menu.selected;
+    struct rect line = {list.row + row, list.column, 1, list.columns};
+    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected)
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+    draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
+    draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
+                places[index].key);
+    int column = draw_text(&app->canvas, line, 0, 5, role, gettext(places[index].name));
+    draw_text(&app->canvas, line, 0, column < 17 ? 17 : column + 2,
+              selected ? ROLE_FOCUS : ROLE_FAINT, gettext(places[index].what));
+    if (selected)
+        draw_cursor(&app->canvas, line, 0, 0);
+}
+
+void menu_draw(struct app *app)
+{
+    struct menu *menu = &app->menu;
+    struct rect box =
+        layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)place_count + 2, 76);
+    box.row += app->canvas.rows > 2;
+    struct rect inside = draw_box(&app->canvas, box, _("Go to"));
+    if (inside.rows <= 0)
+        return;
+    size_t room = (size_t)inside.rows;
+    if (menu->selected < menu->top)
+        menu->top = menu->selected;
+    if (menu->selected >= menu->top + room)
+        menu->top = menu->selected - room + 1;
+    for (size_t row = 0; row < room && menu->top + row < place_count; row++)
+        draw_place(app, inside, (int)row, menu->top + row);
+}
