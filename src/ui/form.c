@@ -46,6 +46,13 @@ void form_begin(struct form *form, const struct run_config *config)
     changed(form);
 }
 
+void form_replace(struct form *form, const struct run_config *config)
+{
+    form->config = *config;
+    form->editing = false;
+    changed(form);
+}
+
 void form_show_all(struct form *form, bool all)
 {
     form->all = all;
