@@ -24,6 +24,11 @@ static void draw_fact(struct app *app, struct rect area, int row, const char *la
     draw_text(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT, value);
 }
 
+static bool fits_beside(struct rect area, const char *label, const char *value)
+{
+    return 2 + columns_of(label) + columns_of(value) <= (size_t)area.columns;
+}
+
 /* --- the network --- */
 
 static void draw_network(struct app *app, struct rect area)
@@ -101,8 +106,10 @@ static void draw_memory(struct app *app, struct rect area)
         draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
         return;
     }
-    snprintf(text, sizeof text, _("%s of %s free"), needed,
-             text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
+    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    snprintf(text, sizeof text, _("%s of %s free"), needed, free_bytes);
+    if (!fits_beside(area, _("memory"), text))
+        snprintf(text, sizeof text, _("%s of %s"), needed, free_bytes);
     draw_fact(app, area, 0, _("memory"), text);
     memory_words(forecast, text, sizeof text);
     const int words = (int)columns_of(text), gauge = area.columns - words - 3;
@@ -158,7 +165,7 @@ static void draw_time(struct app *app, struct rect area)
         draw_time_unknown(app, area);
         return;
     }
-    snprintf(text, sizeof text, _("%.3g, measured %s"), view->past.ms_per_image,
+    snprintf(text, sizeof text, _("%.3g (%s)"), view->past.ms_per_image,
              age_words(view->past.age_seconds, part, sizeof part));
     draw_fact(app, area, 0, _("ms/image"), text);
     if (seconds < 0)
@@ -168,7 +175,7 @@ static void draw_time(struct app *app, struct rect area)
                  app->form.config.validate[0] ? _("about %s, and validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
-    draw_fact(app, area, 2, _("from run"), view->past.id);
+    draw_fact(app, area, 2, _("run"), view->past.id);
 }
 
 /* --- the verdict --- */
@@ -178,6 +185,11 @@ static void draw_verdict(struct app *app, struct rect area)
     const struct form *form = &app->form;
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
     char text[1100];
+    if (form->problem.kind == ERROR_NONE && setup_data_error(&app->setup, form)) {
+        draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
+                     _("! It fits, but the training data cannot be opened."));
+        return;
+    }
     if (form->problem.kind == ERROR_NONE) {
         draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD, _("It fits. Press r to run it."));
         return;
@@ -275,7 +287,8 @@ static void (*const draw_part[PARTS])(struct app *app, struct rect area) = {
 static void plan_parts(const struct app *app, bool pictures, int rows,
                        struct layout_part parts[PARTS])
 {
-    const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE;
+    const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE ||
+                                                setup_data_error(&app->setup, &app->form);
     const int gap = rows >= 24;
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
@@ -324,9 +337,11 @@ void form_panel_draw_summary(struct app *app, struct rect area)
     const struct form *form = &app->form;
     const double seconds = setup_seconds(&app->setup, form);
     char parameters[32], total[32], free_bytes[32], text[1100];
-    if (form->problem.kind != ERROR_NONE) {
+    const struct error *problem =
+        form->problem.kind != ERROR_NONE ? &form->problem : setup_data_error(&app->setup, form);
+    if (problem) {
         draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
-                    error_format(&form->problem, text, sizeof text));
+                    error_format(problem, text, sizeof text));
         return;
     }
     if (!form->known)

@@ -143,11 +143,15 @@ static void act(struct app *app, enum action action)
 /* --- drawing: the fields --- */
 
 /* What is wrong with a field, or NULL. */
-static const struct error *field_error(const struct form *form, size_t field)
+static const struct error *field_error(const struct app *app, size_t field)
 {
+    const struct form *form = &app->form;
     if (field == form->focus && form->edit_error.kind != ERROR_NONE)
         return &form->edit_error;
-    return field == form->problem_field && form->problem.kind != ERROR_NONE ? &form->problem : NULL;
+    if (form->problem.kind != ERROR_NONE)
+        return field == form->problem_field ? &form->problem : NULL;
+    const bool data = strcmp(form->fields[field]->key, "data") == 0;
+    return data ? setup_data_error(&app->setup, form) : NULL;
 }
 
 static void draw_edit(struct app *app, struct rect line)
@@ -200,7 +204,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     char text[800];
     int error_rows = 0;
     for (size_t i = 0; i < form->count; i++) {
-        const struct error *error = field_error(form, i);
+        const struct error *error = field_error(app, i);
         snprintf(text, sizeof text, "%s; %s", error ? error->why : "", error ? error->advice : "");
         if (error && area.columns > 4)
             error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
@@ -209,7 +213,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     int row = 0;
     for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
         bool focused = i == form->focus;
-        const struct error *error = field_error(form, i);
+        const struct error *error = field_error(app, i);
         struct rect line = {area.row + row, area.column + layout->label_columns, 1,
                             area.columns - layout->label_columns};
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");

@@ -11,7 +11,7 @@
 static const struct key_binding bindings[] = {
     {UI_UP, UI_BACK_TAB, ACTION_UP, "Up", NULL, N_("the setting above")},
     {UI_DOWN, UI_TAB, ACTION_DOWN, "Down", NULL, N_("the setting below (Tab too)")},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", N_("change"), N_("the value before")},
+    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, N_("the value before")},
     {UI_RIGHT, 0, ACTION_RIGHT, "Right", N_("change"), N_("the next value")},
     {UI_ENTER, ' ', ACTION_OPEN, "Enter", N_("edit"), N_("the next value, or type one")},
     {'d', 0, ACTION_DEFAULTS, "d", N_("default"), N_("the default of the setting")},
@@ -152,7 +152,7 @@ static void draw_row(struct app *app, struct rect list, int row, size_t index, i
     draw_text(&app->canvas, label, 0, 0, ROLE_TEXT, here ? ">" : " ");
     draw_text(&app->canvas, label, 0, 2, here ? ROLE_STRONG : ROLE_FAINT,
               gettext(preference->label));
-    const char *shown = value[0] ? value : _("none");
+    const char *shown = value[0] ? value : _("(not set)");
     int column =
         here ? draw_format(&app->canvas, line, 0, 0, ROLE_FOCUS, "%s %s %s",
                            app->canvas.glyphs->left, shown, app->canvas.glyphs->right)

@@ -137,6 +137,12 @@ size_t setup_images(const struct setup_view *view, const struct form *form)
     return open && preview_is_of(view->preview, &form->config, NULL) ? view->facts.images : 0;
 }
 
+const struct error *setup_data_error(const struct setup_view *view, const struct form *form)
+{
+    const bool failed = view->preview && view->status == PREVIEW_FAILED;
+    return failed && preview_is_of(view->preview, &form->config, NULL) ? &view->error : NULL;
+}
+
 double setup_seconds(const struct setup_view *view, const struct form *form)
 {
     struct rate_plan plan;

@@ -46,6 +46,9 @@ void setup_turn_epoch(struct setup_view *view, int direction);
 void setup_draw_pictures(struct setup_view *view, const struct form *form, struct canvas *canvas,
                          struct rect area);
 
+/* Why the training data of the form cannot be opened, or NULL. */
+const struct error *setup_data_error(const struct setup_view *view, const struct form *form);
+
 /* Images of the training set; 0: not known (yet). */
 size_t setup_images(const struct setup_view *view, const struct form *form);
 
