@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "ui/columns.h"
+#include "ui/last_form.h"
 #include "ui/terminal.h"
 
 #include <math.h>
@@ -118,6 +119,8 @@ static void start_run(struct app *app)
         app_say_error(app, &error);
         return;
     }
+    if (app->options->remember)
+        last_form_write(&app->form.config, NULL); /* here already: who knows how this ends */
     run_list_step(&app->runs);
     if (busy)
         app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");

@@ -49,7 +49,11 @@ static void draw_input(struct app *app, struct rect area)
     snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
              forecast->input.width);
     draw_fact(app, area, 0, _("input"), text);
-    draw_fact(app, area, 1, _("classes"), text_count(forecast->classes, text, sizeof text));
+    if (forecast->classes)
+        text_count(forecast->classes, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%s", _("none: it makes pictures"));
+    draw_fact(app, area, 1, _("classes"), text);
 }
 
 /* --- memory --- */
@@ -96,6 +100,16 @@ static char *memory_words(const struct forecast *forecast, char *text, size_t si
     return text;
 }
 
+/* Whoever wants more must know whom to ask. */
+static const char *bound_words(enum memory_bound bound)
+{
+    static const char *const words[] = {[BOUND_UNKNOWN] = "",
+                                        [BOUND_MACHINE] = N_("free: what the machine has"),
+                                        [BOUND_CONTROL_GROUP] = N_("free: the cgroup's limit"),
+                                        [BOUND_ULIMIT] = N_("free: the shell's ulimit")};
+    return words[bound][0] ? gettext(words[bound]) : "";
+}
+
 static void draw_memory(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->form.forecast;
@@ -118,6 +132,7 @@ static void draw_memory(struct app *app, struct rect area)
                    (double)memory_needed(forecast) / (double)forecast->memory_free,
                    forecast->fits ? ROLE_GAUGE : ROLE_BAD);
     draw_right(&app->canvas, area, 1, forecast->fits ? ROLE_TEXT : ROLE_BAD, text);
+    draw_text(&app->canvas, area, 2, 1, ROLE_FAINT, bound_words(forecast->memory_bound));
 }
 
 /* --- time --- */
@@ -187,7 +202,7 @@ static void draw_verdict(struct app *app, struct rect area)
     char text[1100];
     if (form->problem.kind == ERROR_NONE && setup_data_error(&app->setup, form)) {
         draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
-                     _("! It fits, but the training data cannot be opened."));
+                     _("! It fits, but its data cannot be opened."));
         return;
     }
     if (form->problem.kind == ERROR_NONE) {
@@ -289,12 +304,13 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
 {
     const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE ||
                                                 setup_data_error(&app->setup, &app->form);
-    const int gap = rows >= 24;
+    const bool roomy = rows >= 24;
+    const int gap = roomy;
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
-        [MEMORY] = {.rank = 1, .least = 2, .most = 2},
+        [MEMORY] = {.rank = 1, .least = 2, .most = roomy ? 3 : 2},
         [NETWORK] = {.rank = 2, .least = 2, .most = 2},
-        [TIME] = {.rank = 3, .least = 2, .most = 3},
+        [TIME] = {.rank = 3, .least = 2, .most = app->setup.past.found ? 3 : 4},
         [RATE] = {.rank = 4, .least = 1, .most = is_level(&app->form.config) ? 1 : 9, .gap = gap},
         [PICTURES] = {.rank = 5, .least = 6, .most = 1000, .gap = gap},
         [INPUT] = {.rank = 6, .least = 2, .most = 2},

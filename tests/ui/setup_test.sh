@@ -64,12 +64,13 @@ screen_terminal=
 # --- time ---
 screen_keys r
 screen_shows 'is done|100' "a short run"
-screen_keys q
+screen_keys x x q
 screen_shows 'ms/image.*(just now|minute)' "afterwards its time is expected"
 screen_shows 'to the end|about' "and the time to the end"
 quit "it ends too"
 
 # --- the form as it was left ---
+has '"x-axis":.*"time"' "$CONFIG" "the last choice of the axis is kept"
 has '"network"' "$XDG_STATE_HOME/tinca/form.json" "the form is kept"
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_shows 'digits,limit=30' "the next start shows it again"
