@@ -52,6 +52,14 @@ screen_keys Down Down Right
 screen_shows '‹ dsc ›' "keys are answered meanwhile"
 quit "it ends"
 
+# --- data that never comes ---
+mkdir -p stuck/a && mkfifo stuck/a/x.png
+screen_start 120x40 C.UTF-8 "$TINCA" ui alexnet --data "folder:$T/stuck" --batch 1
+screen_shows 'Opening the data set' "a folder that does not answer is waited for"
+screen_keys Down Down Right
+screen_shows '‹ dsc ›' "but not by the keys"
+quit "nor by the end"
+
 # --- grey characters ---
 screen_terminal=vt100
 screen_start 80x24 C "$TINCA" ui lenet --data digits,limit=30 --batch 10 --epochs 1
