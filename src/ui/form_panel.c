@@ -154,6 +154,11 @@ static char *age_words(double seconds, char *text, size_t size)
     return text;
 }
 
+static bool past_is_known(const struct app *app)
+{
+    return app->setup.past_known && past_run_is_alike(&app->setup.searched, &app->form.config);
+}
+
 static void draw_time_unknown(struct app *app, struct rect area)
 {
     const struct run_config *config = &app->form.config;
@@ -161,12 +166,17 @@ static void draw_time_unknown(struct app *app, struct rect area)
     struct rect value = {area.row, area.column + VALUE_COLUMN, area.rows,
                          area.columns - VALUE_COLUMN};
     draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, _("ms/image"));
-    if (app->setup.search)
+    if (!past_is_known(app))
         snprintf(text, sizeof text, "%s", _("looking at earlier runs ..."));
-    else
+    else if (config->technique == TECHNIQUE_NONE)
         snprintf(text, sizeof text,
                  _("not known yet: no run of %.200s (batch %zu, %s) on this machine"),
                  config->network, config->batch, config->device);
+    else
+        snprintf(text, sizeof text,
+                 _("not known yet: no run of %.200s with %s (batch %zu, %s) on this machine"),
+                 config->network, technique_name((enum technique)config->technique), config->batch,
+                 config->device);
     draw_wrapped(&app->canvas, value, 0, ROLE_FAINT, text);
 }
 
@@ -175,8 +185,7 @@ static void draw_time(struct app *app, struct rect area)
     const struct setup_view *view = &app->setup;
     const double seconds = setup_seconds(view, &app->form);
     char text[128], part[64];
-    if (!view->past_known || !view->past.found ||
-        !past_run_is_alike(&view->searched, &app->form.config)) {
+    if (!past_is_known(app) || !view->past.found) {
         draw_time_unknown(app, area);
         return;
     }
