@@ -29,6 +29,7 @@ static const struct glyphs unicode_glyphs = {
     .empty = "░",
     .eighths = {"░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"},
     .levels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+    .shades = {"▒", "░", "▓"},
     .upper_half = "▀",
 };
 
@@ -52,6 +53,7 @@ static const struct glyphs ascii_glyphs = {
     .empty = ".",
     .eighths = {".", ".", ".", ".", "=", "=", "=", "="},
     .levels = {"_", "_", "_", "-", "-", "-", "\"", "\""},
+    .shades = {":", ".", "%"},
 };
 
 const struct glyphs *glyphs_for(bool unicode)
