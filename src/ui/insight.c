@@ -4,8 +4,10 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app.h"
+#include "ui/columns.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -171,6 +173,26 @@ struct insight_layout insight_layout(const struct insight_table_view *view, stru
     }
     layout.table = area;
     return layout;
+}
+
+/* --- sentences --- */
+
+int insight_say(struct canvas *canvas, struct rect area, int row, enum role role,
+                const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return draw_wrapped(canvas, area, row, role, text);
+}
+
+void insight_sum_up(struct canvas *canvas, struct rect area, enum role role, const char *sentence,
+                    const char *brief)
+{
+    const bool fits = (int)columns_of(sentence) < area.columns;
+    draw_text(canvas, area, 0, 1, role, fits ? sentence : brief);
 }
 
 /* --- tables: drawing --- */

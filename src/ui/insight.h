@@ -72,4 +72,11 @@ struct insight_layout {
 struct insight_layout insight_layout(const struct insight_table_view *view, struct rect area,
                                      int rows);
 
+/* A sentence from `row` on, as many lines as it takes; returns the row after it. printf's. */
+int insight_say(struct canvas *canvas, struct rect area, int row, enum role role,
+                const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The line that sums up: the whole sentence or, where it does not fit, the short one. */
+void insight_sum_up(struct canvas *canvas, struct rect area, enum role role, const char *sentence,
+                    const char *brief);
+
 #endif

@@ -9,17 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("kept for backward")};
+static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved")};
 /* The plans of networks that are trained against each other. */
 static const char *const arena_names[] = {N_("generator"), N_("discriminator, learning"),
                                           N_("discriminator, judging")};
-static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2};
-
 /* Colours repeat what the shades say. */
-static const char *fill_of(const struct glyphs *glyphs, enum plan_array_kind kind)
-{
-    return glyphs->shades[kind];
-}
+static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2};
 
 /* --- deciding --- */
 
@@ -93,7 +88,7 @@ static void draw_cell(struct canvas *canvas, const struct map *map, int row, int
         draw_text(canvas, map->area, row, column, ROLE_STRONG, canvas->glyphs->full);
     else if (array)
         draw_text(canvas, map->area, row, column, kind_roles[array->kind],
-                  fill_of(canvas->glyphs, array->kind));
+                  canvas->glyphs->shades[array->kind]);
     else if (shared)
         draw_text(canvas, map->area, row, column, ROLE_FAINT, "w");
 }
@@ -150,30 +145,35 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
 
 /* --- around it --- */
 
+/* What has no room is left out from the right. */
 static void draw_legend(struct canvas *canvas, struct rect area, const char *name)
 {
+    const char *shades[PLAN_SAVED + 2] = {[PLAN_SAVED + 1] = "w"};
+    const char *words[PLAN_SAVED + 2] = {[PLAN_SAVED + 1] = _("workspace")};
     int column = 1;
     if (name)
         column = draw_format(canvas, area, 0, column, ROLE_STRONG, "%s %s %s", canvas->glyphs->left,
                              name, canvas->glyphs->right) +
                  2;
-    for (size_t i = 0; i <= PLAN_SAVED; i++) {
-        column = draw_format(canvas, area, 0, column, kind_roles[i], "%s%s",
-                             fill_of(canvas->glyphs, (enum plan_array_kind)i),
-                             fill_of(canvas->glyphs, (enum plan_array_kind)i));
-        column = draw_format(canvas, area, 0, column, ROLE_TEXT, " %s", gettext(kind_names[i])) + 2;
+    for (size_t i = 0; i < PLAN_SAVED + 2; i++) {
+        enum role role = i <= PLAN_SAVED ? kind_roles[i] : ROLE_FAINT;
+        if (i <= PLAN_SAVED) {
+            shades[i] = canvas->glyphs->shades[i];
+            words[i] = gettext(kind_names[i]);
+        }
+        if (column + 3 + (int)columns_of(words[i]) > area.columns)
+            return;
+        column = draw_format(canvas, area, 0, column, role, "%s%s", shades[i], shades[i]);
+        column = draw_format(canvas, area, 0, column, ROLE_TEXT, " %s", words[i]) + 2;
     }
-    draw_format(canvas, area, 0, column, ROLE_TEXT, "w %s", _("workspace"));
 }
 
-/* "the backward pass of step 3" as a time. */
 static void write_time(const struct inspection_arena *arena, uint64_t time, char *text, size_t size)
 {
     if (time < arena->steps)
-        snprintf(text, size, _("forward step %llu"), (unsigned long long)time + 1);
+        snprintf(text, size, _("forward %llu"), (unsigned long long)time + 1);
     else if (time < 2 * arena->steps)
-        snprintf(text, size, _("backward step %llu"),
-                 (unsigned long long)(2 * arena->steps - time));
+        snprintf(text, size, _("backward %llu"), (unsigned long long)(2 * arena->steps - time));
     else
         snprintf(text, size, "%s", _("the iteration's end"));
 }
@@ -188,10 +188,10 @@ static void draw_selected(struct canvas *canvas, struct rect area,
     write_time(arena, array->first, first, sizeof first);
     write_time(arena, array->last, last, sizeof last);
     draw_cursor(canvas, area, 0, 0);
-    draw_format(canvas, area, 0, 1, ROLE_STRONG, _("%s%s %s (%s): %s from address %s, %zu of %zu"),
-                canvas->glyphs->full, canvas->glyphs->full, array->name,
-                gettext(kind_names[array->kind]), bytes, offset, nth + 1, arena->array_count);
-    draw_format(canvas, area, 1, 1, ROLE_TEXT, _("lives from %s to %s"), first, last);
+    draw_format(canvas, area, 0, 1, ROLE_STRONG, _("%s %s (%s): %s, %zu of %zu"),
+                canvas->glyphs->full, array->name, gettext(kind_names[array->kind]), bytes, nth + 1,
+                arena->array_count);
+    draw_format(canvas, area, 1, 1, ROLE_TEXT, _("at %s, from %s to %s"), offset, first, last);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,

@@ -110,13 +110,15 @@ static void draw_sums(struct canvas *canvas, struct rect area, const struct insp
 {
     struct sum sums[GEMM_TN + 2] = {0};
     sum_up(seen, sums);
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
+    int row = 0;
     for (int i = 0; i <= GEMM_TN; i++)
-        draw_format(canvas, area, i, 1, ROLE_TEXT,
-                    _("%s: %llu calls, %.4f s, %.1f %% of the threads' time"),
-                    gemm_kind_name((enum gemm_kind)i), sums[i].calls, sums[i].seconds,
-                    share(seen, sums[i].seconds));
+        row = insight_say(canvas, inside, row, ROLE_TEXT,
+                          _("%s: %llu calls, %.4f s, %.1f %% of the threads' time"),
+                          gemm_kind_name((enum gemm_kind)i), sums[i].calls, sums[i].seconds,
+                          share(seen, sums[i].seconds));
     const struct sum *all = &sums[GEMM_TN + 1];
-    draw_format(canvas, area, GEMM_TN + 1, 1, ROLE_STRONG,
+    insight_say(canvas, inside, row, ROLE_STRONG,
                 _("all: %llu calls, %.4f s, %.1f %% of the threads' time"), all->calls,
                 all->seconds, share(seen, all->seconds));
 }
@@ -125,6 +127,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_news *news)
 {
     (void)news;
+    char whole[160];
     struct insight_table_view *view = &app->run.gemm;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
@@ -149,9 +152,10 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     }
     struct insight_layout parts = insight_layout(view, layout->view, GEMM_TN + 2);
     const unsigned long long last = seen->iteration + seen->iterations - 1;
-    draw_format(&app->canvas, parts.summary, 0, 1, ROLE_TEXT,
-                _("Matrix products of iterations %llu to %llu, seconds summed over threads"),
-                (unsigned long long)seen->iteration, last);
+    snprintf(whole, sizeof whole,
+             _("Matrix products of iterations %llu to %llu, seconds summed over threads"),
+             (unsigned long long)seen->iteration, last);
+    insight_sum_up(&app->canvas, parts.summary, ROLE_TEXT, whole, _("Seconds summed over threads"));
     insight_table_draw(view, &table, &app->canvas, parts.table);
     if (!rect_is_empty(parts.details))
         draw_sums(&app->canvas, parts.details, seen);

@@ -115,16 +115,18 @@ static void cell(const void *data, size_t row, size_t column, char *text, size_t
 
 static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen)
 {
+    char whole[160], brief[80];
+    const double each = per_iteration(seen, seen->seconds);
     double inside = 0;
     for (size_t n = 0; n < seen->network_count; n++)
         for (size_t i = 0; i < seen->networks[n].layer_count; i++)
             inside += seen->networks[n].layers[i].forward_seconds +
                       seen->networks[n].layers[i].backward_seconds;
     const unsigned long long last = seen->iteration + seen->iterations - 1;
-    draw_format(canvas, area, 0, 1, ROLE_TEXT,
-                _("Iterations %llu to %llu: %.4g ms each, %.1f %% in layers"),
-                (unsigned long long)seen->iteration, last, per_iteration(seen, seen->seconds),
-                100 * inside / seen->seconds);
+    snprintf(whole, sizeof whole, _("Iterations %llu to %llu: %.4g ms each, %.1f %% in layers"),
+             (unsigned long long)seen->iteration, last, each, 100 * inside / seen->seconds);
+    snprintf(brief, sizeof brief, _("%.4g ms an iteration"), each);
+    insight_sum_up(canvas, area, ROLE_TEXT, whole, brief);
 }
 
 static void draw_details(struct canvas *canvas, struct rect area,
@@ -134,10 +136,10 @@ static void draw_details(struct canvas *canvas, struct rect area,
     if (layer->memory_bytes)
         text_bytes(layer->memory_bytes, memory, sizeof memory);
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
-    draw_format(canvas, inside, 0, 0, ROLE_STRONG, _("%s (%s): output %zux%zux%zu, memory %s"),
-                layer->name, layer->op, layer->output.channels, layer->output.height,
-                layer->output.width, memory);
-    int row = draw_wrapped(canvas, inside, 1, ROLE_TEXT, layer->choice);
+    int row = insight_say(
+        canvas, inside, 0, ROLE_STRONG, _("%s (%s): output %zux%zux%zu, memory %s"), layer->name,
+        layer->op, layer->output.channels, layer->output.height, layer->output.width, memory);
+    row = draw_wrapped(canvas, inside, row, ROLE_TEXT, layer->choice);
     if (layer->memory_bytes == 0)
         draw_wrapped(canvas, inside, row, ROLE_FAINT,
                      _("It works in its input's memory and needs none of its own."));

@@ -176,15 +176,17 @@ static void draw_summary(struct canvas *canvas, struct rect area, const struct i
     for (size_t n = 0, row = 0; n < seen->network_count; n++)
         for (size_t i = 0; i < seen->networks[n].tensor_count; i++)
             unusual += health_of(tensor_at(seen, row++, &network)) != HEALTH_FINE;
+    char whole[160], brief[80];
+    const unsigned long long iteration = seen->iteration;
     if (unusual == 0)
-        draw_format(canvas, area, 0, 1, ROLE_TEXT, _("Weights and their step at iteration %llu"),
-                    (unsigned long long)seen->iteration);
+        snprintf(whole, sizeof whole, _("Weights and their step at iteration %llu"), iteration);
     else
-        draw_format(canvas, area, 0, 1, ROLE_WARNING,
-                    ngettext("Weights and their step at iteration %llu: %zu moves unusually",
-                             "Weights and their step at iteration %llu: %zu move unusually",
-                             unusual),
-                    (unsigned long long)seen->iteration, unusual);
+        snprintf(whole, sizeof whole,
+                 ngettext("Weights and their step at iteration %llu: %zu moves unusually",
+                          "Weights and their step at iteration %llu: %zu move unusually", unusual),
+                 iteration, unusual);
+    snprintf(brief, sizeof brief, _("At iteration %llu"), iteration);
+    insight_sum_up(canvas, area, unusual ? ROLE_WARNING : ROLE_TEXT, whole, brief);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
