@@ -343,6 +343,18 @@ static bool read_network(const struct reader *reader, const struct json *object,
     return network->tensors;
 }
 
+/* What a view may rely on. */
+static bool lies_inside(const struct inspection_arena *arena)
+{
+    for (size_t i = 0; i < arena->array_count; i++) {
+        const struct inspection_array *array = &arena->arrays[i];
+        if (array->last > 2 * arena->steps || array->offset > arena->bytes ||
+            array->bytes > arena->bytes - array->offset)
+            return false;
+    }
+    return arena->workspace <= arena->bytes;
+}
+
 static bool read_arena(const struct reader *reader, const struct json *object,
                        struct inspection_arena *arena)
 {
@@ -350,7 +362,12 @@ static bool read_arena(const struct reader *reader, const struct json *object,
         return refuse(reader, object);
     arena->arrays = read_list(reader, json_member(object, "arrays"), sizeof *arena->arrays,
                               read_array, &arena->array_count);
-    return arena->arrays;
+    return arena->arrays && (lies_inside(arena) || refuse(reader, object));
+}
+
+static bool is_measured(const struct inspection *inspection)
+{
+    return inspection->iterations > 0 && inspection->threads > 0 && inspection->seconds > 0;
 }
 
 static bool read_whole(const struct reader *reader, struct inspection *inspection)
@@ -358,7 +375,7 @@ static bool read_whole(const struct reader *reader, struct inspection *inspectio
     const struct json *root = reader->document->root;
     const char *format = json_string(json_member(root, "format"));
     if (!format || strcmp(format, "tinca-profile") != 0 ||
-        !read_members(root, whole_members, inspection) || inspection->iterations == 0)
+        !read_members(root, whole_members, inspection) || !is_measured(inspection))
         return refuse(reader, root);
     const struct json *object = json_first(json_member(root, "networks"));
     for (; object && inspection->network_count < INSPECTION_NETWORKS; object = json_next(object))

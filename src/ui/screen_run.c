@@ -16,9 +16,10 @@ static const struct key_binding bindings[] = {
     {' ', 0, ACTION_PAUSE, "space", "pause", "pause the run, and go on"},
     {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
     {'v', 0, ACTION_VIEW, "v", "view",
-     "the next view: curves, findings, memory, the plan's arena, layers, matrix products, weights; "
-     "of networks that make pictures a sample"},
-    {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, "one of these views: its digit stands at its tab"},
+     N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
+        "weights; "
+        "of networks that make pictures a sample")},
+    {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, N_("one of these views: its digit stands at its tab")},
     {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
     {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},
     {'4', 0, ACTION_VIEW_1 + 3, "4", NULL, NULL},
@@ -40,17 +41,18 @@ static const struct key_binding bindings[] = {
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, "the run before"},
     {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
     {UI_UP, 0, ACTION_UP, "Up", NULL,
-     "within a view: scroll, select a row or an array, another example of the sample"},
+     N_("within a view: scroll, select a row or an array, another example of the sample")},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
     {UI_LEFT, 0, ACTION_LEFT, "Left", NULL,
-     "sort a table by the column before; in the arena the plan before"},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "... by the next column; the next plan"},
+     N_("sort a table by the column before; in the arena the plan before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL,
+     N_("sort a table by the next column; in the arena the next plan")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
-     "the selected row's details, where a table leaves no room for them"},
+     N_("the selected row's details, where a table leaves no room for them")},
 };
 static const struct key_table table = {"Watching a run", bindings,
                                        sizeof bindings / sizeof *bindings};
