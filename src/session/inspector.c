@@ -107,7 +107,8 @@ bool inspector_is_complete(const struct inspector *inspector, bool last)
 {
     const struct inspection *made = inspector->made;
     return made && made->iterations > 0 &&
-           (last || made->iterations >= LOOK_ITERATIONS || made->seconds >= LOOK_SECONDS);
+           (last || made->iterations >= LOOK_ITERATIONS ||
+            clock_seconds(inspector->began, clock_nanoseconds()) >= LOOK_SECONDS);
 }
 
 /* --- weights --- */
@@ -161,6 +162,8 @@ uint64_t inspector_before(struct inspector *inspector, struct preparation *prepa
                    subject->plan->graph->learnable_floats * sizeof(float));
     }
     inspector->step_began = clock_nanoseconds();
+    if (inspector->began == 0)
+        inspector->began = inspector->step_began;
     inspector->made->cost += clock_seconds(began, inspector->step_began);
     return inspector->step_began - began;
 }

@@ -1,7 +1,7 @@
 /* inspector.h: the worker's looks inside its own run, on demand (COMMAND_INSPECT). Internal to
  * session/.
  *
- * A look begins before an iteration and lasts LOOK_ITERATIONS of them or LOOK_SECONDS, whichever is
+ * A look begins before an iteration and lasts 16 of them or a second on the wall, whichever is
  * less, and one at the least. Profiles are attached to the executions, which changes no number, and
  * the first iteration's weights are measured. Without a look an iteration asks inspector_is_on and
  * that is all.
@@ -20,7 +20,7 @@ struct inspector {
     struct inspection *made; /* not complete yet; NULL: nobody has asked */
     struct profile *profiles[INSPECTION_NETWORKS];
     float *before[INSPECTION_NETWORKS]; /* the weights before the first step; NULL: no room */
-    uint64_t step_began;
+    uint64_t began, step_began;         /* clock_nanoseconds; 0: not yet */
 };
 
 static inline bool inspector_is_on(const struct inspector *inspector)

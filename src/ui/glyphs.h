@@ -17,6 +17,7 @@ struct glyphs {
     const char *top_left, *top_right, *bottom_left, *bottom_right;
     const char *tick_left, *tick_down, *corner; /* of a plot's axes */
     const char *left, *right, *up, *down;       /* that there is more */
+    const char *sorted;                         /* the column that sorts a table */
     const char *dot;                            /* between things in one line */
     const char *best;                           /* the best epoch */
     const char *full, *empty;                   /* of a gauge */

@@ -216,7 +216,7 @@ static void draw_heading(const struct insight_table_view *view, const struct ins
         struct rect cell = {area.row, area.column + 1 + starts[i], 1, widths[i]};
         const bool sorts = i == view->sort;
         snprintf(text, sizeof text, "%s%s", gettext(table->columns[i].title),
-                 sorts ? canvas->glyphs->down : "");
+                 sorts ? canvas->glyphs->sorted : "");
         draw_cell(canvas, cell, table->columns[i].right, sorts ? ROLE_STRONG : ROLE_HEADING, text);
     }
 }

@@ -1,5 +1,6 @@
 /* The plan's arena as a map: time runs to the right through the forward and the backward pass, the
- * address upwards. A cell shows the array that lies at its middle; what is empty is free then. */
+ * address upwards. A cell shows the array that lies at its middle; what is empty is free then. The
+ * workspace lies above all of them at all times, and gets one line. */
 #include "ui/app.h"
 
 #include "base/language.h"
@@ -63,7 +64,7 @@ struct map {
     const struct inspection_arena *arena;
     const struct inspection_array *selected;
     struct rect area;
-    double times, bytes; /* in all */
+    double times, bytes; /* of what is mapped: all but the workspace */
 };
 
 static const struct inspection_array *array_at(const struct map *map, int row, int column)
@@ -81,16 +82,12 @@ static const struct inspection_array *array_at(const struct map *map, int row, i
 
 static void draw_cell(struct canvas *canvas, const struct map *map, int row, int column)
 {
-    const double address = (map->area.rows - row - 0.5) * map->bytes / map->area.rows;
     const struct inspection_array *array = array_at(map, row, column);
-    const bool shared = address >= map->bytes - (double)map->arena->workspace;
-    if (array && array == map->selected)
-        draw_text(canvas, map->area, row, column, ROLE_STRONG, canvas->glyphs->full);
-    else if (array)
-        draw_text(canvas, map->area, row, column, kind_roles[array->kind],
-                  canvas->glyphs->shades[array->kind]);
-    else if (shared)
-        draw_text(canvas, map->area, row, column, ROLE_FAINT, "w");
+    if (!array)
+        return;
+    const bool selected = array == map->selected;
+    draw_text(canvas, map->area, row, column, selected ? ROLE_STRONG : kind_roles[array->kind],
+              selected ? canvas->glyphs->full : canvas->glyphs->shades[array->kind]);
 }
 
 /* A name in the middle of its array, where that is wide enough. */
@@ -110,37 +107,46 @@ static void draw_label(struct canvas *canvas, const struct map *map,
               array->name);
 }
 
-/* Addresses at the left, the passes below. */
-static void draw_frame(struct canvas *canvas, const struct map *map, struct rect labels, int below)
+/* The workspace above, addresses at the left, the passes below. */
+static void draw_frame(struct canvas *canvas, const struct map *map, struct rect labels, bool above,
+                       bool below)
 {
-    char text[32];
-    struct rect line = {map->area.row + map->area.rows, map->area.column, below, map->area.columns};
-    draw_right(canvas, labels, 0, ROLE_FAINT, text_bytes(map->arena->bytes, text, sizeof text));
-    if (map->area.rows > 2)
-        draw_right(canvas, labels, map->area.rows - 1, ROLE_FAINT, "0");
+    char text[32], workspace[80];
+    const struct rect area = map->area;
+    struct rect top = {area.row - 1, area.column, above, area.columns};
+    struct rect line = {area.row + area.rows, area.column, below, area.columns};
+    snprintf(workspace, sizeof workspace, _("workspace, %s"),
+             text_bytes(map->arena->workspace, text, sizeof text));
+    draw_text(canvas, top, 0, 0, ROLE_FAINT, workspace);
+    text_bytes(map->arena->bytes - map->arena->workspace, text, sizeof text);
+    draw_right(canvas, labels, 0, ROLE_FAINT, text);
+    if (area.rows > 2)
+        draw_right(canvas, labels, area.rows - 1, ROLE_FAINT, "0");
     draw_text(canvas, line, 0, 0, ROLE_FAINT, _("forward"));
-    draw_format(canvas, line, 0, map->area.columns / 2, ROLE_FAINT, "| %s", _("backward"));
+    draw_format(canvas, line, 0, area.columns / 2, ROLE_FAINT, "| %s", _("backward"));
 }
 
 static void draw_map(struct canvas *canvas, struct rect area, const struct inspection_arena *arena,
                      const struct inspection_array *selected)
 {
-    const int margin = area.columns >= 50 ? 10 : 0, below = area.rows >= 4;
-    struct rect labels = {area.row, area.column, area.rows - below, margin ? margin - 1 : 0};
-    struct map map = {
-        .arena = arena,
-        .selected = selected,
-        .area = {area.row, area.column + margin, area.rows - below, area.columns - margin},
-        .times = 2 * (double)arena->steps,
-        .bytes = (double)arena->bytes};
-    if (rect_is_empty(map.area) || arena->bytes == 0 || arena->steps == 0)
+    const int margin = area.columns >= 50 ? 10 : 0;
+    const bool below = area.rows >= 4, above = area.rows >= 5 && arena->workspace > 0;
+    struct rect middle = {area.row + above, area.column + margin, area.rows - above - below,
+                          area.columns - margin};
+    struct rect labels = {middle.row, area.column, middle.rows, margin ? margin - 1 : 0};
+    struct map map = {.arena = arena,
+                      .selected = selected,
+                      .area = middle,
+                      .times = 2 * (double)arena->steps,
+                      .bytes = (double)(arena->bytes - arena->workspace)};
+    if (rect_is_empty(middle) || !(map.bytes > 0) || !(map.times > 0))
         return;
-    for (int row = 0; row < map.area.rows; row++)
-        for (int column = 0; column < map.area.columns; column++)
+    for (int row = 0; row < middle.rows; row++)
+        for (int column = 0; column < middle.columns; column++)
             draw_cell(canvas, &map, row, column);
     for (size_t i = 0; i < arena->array_count; i++)
         draw_label(canvas, &map, &arena->arrays[i]);
-    draw_frame(canvas, &map, labels, below);
+    draw_frame(canvas, &map, labels, above, below);
 }
 
 /* --- around it --- */
@@ -148,23 +154,17 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
 /* What has no room is left out from the right. */
 static void draw_legend(struct canvas *canvas, struct rect area, const char *name)
 {
-    const char *shades[PLAN_SAVED + 2] = {[PLAN_SAVED + 1] = "w"};
-    const char *words[PLAN_SAVED + 2] = {[PLAN_SAVED + 1] = _("workspace")};
     int column = 1;
     if (name)
         column = draw_format(canvas, area, 0, column, ROLE_STRONG, "%s %s %s", canvas->glyphs->left,
                              name, canvas->glyphs->right) +
                  2;
-    for (size_t i = 0; i < PLAN_SAVED + 2; i++) {
-        enum role role = i <= PLAN_SAVED ? kind_roles[i] : ROLE_FAINT;
-        if (i <= PLAN_SAVED) {
-            shades[i] = canvas->glyphs->shades[i];
-            words[i] = gettext(kind_names[i]);
-        }
-        if (column + 3 + (int)columns_of(words[i]) > area.columns)
+    for (size_t i = 0; i <= PLAN_SAVED; i++) {
+        const char *shade = canvas->glyphs->shades[i], *kind = gettext(kind_names[i]);
+        if (column + 3 + (int)columns_of(kind) > area.columns)
             return;
-        column = draw_format(canvas, area, 0, column, role, "%s%s", shades[i], shades[i]);
-        column = draw_format(canvas, area, 0, column, ROLE_TEXT, " %s", words[i]) + 2;
+        column = draw_format(canvas, area, 0, column, kind_roles[i], "%s%s", shade, shade);
+        column = draw_format(canvas, area, 0, column, ROLE_TEXT, " %s", kind) + 2;
     }
 }
 
