@@ -163,6 +163,8 @@ void run_free(struct run *run)
     if (run->lock >= 0)
         close(run->lock);
     series_free(&run->own_series);
+    run_state_put_inspection(run, NULL);
+    inspection_free(run->inspection);
     commands_free(&run->commands);
     pthread_cond_destroy(&run->became_over);
     pthread_mutex_destroy(&run->lock_over);

@@ -6,12 +6,14 @@
 #ifndef TINCA_UI_APP_H
 #define TINCA_UI_APP_H
 
+#include "ui/arena_view.h"
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
 #include "ui/curve.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
+#include "ui/insight.h"
 #include "ui/keys.h"
 #include "ui/places.h"
 #include "ui/preferences.h"
@@ -19,6 +21,7 @@
 #include "ui/sample_view.h"
 #include "ui/setup_view.h"
 #include "ui/ui.h"
+#include "ui/views.h"
 
 struct app;
 
@@ -37,13 +40,11 @@ extern const struct screen screen_form, screen_run, screen_runs, screen_compare,
 extern const struct screen screen_pictures, screen_settings;
 extern const struct key_table keys_everywhere, keys_editing;
 
-enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
-
 /* What the run screen shows and how. */
 struct run_view {
-    bool kept;    /* a run of an earlier session */
-    size_t entry; /* of app->runs, or of app->kept */
-    enum run_view_kind kind;
+    bool kept;      /* a run of an earlier session */
+    size_t entry;   /* of app->runs, or of app->kept */
+    size_t view;    /* see views.h */
     size_t picture; /* of the curves, see run_plot.c */
     bool log_x, log_y;
     enum curve_x x;
@@ -51,6 +52,9 @@ struct run_view {
     struct curves curves;
     struct plot plot;
     struct sample_view sample;
+    struct insight insight;
+    struct insight_table_view layers, gemm, weights;
+    struct arena_view arena;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */

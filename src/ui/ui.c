@@ -97,6 +97,9 @@ bool ui_run(const struct ui_options *options, struct error *error)
     curves_free(&app->run.curves);
     plot_free(&app->run.plot);
     sample_view_free(&app->run.sample);
+    insight_table_free(&app->run.layers);
+    insight_table_free(&app->run.gemm);
+    insight_table_free(&app->run.weights);
     free(app);
     return done;
 }
