@@ -99,7 +99,8 @@ static int export_run(const struct command *command, int argc, char **argv)
 const struct command command_export = {
     "export", "RUN...",
     "Write runs as a session file (JSON), the studies' CSV files, or a picture.",
-    "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. A session "
+    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. A "
+    "session "
     "file is described by docs/session.schema.json; the CSV files are loss_HOST_tinca.csv and "
     "times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of several over "
     "each other.",

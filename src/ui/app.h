@@ -15,6 +15,7 @@
 #include "ui/keys.h"
 #include "ui/places.h"
 #include "ui/run_list.h"
+#include "ui/runs_view.h"
 #include "ui/sample_view.h"
 #include "ui/ui.h"
 
@@ -51,12 +52,6 @@ struct run_view {
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */
-};
-
-struct runs_view {
-    size_t selected, top;
-    bool searching;
-    struct line_edit search;
 };
 
 enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
@@ -120,9 +115,6 @@ void app_show_runs(struct app *app);
 
 /* Ends the workbench once what is on has stopped in this way. */
 void app_close(struct app *app, enum run_command command);
-
-/* Whether the search of the list of runs leaves a run in. */
-bool runs_match(const struct app *app, size_t index);
 
 /* --- plot_keys.c --- */
 bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */

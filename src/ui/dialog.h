@@ -34,6 +34,11 @@ struct dialog {
 
 enum dialog_result { DIALOG_STAYS, DIALOG_CANCELLED, DIALOG_ANSWERED };
 
+/* Opens a dialog; its choices, or its line, are filled in by the caller. */
+struct dialog *dialog_begin(struct app *app, const char *title,
+                            void (*answer)(struct app *app, size_t choice));
+void dialog_offer(struct dialog *dialog, int key, int other, const char *label);
+
 /* What a key does to an open dialog. Esc cancels; Enter takes the selected choice or the line. */
 enum dialog_result dialog_key(struct dialog *dialog, int key);
 

@@ -79,6 +79,11 @@ enum action {
     ACTION_PUBLISHED,
     ACTION_REAL,
     ACTION_GENERATED,
+    ACTION_SORT_BACK,
+    ACTION_REVERSE,
+    ACTION_UNMARK,
+    ACTION_RENAME,
+    ACTION_CLONE,
 };
 
 struct key_binding {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-static struct dialog *begin(struct app *app, const char *title,
+struct dialog *dialog_begin(struct app *app, const char *title,
                             void (*answer)(struct app *app, size_t choice))
 {
     struct dialog *dialog = &app->dialog;
@@ -21,7 +21,7 @@ static struct dialog *begin(struct app *app, const char *title,
     return dialog;
 }
 
-static void offer(struct dialog *dialog, int key, int other, const char *label)
+void dialog_offer(struct dialog *dialog, int key, int other, const char *label)
 {
     dialog->choices[dialog->choice_count++] = (struct dialog_choice){key, other, label};
 }
@@ -59,10 +59,10 @@ void ask_stop(struct app *app)
         app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
         return;
     }
-    struct dialog *dialog = begin(app, "Stop the run?", answer_stop);
-    offer(dialog, 'e', 0, "after this epoch, and save");
-    offer(dialog, 'n', 's', "now (after this iteration), and save");
-    offer(dialog, 'c', 'q', "carry on");
+    struct dialog *dialog = dialog_begin(app, "Stop the run?", answer_stop);
+    dialog_offer(dialog, 'e', 0, "after this epoch, and save");
+    dialog_offer(dialog, 'n', 's', "now (after this iteration), and save");
+    dialog_offer(dialog, 'c', 'q', "carry on");
 }
 
 /* --- quit --- */
@@ -78,16 +78,16 @@ static void answer_quit(struct app *app, size_t choice)
 void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->runs);
-    struct dialog *dialog = begin(app, "Quit?", answer_quit);
+    struct dialog *dialog = dialog_begin(app, "Quit?", answer_quit);
     if (waiting > 0)
         snprintf(dialog->text, sizeof dialog->text,
                  "A run is on, and %zu more %s; those will not be started.", waiting,
                  waiting == 1 ? "waits" : "wait");
     else
         snprintf(dialog->text, sizeof dialog->text, "A run is on.");
-    offer(dialog, 'y', 's', "stop it now, save, and quit");
-    offer(dialog, 'e', 0, "finish this epoch, save, and quit");
-    offer(dialog, 'c', 'n', "carry on");
+    dialog_offer(dialog, 'y', 's', "stop it now, save, and quit");
+    dialog_offer(dialog, 'e', 0, "finish this epoch, save, and quit");
+    dialog_offer(dialog, 'c', 'n', "carry on");
 }
 
 /* --- learning rate --- */
@@ -134,7 +134,7 @@ void ask_rate(struct app *app, double factor)
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;
     }
-    struct dialog *dialog = begin(app, "Learning rate", answer_rate);
+    struct dialog *dialog = dialog_begin(app, "Learning rate", answer_rate);
     snprintf(
         dialog->text, sizeof dialog->text,
         "It is %g now. The schedule goes on from the new rate. Up and down double and halve it.",
@@ -188,7 +188,7 @@ void ask_export(struct app *app)
         return;
     }
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
-    struct dialog *dialog = begin(app, "Export the session", answer_export);
+    struct dialog *dialog = dialog_begin(app, "Export the session", answer_export);
     snprintf(dialog->text, sizeof dialog->text,
              "One JSON file of the %zu run%s of this session that %s begun.", started,
              started == 1 ? "" : "s", started == 1 ? "has" : "have");
@@ -263,7 +263,7 @@ void ask_compare_export(struct app *app)
     time_t now = time(NULL);
     struct tm date;
     strftime(name, sizeof name, "comparison-%Y%m%d-%H%M%S.md", localtime_r(&now, &date));
-    struct dialog *dialog = begin(app, "Export the comparison", answer_compare);
+    struct dialog *dialog = dialog_begin(app, "Export the comparison", answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
              "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
     line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);

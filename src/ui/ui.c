@@ -30,6 +30,7 @@ static void prepare(struct app *app, const struct ui_options *options)
     theme_load(&app->theme, options->colours ? options->colours : ui_colours[0]);
     app->canvas.theme = &app->theme;
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
+    app->table.sort = RUNS_NUMBER;
     form_begin(&app->form, &options->config);
     app_show(app, options->start ? &screen_run : &screen_form);
 }
@@ -50,6 +51,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     compare_view_free(&app->compare);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
+    runs_view_free(&app->table);
     curves_free(&app->run.curves);
     plot_free(&app->run.plot);
     sample_view_free(&app->run.sample);
