@@ -429,6 +429,8 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
+    if (export_is_on(app))
+        seconds = fmin(seconds, 0.05);
     if (app->message[0] && app->message_until != UINT64_MAX)
         seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
     return seconds;
@@ -442,6 +444,7 @@ static void loop(struct app *app)
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         take_wakes(app, wakes);
+        export_tell(app);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);

@@ -19,6 +19,8 @@
 #include "ui/sample_view.h"
 #include "ui/ui.h"
 
+#include "session/export_job.h"
+
 struct app;
 
 /* A screen: a table of keys, what its actions do, and how it looks. */
@@ -77,6 +79,8 @@ struct app {
     struct compare_view compare;
     int help_scroll;
     struct dialog dialog;
+    enum export_format export_format; /* that the name in the dialog ends for */
+    struct export_job export;
     struct menu menu;
 
     char message[480];
@@ -126,7 +130,11 @@ void compare_open(struct app *app);
 void ask_stop(struct app *app);
 void ask_quit(struct app *app);
 void ask_rate(struct app *app, double factor);
-void ask_export(struct app *app);
 void ask_compare_export(struct app *app);
+
+/* --- export_dialog.c --- */
+void ask_export(struct app *app);
+bool export_is_on(const struct app *app);
+void export_tell(struct app *app); /* says how an export ended, if one has */
 
 #endif

@@ -1,14 +1,11 @@
-/* The dialogs that screens share: how to stop, whether to quit, another learning rate, where to
- * export. */
+/* The dialogs that screens share: how to stop, whether to quit, another learning rate, where a
+ * comparison goes. */
 #include "ui/app.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/text.h"
-#include "session/export.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -144,60 +141,6 @@ void ask_rate(struct app *app, double factor)
     set_rate(dialog, entry->snapshot.learning_rate * factor);
 }
 
-/* --- export --- */
-
-static void note_export(struct app *app)
-{
-    struct dialog *dialog = &app->dialog;
-    dialog->note[0] = '\0';
-    if (file_is_directory(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This is a folder: add a file name.");
-    else if (file_exists(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This file exists: Enter replaces it.");
-}
-
-static void answer_export(struct app *app, size_t choice)
-{
-    struct error error = {0};
-    char path[sizeof app->dialog.edit.text];
-    (void)choice;
-    memcpy(path, app->dialog.edit.text, sizeof path);
-    struct run **runs = memory_new(app->runs.count, sizeof *runs, "an export", &error);
-    size_t count = runs ? run_list_started(&app->runs, runs) : 0;
-    if (runs && export_session(runs, count, path, &error))
-        app_say(app, ROLE_GOOD, "Wrote %s: %zu run%s.", path, count, count == 1 ? "" : "s");
-    else {
-        app->dialog.open = true; /* so that the name can be mended */
-        snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
-                 error.advice);
-        app_say_error(app, &error);
-    }
-    free(runs);
-}
-
-void ask_export(struct app *app)
-{
-    char name[64];
-    time_t now = time(NULL);
-    struct tm date;
-    size_t started = 0;
-    for (size_t i = 0; i < app->runs.count; i++)
-        started += app->runs.entries[i].run != NULL;
-    if (started == 0) {
-        app_say(app, ROLE_WARNING, "There is no run to export yet: r starts one.");
-        return;
-    }
-    strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
-    struct dialog *dialog = dialog_begin(app, "Export the session", answer_export);
-    snprintf(dialog->text, sizeof dialog->text,
-             "One JSON file of the %zu run%s of this session that %s begun.", started,
-             started == 1 ? "" : "s", started == 1 ? "has" : "have");
-    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : name,
-                    sizeof dialog->edit.text, true);
-    dialog->edited = note_export;
-    note_export(app);
-}
-
 /* --- a comparison --- */
 
 /* The format that a file's ending stands for. */
@@ -219,7 +162,7 @@ static bool format_of(const char *path, enum compare_format *format)
 static void note_compare(struct app *app)
 {
     enum compare_format format;
-    note_export(app);
+    dialog_note_path(&app->dialog);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
                  "Let the name end in .md, .csv or .json.");
@@ -246,6 +189,7 @@ static void answer_compare(struct app *app, size_t choice)
     memcpy(path, app->dialog.edit.text, sizeof path);
     if (!format_of(path, &format)) {
         app->dialog.open = true; /* the note says why */
+    } else if (!dialog_may_write(&app->dialog, file_exists(path))) {
     } else if (write_comparison(app, path, format, &error)) {
         app_say(app, ROLE_GOOD, "Wrote %s: %zu row%s.", path, app->compare.table.count,
                 app->compare.table.count == 1 ? "" : "s");

@@ -234,7 +234,7 @@ void shelf_delete(struct app *app, size_t index)
         app_say(app, ROLE_WARNING, _("There is no run to delete."));
     else if (marked_count(app) == 0 && !run_entry_directory(app_run_at(app, index)))
         drop(app, index);
-    else if (false)
+    else if (export_is_on(app))
         app_say(app, ROLE_WARNING, _("An export is still being written; try again after it."));
     else
         ask_delete(app, index);

@@ -48,6 +48,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
         done = app_run(app, error);
         terminal_close(app->gone);
     }
+    export_job_finish(&app->export);
     compare_view_free(&app->compare);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
