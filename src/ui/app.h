@@ -9,10 +9,12 @@
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
 #include "ui/curve.h"
+#include "ui/devices_view.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
 #include "ui/keys.h"
+#include "ui/log_book.h"
 #include "ui/places.h"
 #include "ui/run_list.h"
 #include "ui/runs_view.h"
@@ -34,7 +36,8 @@ struct screen {
     bool (*work)(struct app *app); /* a little slow work between frames; true: more is left. NULL */
 };
 
-extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
+extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_devices,
+    screen_help, screen_log;
 extern const struct key_table keys_everywhere, keys_editing;
 
 enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
@@ -78,6 +81,9 @@ struct app {
     struct runs_view table;
     struct compare_view compare;
     int help_scroll;
+    struct log_book log;
+    struct log_view log_view;
+    struct devices_view devices;
     struct dialog dialog;
     enum export_format export_format; /* that the name in the dialog ends for */
     struct export_job export;
@@ -98,7 +104,7 @@ const struct screen *app_screen(const struct app *app);
 void app_show(struct app *app, const struct screen *screen); /* goes back to it if it is below */
 void app_back(struct app *app);                              /* at the bottom: quits, or asks */
 
-/* A line of news, shown for some seconds. */
+/* A line of news, shown for some seconds, and kept in the log unless it is a faint one. */
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);
@@ -122,6 +128,9 @@ void app_close(struct app *app, enum run_command command);
 
 /* --- plot_keys.c --- */
 bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */
+
+/* --- screen_devices.c --- */
+void devices_open(struct app *app);
 
 /* --- screen_compare.c --- */
 void compare_open(struct app *app);

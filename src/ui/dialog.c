@@ -162,7 +162,7 @@ void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
     struct rect box = layout_dialog(canvas->rows, canvas->columns, rows, columns);
     struct rect inside = draw_box(canvas, box, dialog->title);
     /* when room is short, what can be answered is shown, not what is asked */
-    int row = inside.rows >= text_rows + answer_rows
+    int row = text_rows > 0 && inside.rows >= text_rows + answer_rows
                   ? draw_wrapped(canvas, inside, 0, ROLE_TEXT, dialog->text)
                   : 0;
     row += text_rows > 0 && inside.rows > text_rows + answer_rows;

@@ -17,6 +17,12 @@ static void open_run(struct app *app)
                 _("No run was started in this session; r on the form starts one."));
 }
 
+static void open_log(struct app *app)
+{
+    app->log_view.left_end = false;
+    app_show(app, &screen_log);
+}
+
 static void open_help(struct app *app)
 {
     app->help_scroll = 0;
@@ -28,7 +34,9 @@ const struct place places[] = {
     {'r', N_("Run"), N_("the latest run: curves, memory, findings"), open_run},
     {'o', N_("Runs"), N_("the runs of this session and of earlier ones"), app_show_runs},
     {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
-    {'e', N_("Export"), N_("write the session to a file"), ask_export},
+    {'e', N_("Export"), N_("write runs as JSON, CSV, a picture or a report"), ask_export},
+    {'l', N_("Log"), N_("what was told: starts, ends, findings, errors"), open_log},
+    {'d', N_("Devices"), N_("processor, memory and GPUs, and how busy they are"), devices_open},
     {'h', N_("Help"), N_("every key, and the words used"), open_help},
 };
 const size_t place_count = sizeof places / sizeof *places;

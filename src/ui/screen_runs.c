@@ -215,7 +215,7 @@ static void draw_head(struct app *app, struct rect head, const int *starts, cons
             draw_right(&app->canvas, cell, 0, ROLE_HEADING, heading);
         else
             draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, heading);
-        if (i != view->sort || widths[i] == 0)
+        if (i != view->sort || widths[i] == 0 || (i == RUNS_NUMBER && !view->backwards))
             continue;
         cell.columns++; /* the gap before the next column */
         draw_text(&app->canvas, cell, 0, columns[i].right ? widths[i] : used, ROLE_STRONG,

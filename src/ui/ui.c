@@ -49,6 +49,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
         terminal_close(app->gone);
     }
     export_job_finish(&app->export);
+    device_meter_stop(app->devices.meter);
     compare_view_free(&app->compare);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
