@@ -1,6 +1,8 @@
-/* tinca export: kept runs as one session file, as the studies' CSV files, or as a picture. */
+/* tinca export: kept runs as one session file, as the studies' CSV files, as a picture, or as a
+ * report. */
 #include "session/export.h"
 #include "session/chart.h"
+#include "session/report.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -12,8 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum export_format { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG };
-static const char *const format_names[] = {"json", "csv", "png", NULL};
+enum { FORMAT_JSON, FORMAT_CSV, FORMAT_PNG, FORMAT_MD };
+static const char *const format_names[] = {"json", "csv", "png", "md", NULL};
 static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* enum chart_x */
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
@@ -21,7 +23,7 @@ static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 /* What the command line asks for. */
 struct wanted {
     size_t format, x, log;
-    const char *target, *size;
+    const char *target, *size, *picture;
 };
 
 static bool read_size(const char *text, struct chart_settings *settings, struct error *error)
@@ -34,13 +36,13 @@ static bool read_size(const char *text, struct chart_settings *settings, struct 
 }
 
 static bool write_picture(struct run *const *runs, size_t count, const struct wanted *wanted,
-                          struct error *error)
+                          const char *path, struct error *error)
 {
     struct chart_settings settings = {.x = (enum chart_x)wanted->x,
                                       .log_x = wanted->log == LOG_X || wanted->log == LOG_BOTH,
                                       .log_y = wanted->log == LOG_Y || wanted->log == LOG_BOTH};
     return read_size(wanted->size, &settings, error) &&
-           chart_write(runs, count, &settings, wanted->target, error);
+           chart_write(runs, count, &settings, path, error);
 }
 
 static bool write_runs(struct run *const *runs, size_t count, const struct wanted *wanted,
@@ -49,7 +51,10 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
     if (wanted->format == FORMAT_CSV)
         return export_csv(runs, count, wanted->target ? wanted->target : ".", error);
     if (wanted->format == FORMAT_PNG)
-        return write_picture(runs, count, wanted, error);
+        return write_picture(runs, count, wanted, wanted->target, error);
+    if (wanted->format == FORMAT_MD)
+        return (!wanted->picture || write_picture(runs, count, wanted, wanted->picture, error)) &&
+               report_write(runs, count, wanted->picture, wanted->target, error);
     return export_session(runs, count, wanted->target, error);
 }
 
@@ -77,8 +82,10 @@ static int export_run(const struct command *command, int argc, char **argv)
         {"format", 0, "NAME", "What is written.", OPTION_CHOICE, &wanted.format, 0, 0,
          format_names},
         {"output", 'o', "FILE",
-         "Where to: a file (json, png), or a folder (csv; without it the current one).",
+         "Where to: a file (json, png, md), or a folder (csv; without it the current one).",
          OPTION_TEXT, &wanted.target, 0, 0, NULL},
+        {"picture", 0, "FILE", "Reports (md): write the curves to FILE (PNG) too, and link them.",
+         OPTION_TEXT, &wanted.picture, 0, 0, NULL},
         {"x", 0, "NAME", "Pictures: what the x axis counts.", OPTION_CHOICE, &wanted.x, 0, 0,
          x_names},
         {"log", 0, "AXES", "Pictures: which axes are logarithmic.", OPTION_CHOICE, &wanted.log, 0,
@@ -89,7 +96,10 @@ static int export_run(const struct command *command, int argc, char **argv)
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (wanted.format != FORMAT_CSV && !wanted.target)
+    if (wanted.picture && wanted.format != FORMAT_MD)
+        error_set(&error, ERROR_USAGE, "--picture", "add --format md, or use --format png -o FILE",
+                  "it belongs to a report");
+    else if (wanted.format != FORMAT_CSV && !wanted.target)
         error_set(&error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
     else if (export_runs(&operands, &wanted, &error))
         return EXIT_DONE;
@@ -98,9 +108,11 @@ static int export_run(const struct command *command, int argc, char **argv)
 
 const struct command command_export = {
     "export", "RUN...",
-    "Write runs as a session file (JSON), the studies' CSV files, or a picture.",
-    "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. A session "
-    "file is described by docs/session.schema.json; the CSV files are loss_HOST_tinca.csv and "
-    "times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of several over "
-    "each other.",
+    "Write runs as a session file (JSON), the studies' CSV files, a picture, or a report.",
+    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. A "
+    "session file is described by docs/session.schema.json; the CSV files are loss_HOST_tinca.csv "
+    "and times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of several "
+    "over "
+    "each other. The report (Markdown) holds settings, results, findings, times with intervals and "
+    "memory, of several runs also the table of tinca compare.",
     export_run};

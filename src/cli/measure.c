@@ -100,7 +100,8 @@ static int measure_command_run(const struct command *command, int argc, char **a
 
 const struct command command_measure = {
     "measure", "RUN", "Time a run's model, one image at a time, and keep the result.",
-    "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. Its best "
+    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Its "
+    "best "
     "weights (the last ones without validation) infer the images of the test set one by one, "
     "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
     "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "

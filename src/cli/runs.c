@@ -6,6 +6,7 @@
 #include "cli/output.h"
 
 #include "session/run_directory.h"
+#include "session/run_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,13 +19,22 @@ struct run *runs_open(const char *id, struct error *error)
     return run;
 }
 
+/* The name its user gave it, or null. */
+static bool add_name(struct json *object, const struct run *run)
+{
+    char name[RUN_NAME_SIZE];
+    run_name_read(run_facts(run)->directory, name);
+    return name[0] ? json_add_string(object, "name", name) : json_add_null(object, "name");
+}
+
 static bool add_readable(struct json *object, const struct run *run)
 {
     const struct run_config *config = run_config(run);
     const struct run_facts *facts = run_facts(run);
     struct run_snapshot snapshot;
     run_snapshot(run, &snapshot);
-    return json_add_string(object, "status", run_status_name(snapshot.status)) &&
+    return add_name(object, run) &&
+           json_add_string(object, "status", run_status_name(snapshot.status)) &&
            json_add_string(object, "network", facts->network) &&
            json_add_string(object, "technique", facts->technique) &&
            json_add_string(object, "data", config->data) &&
@@ -60,11 +70,15 @@ static void add_row(struct table *table, const char *id)
 {
     struct error error;
     struct run_snapshot snapshot;
+    char name[RUN_NAME_SIZE] = "";
     struct run *run = runs_open(id, &error);
+    if (run)
+        run_name_read(run_facts(run)->directory, name);
     table_cell(table, "%s", id);
+    table_cell(table, "%s", name[0] ? name : "-");
     if (!run) {
         table_cell(table, "unreadable");
-        for (size_t i = 2; i + 1 < table->columns; i++)
+        for (size_t i = 3; i + 1 < table->columns; i++)
             table_cell(table, "-");
         table_cell(table, "%s", error.why);
         return;
@@ -97,7 +111,7 @@ static int print_json(char *const *ids, size_t count)
 
 static int print_table(char *const *ids, size_t count)
 {
-    struct table table = table_begin("llrrrl", "RUN|STATUS|ITERATION|LOSS|TOP-1|WHAT");
+    struct table table = table_begin("lllrrrl", "RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT");
     if (count == 0) {
         table_free(&table);
         printf("There are no runs yet: tinca train makes one.\n");
@@ -131,5 +145,7 @@ static int runs_run(const struct command *command, int argc, char **argv)
 const struct command command_runs = {
     "runs", "", "List the runs that are kept, oldest first.",
     "They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove a "
-    "folder to forget a run.",
+    "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
+    "for "
+    "the ID.",
     runs_run};

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "session/run.h"
 
-/* By its ID, the beginning of it, or its folder. NULL with an error when it cannot be found or
- * read; to be freed with run_free. */
+/* By its ID, the beginning of it, its name, or its folder. NULL with an error when it cannot be
+ * found or read; to be freed with run_free. */
 struct run *runs_open(const char *id, struct error *error);
 
 #endif

@@ -61,6 +61,7 @@ static void name_run(struct compare_row *row, const struct run_facts *facts)
     free(found);
     snprintf(row->name, sizeof row->name, "%s%s", by_id || path ? "" : "./",
              by_id ? facts->id : facts->directory);
+    run_name_read(facts->directory, row->given);
 }
 
 /* Accuracy does not depend on the device: the measurement of the most images. */

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "session/measurement.h"
 #include "session/run.h"
+#include "session/run_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,10 +24,11 @@
 enum { COMPARE_DEVICES = 16 };
 
 struct compare_row {
-    const struct run *run; /* NULL: published */
-    char name[520];        /* what commands call the run: ID, or folder; "published" */
-    char network[64];      /* with its suffixes */
-    char base[64];         /* the same without its technique */
+    const struct run *run;     /* NULL: published */
+    char name[520];            /* what commands call the run: ID, or folder; "published" */
+    char given[RUN_NAME_SIZE]; /* what its user called it; "": nothing */
+    char network[64];          /* with its suffixes */
+    char base[64];             /* the same without its technique */
     char technique[16];
     char data[512];         /* what the accuracy was measured on */
     const char *accuracy;   /* "validation", "measured", "published", "none": where top1 is from */

@@ -42,6 +42,8 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
 {
     const struct compare_row *row = &comparison->rows[number];
     bool added = json_add_string(object, "run", row->name) &&
+                 (row->given[0] ? json_add_string(object, "name", row->given)
+                                : json_add_null(object, "name")) &&
                  json_add_bool(object, "published", !row->run) &&
                  json_add_string(object, "network", row->network) &&
                  json_add_string(object, "technique", row->technique) &&

@@ -107,7 +107,10 @@ static void write_fixed(const struct compare_row *row, size_t number, size_t col
         snprintf(text, size, "%zu", number + 1);
         break;
     case NETWORK:
-        snprintf(text, size, "%s%s", row->network, row->run ? "" : " (published)");
+        snprintf(text, size, "%s%s%s%s", row->network, row->given[0] ? " (" : "", row->given,
+                 row->given[0] ? ")"
+                 : row->run    ? ""
+                               : " (published)");
         break;
     case TOP1:
         write_number(row, "%.2f", row->top1, text, size);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "engine/device.h"
 #include "session/run_files.h"
-#include "session/statistics.h"
+#include "session/timing.h"
 
 #include <config.h>
 #include <inttypes.h>
@@ -150,25 +150,11 @@ static bool put_findings(FILE *stream, const struct run *run, size_t count, stru
     return put_tree(stream, "findings", list, complete, error);
 }
 
-static bool summarise_times(const struct series *series, struct statistics *statistics,
-                            struct error *error)
-{
-    size_t count = series_count(series);
-    double *times = memory_new(count, sizeof *times, "the session file", error);
-    if (!times)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        times[i] = (double)series->points[i].ms_per_image;
-    bool computed = statistics_compute(times, count, statistics, error);
-    free(times);
-    return computed;
-}
-
 static bool put_timing(FILE *stream, const struct run *run, const struct run_snapshot *snapshot,
                        struct error *error)
 {
     struct statistics times;
-    if (!summarise_times(run_series(run), &times, error))
+    if (!timing_of_series(run_series(run), &times, error))
         return false;
     struct json *tree = json_new_object(), *ms = json_add_object(tree, "ms_per_image");
     bool complete =

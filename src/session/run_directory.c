@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "session/run_name.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -111,8 +112,8 @@ bool run_directory_list(char ***ids, size_t *count, struct error *error)
 
 /* --- finding --- */
 
-static bool choose_id(char *const *ids, size_t count, const char *id, const char **found,
-                      struct error *error)
+/* How many IDs begin so, the last of them in *found. */
+static size_t match_ids(char *const *ids, size_t count, const char *id, const char **found)
 {
     size_t matches = 0;
     for (size_t i = 0; i < count; i++) {
@@ -120,14 +121,46 @@ static bool choose_id(char *const *ids, size_t count, const char *id, const char
             continue;
         *found = ids[i];
         matches++;
-        if (strcmp(ids[i], id) == 0)
-            return true;
     }
-    if (matches == 1)
+    return matches;
+}
+
+/* How many runs their user called so, the last of them in *found. */
+static size_t match_names(char *const *ids, size_t count, const char *name, const char **found,
+                          const char *home)
+{
+    size_t matches = 0;
+    char given[RUN_NAME_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        char *directory = file_join(home, ids[i]);
+        if (directory && strcmp(run_name_read(directory, given), name) == 0) {
+            *found = ids[i];
+            matches++;
+        }
+        free(directory);
+    }
+    return matches;
+}
+
+/* A name comes before the beginning of an ID. */
+static bool choose_id(char *const *ids, size_t count, const char *id, const char *home,
+                      const char **found, struct error *error)
+{
+    const char *named = NULL;
+    if (!id[0])
+        return error_set(error, ERROR_USAGE, "RUN", "tinca runs lists them", "its name is empty");
+    size_t begun = match_ids(ids, count, id, found);
+    size_t called = match_names(ids, count, id, &named, home);
+    if (called > 0)
+        *found = named;
+    if (called == 1 || (called == 0 && begun == 1))
         return true;
-    if (matches > 1)
+    if (called > 1)
+        return error_set(error, ERROR_USAGE, id, "give the ID: tinca runs lists them",
+                         "%zu runs are called so, the last of them is %s", called, *found);
+    if (begun > 1)
         return error_set(error, ERROR_USAGE, id, "give more of it: tinca runs lists them",
-                         "%zu runs begin so, the last of them %s", matches, *found);
+                         "%zu runs begin so, the last of them %s", begun, *found);
     if (count == 0)
         return error_set(error, ERROR_USAGE, id, "tinca train makes one", "there are no runs yet");
     return error_set(error, ERROR_USAGE, id, "tinca runs lists them",
@@ -135,21 +168,33 @@ static bool choose_id(char *const *ids, size_t count, const char *id, const char
                      ids[count - 1]);
 }
 
-char *run_directory_find(const char *id, struct error *error)
+static char *find_among_all(const char *home, const char *id, struct error *error)
 {
     char **ids, *directory = NULL;
     const char *found = NULL;
     size_t count;
-    if (strchr(id, '/') && holds_run(id))
-        return memory_copy_text(id, error);
     if (!run_directory_list(&ids, &count, error))
         return NULL;
-    if (choose_id(ids, count, id, &found, error)) {
-        char *home = run_directory_home(error);
-        directory = home ? file_join(home, found) : NULL;
-        free(home);
+    if (choose_id(ids, count, id, home, &found, error)) {
+        directory = file_join(home, found);
+        if (!directory)
+            error_set_memory(error, "a path", 0);
     }
     free_ids(ids, count);
+    return directory;
+}
+
+char *run_directory_find(const char *id, struct error *error)
+{
+    bool is_path = strchr(id, '/');
+    if (is_path && holds_run(id))
+        return memory_copy_text(id, error);
+    char *home = run_directory_home(error), *directory = NULL;
+    if (home && !is_path && entry_is_run(home, id)) /* in full: no look at the others */
+        directory = file_join(home, id);
+    if (home && !directory)
+        directory = find_among_all(home, id, error);
+    free(home);
     return directory;
 }
 
@@ -216,6 +261,49 @@ char *run_directory_create(const char *wanted, const char *network, char *id, si
     }
     free(home);
     return NULL;
+}
+
+/* --- what lies there --- */
+
+static bool is_sample(const char *name, size_t length)
+{
+    static const char prefix[] = "sample-", suffix[] = ".png";
+    size_t from = sizeof prefix - 1, end = sizeof suffix - 1;
+    return length > from + end && strncmp(name, prefix, from) == 0 &&
+           strncmp(name + length - end, suffix, end) == 0 &&
+           strspn(name + from, "0123456789") == length - from - end;
+}
+
+/* Without the ending of a file that is being written: ".PID.part". */
+static size_t length_without_part(const char *name)
+{
+    static const char part[] = ".part";
+    size_t length = strlen(name), end = sizeof part - 1;
+    if (length <= end || strcmp(name + length - end, part) != 0)
+        return length;
+    size_t digits = length - end;
+    while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    return digits > 1 && digits < length - end && name[digits - 1] == '.' ? digits - 1 : length;
+}
+
+bool run_directory_is_own_file(const char *name)
+{
+    static const char *const own[] = {"config.json",
+                                      "journal.jsonl",
+                                      "weights.safetensors",
+                                      "best.safetensors",
+                                      "checkpoint.safetensors",
+                                      "discriminator.safetensors",
+                                      "summary.json",
+                                      "measurements.json",
+                                      "name.txt",
+                                      "lock"};
+    size_t length = length_without_part(name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == length && strncmp(own[i], name, length) == 0)
+            return true;
+    return is_sample(name, length);
 }
 
 /* --- the lock --- */

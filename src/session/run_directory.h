@@ -6,7 +6,9 @@
  *   weights.safetensors    the model at the end, or when it was last asked for
  *   best.safetensors       with validation: the model with the best accuracy so far
  *   summary.json           how it ended; written last
+ *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
+ *   name.txt               the user's own name for it (run_name.h)
  *   lock                   held (flock) while the run is alive: a run without summary whose lock is
  *                          free was interrupted
  */
@@ -23,8 +25,9 @@ char *run_directory_home(struct error *error);
 /* IDs of the runs there, oldest first; free each and the array. */
 bool run_directory_list(char ***ids, size_t *count, struct error *error);
 
-/* The directory of run `id` (unambiguous prefixes do, and the path of a directory that holds a run
- * does too); NULL with an error that says what is there. Owned by the caller. */
+/* The directory of run `id`: its ID, the name that its user gave it (run_name.h), an unambiguous
+ * beginning of the ID, or the path of a directory that holds a run. NULL with an error that says
+ * what is there. Owned by the caller. */
 char *run_directory_find(const char *id, struct error *error);
 
 /* A new ID, sortable by time, such as 20261121-063012-lenet-1a2b (UTC); `size` is 40 at least. */
@@ -34,6 +37,10 @@ char *run_directory_new_id(const char *network, char *id, size_t size);
  * NULL, a new one below the home, whose `id` is changed until it is free. Owned by the caller. */
 char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
                            struct error *error);
+
+/* Whether tinca writes files of this name into a run's directory (also ones that a crash left half
+ * written beside: NAME.PID.part). */
+bool run_directory_is_own_file(const char *name);
 
 /* Takes the lock of a run: a descriptor to be closed when the run is over, or -1. */
 int run_directory_lock(const char *directory, struct error *error);

@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/last_form.h"
 #include "ui/terminal.h"
@@ -54,6 +55,8 @@ void app_say(struct app *app, enum role role, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(app->message, sizeof app->message, format, arguments);
     va_end(arguments);
+    if (role != ROLE_FAINT)
+        log_add(&app->log, role, app->message);
     app->message_role = role;
     app->message_until = after(MESSAGE_SECONDS);
 }
@@ -111,6 +114,19 @@ void app_show_runs(struct app *app)
     app_show(app, &screen_runs);
 }
 
+/* A run begins: no news that has to be shown, but a line of the log. */
+static void log_start(struct app *app, const struct run_entry *before)
+{
+    const struct run_entry *entry = run_list_active(&app->runs);
+    char text[480];
+    if (!entry || entry == before)
+        return;
+    snprintf(text, sizeof text, _("Run %zu (%s) has begun."),
+             (size_t)(entry - app->runs.entries) + 1, entry->config.network);
+    log_add(&app->log, ROLE_TEXT, text);
+    log_concerns(&app->log, run_entry_directory(entry));
+}
+
 static void start_run(struct app *app)
 {
     struct error error = {0};
@@ -122,6 +138,8 @@ static void start_run(struct app *app)
     if (app->options->remember)
         last_form_write(&app->form.config, NULL); /* here already: who knows how this ends */
     run_list_step(&app->runs);
+    if (!busy)
+        log_start(app, NULL);
     if (busy)
         app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
     else
@@ -250,11 +268,15 @@ static void take_key(struct app *app, int key)
 
 /* --- news --- */
 
-static void tell_finding(struct app *app, const struct run_entry *entry)
+/* All that are new; the last one is shown. */
+static void tell_findings(struct app *app, const struct run_entry *entry, size_t known)
 {
-    struct finding finding;
-    run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
-    app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+    for (size_t i = known; i < entry->snapshot.finding_count; i++) {
+        struct finding finding;
+        run_finding(entry->run, i, &finding);
+        app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+        log_concerns(&app->log, run_entry_directory(entry));
+    }
 }
 
 static void take_news(struct app *app)
@@ -264,19 +286,24 @@ static void take_news(struct app *app)
     size_t findings = on ? on->snapshot.finding_count : 0;
     size_t before_waiting = run_list_waiting(&app->runs);
     size_t ended = run_list_step(&app->runs);
-    if (on && !app->closing && app->runs.entries[index].snapshot.finding_count > findings)
-        tell_finding(app, &app->runs.entries[index]);
+    if (on && !app->closing)
+        tell_findings(app, &app->runs.entries[index], findings);
     if (app->closing || ended == app->runs.count)
         return;
     setup_look_again(&app->setup);
     const struct run_entry *entry = &app->runs.entries[ended];
     bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
     bool in_sight = app_screen(app) == &screen_run && !app->run.kept && app->run.entry == ended;
-    if (failed && !in_sight)
+    if (failed && in_sight) { /* the screen shows why */
+        char text[480];
+        log_add(&app->log, ROLE_BAD, error_format(&entry->snapshot.error, text, sizeof text));
+    } else if (failed)
         app_say_error(app, &entry->snapshot.error);
-    else if (!failed)
+    else
         app_say(app, ROLE_GOOD, "Run %zu (%s) is %s.%s", ended + 1, entry->config.network,
                 run_entry_status(entry), before_waiting ? " The next one starts." : "");
+    log_concerns(&app->log, run_entry_directory(entry));
+    log_start(app, on);
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
@@ -441,6 +468,10 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
     if (is_setting_up(app) && setup_waits(&app->setup))
         seconds = fmin(seconds, ANSWER_SECONDS);
+    if (app_screen(app) == &screen_devices)
+        seconds = fmin(seconds, seconds_until(tick));
+    if (export_is_on(app))
+        seconds = fmin(seconds, 0.05);
     if (app->message[0] && app->message_until != UINT64_MAX)
         seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
     return seconds;
@@ -454,6 +485,9 @@ static void loop(struct app *app)
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         take_wakes(app, wakes);
+        export_tell(app);
+        if (app->devices.meter)
+            device_meter_look(app->devices.meter, app_screen(app) == &screen_devices);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);

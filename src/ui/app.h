@@ -10,18 +10,23 @@
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
 #include "ui/curve.h"
+#include "ui/devices_view.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
 #include "ui/insight.h"
 #include "ui/keys.h"
+#include "ui/log_book.h"
 #include "ui/places.h"
 #include "ui/preferences.h"
 #include "ui/run_list.h"
+#include "ui/runs_view.h"
 #include "ui/sample_view.h"
 #include "ui/setup_view.h"
 #include "ui/ui.h"
 #include "ui/views.h"
+
+#include "session/export_job.h"
 
 struct app;
 
@@ -36,8 +41,8 @@ struct screen {
     bool (*work)(struct app *app); /* a little slow work between frames; true: more is left. NULL */
 };
 
-extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
-extern const struct screen screen_pictures, screen_settings;
+extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_devices,
+    screen_help, screen_log, screen_pictures, screen_settings;
 extern const struct key_table keys_everywhere, keys_editing;
 
 /* What the run screen shows and how. */
@@ -58,12 +63,6 @@ struct run_view {
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */
-};
-
-struct runs_view {
-    size_t selected, top;
-    bool searching;
-    struct line_edit search;
 };
 
 struct settings_view {
@@ -97,7 +96,12 @@ struct app {
     struct runs_view table;
     struct compare_view compare;
     int help_scroll;
+    struct log_book log;
+    struct log_view log_view;
+    struct devices_view devices;
     struct dialog dialog;
+    enum export_format export_format; /* that the name in the dialog ends for */
+    struct export_job export;
     struct menu menu;
 
     char message[480];
@@ -115,7 +119,7 @@ const struct screen *app_screen(const struct app *app);
 void app_show(struct app *app, const struct screen *screen); /* goes back to it if it is below */
 void app_back(struct app *app);                              /* at the bottom: quits, or asks */
 
-/* A line of news, shown for some seconds. */
+/* A line of news, shown for some seconds, and kept in the log unless it is a faint one. */
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);
@@ -140,11 +144,11 @@ void app_show_runs(struct app *app);
 /* Ends the workbench once what is on has stopped in this way. */
 void app_close(struct app *app, enum run_command command);
 
-/* Whether the search of the list of runs leaves a run in. */
-bool runs_match(const struct app *app, size_t index);
-
 /* --- plot_keys.c --- */
 bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */
+
+/* --- screen_devices.c --- */
+void devices_open(struct app *app);
 
 /* --- screen_compare.c --- */
 void compare_open(struct app *app);
@@ -153,7 +157,13 @@ void compare_open(struct app *app);
 void ask_stop(struct app *app);
 void ask_quit(struct app *app);
 void ask_rate(struct app *app, double factor);
-void ask_export(struct app *app);
 void ask_compare_export(struct app *app);
+
+/* --- export_dialog.c --- */
+void ask_export(struct app *app);
+/* A name in the folder where exports go. */
+void export_in_folder(const struct app *app, const char *name, char *path, size_t size);
+bool export_is_on(const struct app *app);
+void export_tell(struct app *app); /* says how an export ended, if one has */
 
 #endif

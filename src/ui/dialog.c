@@ -1,9 +1,12 @@
 #include "ui/dialog.h"
 
+#include "base/file.h"
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static enum dialog_result choose_key(struct dialog *dialog, int key)
@@ -23,10 +26,32 @@ static enum dialog_result choose_key(struct dialog *dialog, int key)
     return DIALOG_STAYS;
 }
 
+/* Up and Down go through the rows; in a row Left and Right change its value. */
+static bool pick_key(struct dialog *dialog, int key)
+{
+    if (key == UI_UP || key == UI_DOWN) {
+        size_t rows = dialog->pick_count + 1;
+        dialog->above = (dialog->above + (key == UI_UP ? 1 : rows - 1)) % rows;
+        return true;
+    }
+    if (dialog->above == 0)
+        return false;
+    struct dialog_pick *pick = &dialog->picks[dialog->pick_count - dialog->above];
+    if (key == UI_RIGHT || key == ' ')
+        pick->selected = (pick->selected + 1) % pick->count;
+    else if (key == UI_LEFT)
+        pick->selected = (pick->selected + pick->count - 1) % pick->count;
+    else if (key != UI_ENTER)
+        dialog->above = 0; /* typing goes to the line */
+    return key == UI_RIGHT || key == ' ' || key == UI_LEFT;
+}
+
 enum dialog_result dialog_key(struct dialog *dialog, int key)
 {
     if (key == UI_ESCAPE)
         return DIALOG_CANCELLED;
+    if (dialog->pick_count > 0 && pick_key(dialog, key))
+        return DIALOG_STAYS;
     if (dialog->choice_count > 0)
         return choose_key(dialog, key);
     if (key == UI_ENTER)
@@ -36,6 +61,29 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
     else
         line_edit_key(&dialog->edit, key);
     return DIALOG_STAYS;
+}
+
+void dialog_note_path(struct dialog *dialog)
+{
+    const char *note = "";
+    dialog->asked = false;
+    if (!dialog->edit.text[0])
+        note = _("Give a name.");
+    else if (file_is_directory(dialog->edit.text))
+        note = _("This is a folder: add a file name.");
+    else if (file_exists(dialog->edit.text))
+        note = _("This file exists: Enter asks before it is replaced.");
+    snprintf(dialog->note, sizeof dialog->note, "%s", note);
+}
+
+bool dialog_may_write(struct dialog *dialog, bool exists)
+{
+    if (!exists || dialog->asked)
+        return true;
+    dialog->open = dialog->asked = true;
+    snprintf(dialog->note, sizeof dialog->note, "%s",
+             _("It exists already. Replace it? Enter once more does, Esc leaves it."));
+    return false;
 }
 
 static int lines_of(const char *text, int columns)
@@ -60,6 +108,31 @@ static void draw_choices(const struct dialog *dialog, struct canvas *canvas, str
     }
 }
 
+/* "Format   < JSON >": returns the row after. */
+static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
+                      int row)
+{
+    int widest = 0;
+    for (size_t i = 0; i < dialog->pick_count; i++)
+        widest = (int)columns_of(dialog->picks[i].label) > widest
+                     ? (int)columns_of(dialog->picks[i].label)
+                     : widest;
+    for (size_t i = 0; i < dialog->pick_count; i++, row++) {
+        const struct dialog_pick *pick = &dialog->picks[i];
+        bool focused = dialog->above == dialog->pick_count - i;
+        struct rect line = {inside.row + row, inside.column, row < inside.rows, inside.columns};
+        enum role role = focused ? ROLE_FOCUS : ROLE_TEXT;
+        if (focused)
+            draw_fill(canvas, line, ROLE_FOCUS);
+        draw_text(canvas, line, 0, 0, role, pick->label);
+        draw_format(canvas, line, 0, widest + 2, role, "%s %s %s", canvas->glyphs->left,
+                    pick->values[pick->selected], canvas->glyphs->right);
+        if (focused)
+            draw_cursor(canvas, line, 0, widest + 2);
+    }
+    return row;
+}
+
 static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
                       int row)
 {
@@ -67,11 +140,14 @@ static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct
     struct rect line = {inside.row + row, inside.column, row < inside.rows, inside.columns};
     draw_fill(canvas, line, ROLE_EDIT);
     draw_text(canvas, line, 0, 0, ROLE_EDIT, dialog->edit.text + start);
-    draw_cursor(canvas, line, 0, (int)column);
+    if (dialog->above == 0)
+        draw_cursor(canvas, line, 0, (int)column);
     if (dialog->note[0])
         draw_wrapped(canvas, inside, row + 1, ROLE_WARNING, dialog->note);
     else
-        draw_text(canvas, inside, row + 1, 0, ROLE_FAINT, "Enter takes it, C-u clears, Esc leaves");
+        draw_text(canvas, inside, row + 1, 0, ROLE_FAINT,
+                  dialog->pick_count ? _("Enter writes it, Up and Down choose, Esc leaves")
+                                     : _("Enter takes it, C-u clears, Esc leaves"));
 }
 
 void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
@@ -81,16 +157,17 @@ void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
     int note_rows = lines_of(dialog->note, columns - 4);
     int answer_rows =
         dialog->choice_count ? (int)dialog->choice_count : 1 + (note_rows ? note_rows : 1);
+    answer_rows += (int)dialog->pick_count;
     int rows = text_rows + answer_rows + (text_rows > 0) + 2;
     struct rect box = layout_dialog(canvas->rows, canvas->columns, rows, columns);
     struct rect inside = draw_box(canvas, box, dialog->title);
     /* when room is short, what can be answered is shown, not what is asked */
-    int row = inside.rows >= text_rows + answer_rows
+    int row = text_rows > 0 && inside.rows >= text_rows + answer_rows
                   ? draw_wrapped(canvas, inside, 0, ROLE_TEXT, dialog->text)
                   : 0;
     row += text_rows > 0 && inside.rows > text_rows + answer_rows;
     if (dialog->choice_count)
         draw_choices(dialog, canvas, inside, row);
     else
-        draw_line(dialog, canvas, inside, row);
+        draw_line(dialog, canvas, inside, draw_picks(dialog, canvas, inside, row));
 }

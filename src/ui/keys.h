@@ -85,6 +85,11 @@ enum action {
     ACTION_NEXT_PICTURES,
     ACTION_AS_TRAINED,
     ACTION_DEFAULTS,
+    ACTION_SORT_BACK,
+    ACTION_REVERSE,
+    ACTION_UNMARK,
+    ACTION_RENAME,
+    ACTION_CLONE,
 };
 
 struct key_binding {

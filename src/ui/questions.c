@@ -1,18 +1,15 @@
-/* The dialogs that screens share: how to stop, whether to quit, another learning rate, where to
- * export. */
+/* The dialogs that screens share: how to stop, whether to quit, another learning rate, where a
+ * comparison goes. */
 #include "ui/app.h"
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/text.h"
-#include "session/export.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static struct dialog *begin(struct app *app, const char *title,
+struct dialog *dialog_begin(struct app *app, const char *title,
                             void (*answer)(struct app *app, size_t choice))
 {
     struct dialog *dialog = &app->dialog;
@@ -21,7 +18,7 @@ static struct dialog *begin(struct app *app, const char *title,
     return dialog;
 }
 
-static void offer(struct dialog *dialog, int key, int other, const char *label)
+void dialog_offer(struct dialog *dialog, int key, int other, const char *label)
 {
     dialog->choices[dialog->choice_count++] = (struct dialog_choice){key, other, label};
 }
@@ -59,10 +56,10 @@ void ask_stop(struct app *app)
         app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
         return;
     }
-    struct dialog *dialog = begin(app, "Stop the run?", answer_stop);
-    offer(dialog, 'e', 0, "after this epoch, and save");
-    offer(dialog, 'n', 's', "now (after this iteration), and save");
-    offer(dialog, 'c', 'q', "carry on");
+    struct dialog *dialog = dialog_begin(app, "Stop the run?", answer_stop);
+    dialog_offer(dialog, 'e', 0, "after this epoch, and save");
+    dialog_offer(dialog, 'n', 's', "now (after this iteration), and save");
+    dialog_offer(dialog, 'c', 'q', "carry on");
 }
 
 /* --- quit --- */
@@ -78,16 +75,16 @@ static void answer_quit(struct app *app, size_t choice)
 void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->runs);
-    struct dialog *dialog = begin(app, "Quit?", answer_quit);
+    struct dialog *dialog = dialog_begin(app, "Quit?", answer_quit);
     if (waiting > 0)
         snprintf(dialog->text, sizeof dialog->text,
                  "A run is on, and %zu more %s; those will not be started.", waiting,
                  waiting == 1 ? "waits" : "wait");
     else
         snprintf(dialog->text, sizeof dialog->text, "A run is on.");
-    offer(dialog, 'y', 's', "stop it now, save, and quit");
-    offer(dialog, 'e', 0, "finish this epoch, save, and quit");
-    offer(dialog, 'c', 'n', "carry on");
+    dialog_offer(dialog, 'y', 's', "stop it now, save, and quit");
+    dialog_offer(dialog, 'e', 0, "finish this epoch, save, and quit");
+    dialog_offer(dialog, 'c', 'n', "carry on");
 }
 
 /* --- learning rate --- */
@@ -134,7 +131,7 @@ void ask_rate(struct app *app, double factor)
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;
     }
-    struct dialog *dialog = begin(app, "Learning rate", answer_rate);
+    struct dialog *dialog = dialog_begin(app, "Learning rate", answer_rate);
     snprintf(
         dialog->text, sizeof dialog->text,
         "It is %g now. The schedule goes on from the new rate. Up and down double and halve it.",
@@ -142,70 +139,6 @@ void ask_rate(struct app *app, double factor)
     dialog->edit_key = rate_key;
     dialog->edited = forget_note;
     set_rate(dialog, entry->snapshot.learning_rate * factor);
-}
-
-/* --- export --- */
-
-static void note_export(struct app *app)
-{
-    struct dialog *dialog = &app->dialog;
-    dialog->note[0] = '\0';
-    if (file_is_directory(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This is a folder: add a file name.");
-    else if (file_exists(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This file exists: Enter replaces it.");
-}
-
-static void answer_export(struct app *app, size_t choice)
-{
-    struct error error = {0};
-    char path[sizeof app->dialog.edit.text];
-    (void)choice;
-    memcpy(path, app->dialog.edit.text, sizeof path);
-    struct run **runs = memory_new(app->runs.count, sizeof *runs, "an export", &error);
-    size_t count = runs ? run_list_started(&app->runs, runs) : 0;
-    if (runs && export_session(runs, count, path, &error))
-        app_say(app, ROLE_GOOD, "Wrote %s: %zu run%s.", path, count, count == 1 ? "" : "s");
-    else {
-        app->dialog.open = true; /* so that the name can be mended */
-        snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
-                 error.advice);
-        app_say_error(app, &error);
-    }
-    free(runs);
-}
-
-/* The name in the folder that exports are proposed in. */
-static void in_export_folder(const struct app *app, const char *name, char *path, size_t size)
-{
-    const char *folder = app->preferences.export_directory;
-    snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
-}
-
-void ask_export(struct app *app)
-{
-    char name[64], path[sizeof app->dialog.edit.text];
-    time_t now = time(NULL);
-    struct tm date;
-    size_t started = 0;
-    for (size_t i = 0; i < app->runs.count; i++)
-        started += app->runs.entries[i].run != NULL;
-    if (started == 0) {
-        app_say(app, ROLE_WARNING, "There is no run to export yet: r starts one.");
-        return;
-    }
-    strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
-    struct dialog *dialog = begin(app, "Export the session", answer_export);
-    snprintf(dialog->text, sizeof dialog->text,
-             "One JSON file of the %zu run%s of this session that %s begun.", started,
-             started == 1 ? "" : "s", started == 1 ? "has" : "have");
-    if (app->options->export_path)
-        snprintf(path, sizeof path, "%s", app->options->export_path);
-    else
-        in_export_folder(app, name, path, sizeof path);
-    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, true);
-    dialog->edited = note_export;
-    note_export(app);
 }
 
 /* --- a comparison --- */
@@ -229,7 +162,7 @@ static bool format_of(const char *path, enum compare_format *format)
 static void note_compare(struct app *app)
 {
     enum compare_format format;
-    note_export(app);
+    dialog_note_path(&app->dialog);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
                  "Let the name end in .md, .csv or .json.");
@@ -256,6 +189,7 @@ static void answer_compare(struct app *app, size_t choice)
     memcpy(path, app->dialog.edit.text, sizeof path);
     if (!format_of(path, &format)) {
         app->dialog.open = true; /* the note says why */
+    } else if (!dialog_may_write(&app->dialog, file_exists(path))) {
     } else if (write_comparison(app, path, format, &error)) {
         app_say(app, ROLE_GOOD, "Wrote %s: %zu row%s.", path, app->compare.table.count,
                 app->compare.table.count == 1 ? "" : "s");
@@ -280,8 +214,8 @@ void ask_compare_export(struct app *app)
     struct tm date;
     strftime(date_text, sizeof date_text, "%Y%m%d-%H%M%S", localtime_r(&now, &date));
     snprintf(name, sizeof name, "comparison-%s.%s", date_text, proposed_ending(app));
-    in_export_folder(app, name, path, sizeof path);
-    struct dialog *dialog = begin(app, "Export the comparison", answer_compare);
+    export_in_folder(app, name, path, sizeof path);
+    struct dialog *dialog = dialog_begin(app, "Export the comparison", answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
              "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
     line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);

@@ -89,6 +89,21 @@ bool run_list_remove(struct run_list *list, size_t index)
     return true;
 }
 
+void run_list_forget(struct run_list *list, size_t index)
+{
+    run_free(list->entries[index].run);
+    memmove(&list->entries[index], &list->entries[index + 1],
+            (list->count - index - 1) * sizeof *list->entries);
+    list->count--;
+}
+
+const char *run_entry_directory(const struct run_entry *entry)
+{
+    if (run_entry_is_kept(entry))
+        return entry->directory;
+    return entry->run ? run_facts(entry->run)->directory : NULL;
+}
+
 void run_list_stop(struct run_list *list, enum run_command command)
 {
     for (size_t i = list->count; i-- > 0;)
@@ -122,15 +137,26 @@ bool run_entry_is_kept(const struct run_entry *entry)
     return entry->directory[0];
 }
 
-static bool is_known(const struct run_list *kept, const struct run_list *sitting, const char *id)
+static int by_text(const void *a, const void *b)
 {
-    for (size_t i = kept->count; i-- > 0;)
-        if (strcmp(file_base_name(kept->entries[i].directory), id) == 0)
-            return true;
-    for (size_t i = 0; i < sitting->count; i++)
-        if (sitting->entries[i].run && strcmp(run_facts(sitting->entries[i].run)->id, id) == 0)
-            return true;
-    return false;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The IDs of all runs of both lists, sorted; their texts are borrowed. */
+static const char **known_ids(const struct run_list *kept, const struct run_list *sitting,
+                              size_t *count, struct error *error)
+{
+    const char **ids =
+        memory_new(kept->count + sitting->count, sizeof *ids, "the list of runs", error);
+    *count = 0;
+    for (size_t i = 0; ids && i < kept->count; i++)
+        ids[(*count)++] = file_base_name(kept->entries[i].directory);
+    for (size_t i = 0; ids && i < sitting->count; i++)
+        if (sitting->entries[i].run)
+            ids[(*count)++] = run_facts(sitting->entries[i].run)->id;
+    if (ids)
+        qsort(ids, *count, sizeof *ids, by_text);
+    return ids;
 }
 
 static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
@@ -148,20 +174,48 @@ static bool add_kept(struct run_list *kept, const char *home, const char *id, st
     return true;
 }
 
+/* Another process may have ended them since. */
+static void read_unfinished_again(struct run_list *kept)
+{
+    for (size_t i = 0; i < kept->count; i++) {
+        struct run_entry *entry = &kept->entries[i];
+        if (!entry->run && entry->peeked && !run_status_is_over(entry->snapshot.status))
+            entry->peeked = false;
+    }
+}
+
+/* Adds those of `ids` that are new; adding moves the texts of the known ones, so what is new is
+ * found out first. */
+static bool add_new(struct run_list *kept, const struct run_list *sitting, char **ids, size_t count,
+                    const char *home, struct error *error)
+{
+    size_t known_count;
+    const char **known = known_ids(kept, sitting, &known_count, error);
+    bool *is_new = memory_new(count, sizeof *is_new, "the list of runs", error);
+    bool added = known && is_new;
+    for (size_t i = 0; added && i < count; i++)
+        is_new[i] = !bsearch(&ids[i], known, known_count, sizeof *known, by_text);
+    for (size_t i = 0; added && i < count; i++)
+        if (is_new[i])
+            added = add_kept(kept, home, ids[i], error);
+    free(known);
+    free(is_new);
+    return added;
+}
+
 bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error)
 {
     char **ids;
     size_t count;
     char *home = run_directory_home(error);
-    bool found = home && run_directory_list(&ids, &count, error), added = found;
-    for (size_t i = 0; found && i < count; i++) {
-        if (added && !is_known(kept, sitting, ids[i]))
-            added = add_kept(kept, home, ids[i], error);
+    bool found = home && run_directory_list(&ids, &count, error);
+    bool added = found && add_new(kept, sitting, ids, count, home, error);
+    for (size_t i = 0; found && i < count; i++)
         free(ids[i]);
-    }
     if (found)
         free(ids);
     free(home);
+    read_unfinished_again(kept);
     return added;
 }
 
@@ -176,6 +230,7 @@ void run_entry_peek(struct run_entry *entry)
         return;
     entry->config = outline.config;
     entry->snapshot = outline.snapshot;
+    run_name_read(entry->directory, entry->name);
 }
 
 bool run_entry_open(struct run_entry *entry)

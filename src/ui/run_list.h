@@ -4,6 +4,7 @@
 #define TINCA_UI_RUN_LIST_H
 
 #include "session/run.h"
+#include "session/run_name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,10 +12,11 @@
 struct run_entry {
     struct run_config config;
     struct run_options options;
-    struct run *run;  /* NULL: still waiting, refused, or kept and not opened yet */
-    bool refused;     /* see `error`; kept: it cannot be read */
-    bool marked;      /* for a comparison */
-    bool pause_asked; /* ahead of the snapshot, which learns of it later */
+    struct run *run;          /* NULL: still waiting, refused, or kept and not opened yet */
+    bool refused;             /* see `error`; kept: it cannot be read */
+    bool marked;              /* for a comparison, an export or deletion */
+    char name[RUN_NAME_SIZE]; /* the user's own for it; "": none, or not read yet */
+    bool pause_asked;         /* ahead of the snapshot, which learns of it later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last step */
 
@@ -45,6 +47,12 @@ size_t run_list_waiting(const struct run_list *list);
 /* Takes a waiting run out. False when it does not wait. */
 bool run_list_remove(struct run_list *list, size_t index);
 
+/* Frees a run that is not on and takes it out of the list; its files stay. */
+void run_list_forget(struct run_list *list, size_t index);
+
+/* The directory of a run that has one, or NULL. */
+const char *run_entry_directory(const struct run_entry *entry);
+
 /* Drops what waits and tells the run that is on to stop. */
 void run_list_stop(struct run_list *list, enum run_command command);
 
@@ -59,10 +67,11 @@ size_t run_list_started(const struct run_list *list, struct run **runs);
 bool run_entry_is_kept(const struct run_entry *entry);
 
 /* Adds the kept runs that are not in the list yet and are none of this sitting's, oldest first;
- * nothing of them is read yet. */
+ * nothing of them is read yet. Those that were not over when they were read will be read again. */
 bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error);
 
-/* Reads how a kept run was set up and ended, once; `refused` tells when it cannot be read. */
+/* Reads how a kept run was set up and ended and what it is called, once; `refused` tells when it
+ * cannot be read. */
 void run_entry_peek(struct run_entry *entry);
 
 /* Reads the whole of a kept run, with its curves; true at once when that is done or it is not kept.

@@ -13,7 +13,8 @@ static const struct key_binding everywhere[] = {
      "back; q on the first screen: quit (asks while a run is on)"},
     {'m', 0, ACTION_MENU, "m", "menu", "everywhere one can go; a letter there goes at once"},
     {'o', 0, ACTION_RUNS, "o", "runs", "the runs, of this session and of earlier ones"},
-    {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
+    {'e', 0, ACTION_EXPORT, "e", "export",
+     "export the session, this run or the marked ones: JSON, CSV, picture, report; asks"},
     {'c', 0, ACTION_COMPARE, "c", "compare",
      "compare runs: the marked ones, or all that are finished"},
     {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, "draw the screen afresh"},
@@ -104,9 +105,10 @@ static void put_table(struct writer *writer, const struct key_table *keys)
 
 static void draw(struct app *app, struct rect body)
 {
-    const struct key_table *tables[] = {screen_form.keys,    &keys_editing,    screen_pictures.keys,
-                                        screen_run.keys,     screen_runs.keys, screen_compare.keys,
-                                        screen_settings.keys};
+    const struct key_table *tables[] = {
+        screen_form.keys, &keys_editing,       screen_pictures.keys,
+        screen_run.keys,  screen_runs.keys,    screen_compare.keys,
+        screen_log.keys,  screen_devices.keys, screen_settings.keys};
     const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
     struct writer writer = {app, body, 0};
     if (here)

@@ -69,6 +69,7 @@ static void prepare(struct app *app, const struct ui_options *options)
     app->unicode = glyphs_unicode_works();
     take_preferences(app, options);
     app_apply_preferences(app);
+    app->table.sort = RUNS_NUMBER;
     form_begin(&app->form, &options->config);
     app_show(app, options->start ? &screen_run : &screen_form);
     if (options->broken.kind != ERROR_NONE)
@@ -91,9 +92,12 @@ bool ui_run(const struct ui_options *options, struct error *error)
         terminal_close(app->gone);
     }
     setup_free(&app->setup);
+    export_job_finish(&app->export);
+    device_meter_stop(app->devices.meter);
     compare_view_free(&app->compare);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
+    runs_view_free(&app->table);
     curves_free(&app->run.curves);
     plot_free(&app->run.plot);
     sample_view_free(&app->run.sample);

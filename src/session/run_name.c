@@ -1,0 +1,97 @@
+#include "session/run_name.h"
+
+#include "base/file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How many bytes the character at `text` takes; 0: it is not UTF-8. */
+static size_t character_bytes(const unsigned char *text)
+{
+    static const unsigned char lead[] = {0xc2, 0xe0, 0xf0, 0xf5};
+    size_t bytes = 1;
+    if (text[0] >= 0x80) {
+        if (text[0] < lead[0] || text[0] >= lead[3])
+            return 0;
+        bytes = text[0] < lead[1] ? 2 : text[0] < lead[2] ? 3 : 4;
+    }
+    for (size_t i = 1; i < bytes; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    return bytes;
+}
+
+/* NULL when it can be a name, else what is wrong with it. */
+static const char *objection(const char *name)
+{
+    if (strlen(name) >= RUN_NAME_SIZE)
+        return "a name has at most 63 bytes";
+    if (name[0] == '-')
+        return "a name does not begin with \"-\": commands would take it for an option";
+    for (const unsigned char *at = (const unsigned char *)name; *at;) {
+        size_t bytes = character_bytes(at);
+        if (bytes == 0)
+            return "a name is UTF-8";
+        if (iscntrl(*at) || *at == '/')
+            return "a name has no slashes and no control characters";
+        at += bytes;
+    }
+    return NULL;
+}
+
+/* Without the spaces around it. */
+static void trim(const char *text, char *out, size_t size)
+{
+    text += strspn(text, " \t\n");
+    size_t length = strlen(text);
+    while (length > 0 && strchr(" \t\n", text[length - 1]))
+        length--;
+    snprintf(out, size, "%.*s", (int)length, text);
+}
+
+char *run_name_read(const char *directory, char *name)
+{
+    char line[2 * RUN_NAME_SIZE] = "";
+    char *path = file_join(directory, "name.txt");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    free(path);
+    bool read = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    name[0] = '\0';
+    if (!read)
+        return name;
+    line[strcspn(line, "\n")] = '\0';
+    if (!objection(line))
+        snprintf(name, RUN_NAME_SIZE, "%s", line);
+    return name;
+}
+
+static bool write_file(const char *path, const char *name, struct error *error)
+{
+    char line[RUN_NAME_SIZE + 1];
+    if (name[0]) {
+        int length = snprintf(line, sizeof line, "%s\n", name);
+        return file_write(path, line, (size_t)length, true, error);
+    }
+    if (unlink(path) == 0 || errno == ENOENT)
+        return true;
+    return error_set_errno(error, path, "check its permissions", "cannot be removed");
+}
+
+bool run_name_write(const char *directory, const char *name, struct error *error)
+{
+    char trimmed[512];
+    trim(name, trimmed, sizeof trimmed);
+    const char *why = objection(trimmed);
+    if (why)
+        return error_set(error, ERROR_USAGE, "the run's name", "choose another one", "%s", why);
+    char *path = file_join(directory, "name.txt");
+    bool written = path ? write_file(path, trimmed, error) : error_set_memory(error, "a path", 0);
+    free(path);
+    return written;
+}

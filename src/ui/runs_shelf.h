@@ -1,0 +1,18 @@
+/* runs_shelf.h: what can be done with runs that are kept: naming, taking their settings into the
+ * form, deleting. Each asks for what it needs. */
+#ifndef TINCA_UI_RUNS_SHELF_H
+#define TINCA_UI_RUNS_SHELF_H
+
+#include <stddef.h>
+
+struct app;
+
+/* `index` is one of app_run_at, or app_run_count: there is none. */
+void shelf_rename(struct app *app, size_t index);
+void shelf_clone(struct app *app, size_t index);
+
+/* Drops a run that waits from the queue; else asks whether the marked runs in sight, or without
+ * marks this one, are to be deleted. */
+void shelf_delete(struct app *app, size_t index);
+
+#endif
