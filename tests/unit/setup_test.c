@@ -160,10 +160,12 @@ static void test_background(void)
     struct error error = {0};
     int started = 0;
     for (; started < BACKGROUND_MOST + 1; started++) {
-        struct background *background =
-            background_start(wait_long, count_free, calloc(1, 8), &error);
-        if (!background)
+        void *state = calloc(1, 8);
+        struct background *background = background_start(wait_long, count_free, state, &error);
+        if (!background) {
+            free(state);
             break;
+        }
         background_drop(background);
     }
     tap_ok(started == BACKGROUND_MOST, "threads that hang are let go of, but not without end: %s",
