@@ -275,6 +275,15 @@ static int set_choice(const struct option_row *row, const char *value)
     return refuse_value(row, value, expected);
 }
 
+static int add_to_list(const struct option_row *row, const char *value)
+{
+    struct option_list *list = row->value;
+    if (list->count == OPTION_LIST_MAX)
+        return refuse_value(row, value, "it less often");
+    list->values[list->count++] = value;
+    return EXIT_DONE;
+}
+
 static int set_row(const struct option_row *row, const char *value)
 {
     switch (row->kind) {
@@ -291,6 +300,8 @@ static int set_row(const struct option_row *row, const char *value)
     case OPTION_CHOICE:
     case OPTION_NAME:
         return set_choice(row, value);
+    case OPTION_LIST:
+        return add_to_list(row, value);
     }
     return EXIT_USAGE;
 }
