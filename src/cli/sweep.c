@@ -127,12 +127,23 @@ static bool make_sweep(const struct request *request, struct sweep *sweep, struc
 
 /* --- what is known of it --- */
 
+/* Cores are divided among the jobs, unless somebody said how many threads. */
+static size_t threads_each(const struct request *request, size_t asked)
+{
+    struct host host;
+    if (asked || request->jobs == 1)
+        return asked;
+    host_describe(&host);
+    return host.cores > request->jobs ? host.cores / request->jobs : 1;
+}
+
 /* A cell that failed waits again only when that was asked for. */
 static void look(struct sweep *sweep, const struct request *request,
                  struct sweep_estimate *estimate)
 {
     for (size_t i = 0; i < sweep->count; i++) {
         struct sweep_cell *cell = &sweep->cells[i];
+        cell->config.threads = threads_each(request, cell->config.threads);
         sweep_refresh(sweep, i);
         if (request->retry && cell->state == SWEEP_FAILED) {
             cell->state = SWEEP_WAITING;
@@ -165,7 +176,8 @@ static void write_cells(const struct sweep *sweep, const struct sweep_estimate *
     char text[32];
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
-        double seconds = sweep_estimate_cell(estimate, cell);
+        bool ahead = sweep_is_due(sweep, i) || cell->state == SWEEP_RUNNING;
+        double seconds = ahead ? sweep_estimate_cell(estimate, cell) : -1;
         table_cell(table, "%zu", i + 1);
         table_cell(table, "%s", cell->id);
         table_cell(table, "%s", sweep_state_words(cell->state));
@@ -282,7 +294,7 @@ static int list_sweeps(void)
     size_t count;
     if (!sweep_list(&names, &count, &error))
         return output_error(&error);
-    struct table table = table_begin("lrrrl", _("SWEEP|CELLS|DONE|FAILED|"));
+    struct table table = table_begin("lrrrl", _("SWEEP|CELLS|DONE|FAILED|NOW"));
     for (size_t i = 0; i < count; i++) {
         add_sweep(&table, names[i]);
         free(names[i]);
@@ -297,13 +309,18 @@ static int list_sweeps(void)
 
 /* --- working --- */
 
-static size_t threads_each(const struct request *request)
+/* What failed is begun anew only when that was asked for. */
+static bool forget_failures(struct sweep *sweep, const struct request *request, struct error *error)
 {
-    struct host host;
-    if (request->config.threads || request->jobs == 1)
-        return request->config.threads;
-    host_describe(&host);
-    return host.cores > request->jobs ? host.cores / request->jobs : 1;
+    for (size_t i = 0; request->retry && i < sweep->count; i++) {
+        bool fits = sweep->cells[i].state != SWEEP_CANNOT_FIT;
+        sweep_refresh(sweep, i);
+        if (sweep->cells[i].state == SWEEP_FAILED && !sweep_forget(sweep, i, error))
+            return false;
+        if (!fits || sweep_is_due(sweep, i))
+            sweep_forecast(sweep, i, request->jobs);
+    }
+    return true;
 }
 
 static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
@@ -311,8 +328,8 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
 {
     struct error error;
     size_t counts[SWEEP_STATES];
-    const struct sweep_jobs jobs = {request->jobs, threads_each(request), request->quiet};
-    if (!sweep_keep(sweep, &error))
+    const struct sweep_jobs jobs = {request->jobs, request->quiet};
+    if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
     bool completed = sweep_jobs_run(sweep, estimate, &jobs);
     sweep_count(sweep, counts);
@@ -334,11 +351,12 @@ static int run_one(struct sweep *sweep, const struct request *request)
         return output_error(&error);
     }
     sweep_refresh(sweep, index);
-    sweep_forecast(sweep, index, 1);
-    if (request->retry && sweep->cells[index].state == SWEEP_FAILED)
-        sweep->cells[index].state = SWEEP_WAITING;
     if (!is_earlier(request) && !sweep_keep(sweep, &error))
         return output_error(&error);
+    if (request->retry && sweep->cells[index].state == SWEEP_FAILED &&
+        !sweep_forget(sweep, index, &error))
+        return output_error(&error);
+    sweep_forecast(sweep, index, 1);
     if (sweep_is_due(sweep, index))
         return sweep_jobs_run_cell(sweep, index, request->quiet);
     if (!request->quiet)

@@ -171,7 +171,7 @@ static int spawn(const struct work *work, size_t cell, pid_t *process)
     posix_spawn_file_actions_t actions;
     char threads[24];
     char *log = path_in_cell(work, cell, "output.txt");
-    snprintf(threads, sizeof threads, "%zu", work->settings->threads);
+    snprintf(threads, sizeof threads, "%zu", work->sweep->cells[cell].config.threads);
     const char *arguments[] = {"tinca",   "sweep",
                                "--name",  work->sweep->grid.name,
                                "--cell",  work->sweep->cells[cell].id,

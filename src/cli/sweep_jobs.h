@@ -15,8 +15,7 @@
 #include <stddef.h>
 
 struct sweep_jobs {
-    size_t jobs;    /* at a time */
-    size_t threads; /* of each */
+    size_t jobs; /* at a time */
     bool quiet;
 };
 

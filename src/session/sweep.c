@@ -278,3 +278,11 @@ bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct
     snprintf(cell->run, sizeof cell->run, "%s", run ? run : "");
     return sweep_files_write_cell(sweep->directory, cell, failure, error);
 }
+
+bool sweep_forget(struct sweep *sweep, size_t index, struct error *error)
+{
+    bool forgotten = sweep_note(sweep, index, NULL, NULL, error);
+    if (forgotten)
+        sweep_refresh(sweep, index);
+    return forgotten;
+}

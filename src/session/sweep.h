@@ -106,5 +106,7 @@ int sweep_claim(struct sweep *sweep, size_t index, struct error *error);
 /* Writes down which run computes the cell, or (run NULL or "") what went wrong outside a run. */
 bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct error *failure,
                 struct error *error);
+/* What failed waits again; its run stays among the runs. */
+bool sweep_forget(struct sweep *sweep, size_t index, struct error *error);
 
 #endif

@@ -128,17 +128,21 @@ static const char *plural(const char *key)
     return key;
 }
 
+static bool add_value(struct json *parent, const char *key, const struct config_field *field,
+                      const char *value)
+{
+    double number;
+    bool numeric = field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER;
+    return numeric && text_to_double(value, &number) ? json_add_number(parent, key, number)
+                                                     : json_add_string(parent, key, value);
+}
+
 static bool add_axis(struct json *root, const struct sweep_axis *axis)
 {
     struct json *array = json_add_array(root, plural(axis->field->key));
     bool added = array;
-    for (size_t i = 0; added && i < axis->count; i++) {
-        double number;
-        bool numeric = axis->field->kind == CONFIG_COUNT || axis->field->kind == CONFIG_NUMBER;
-        added = numeric && text_to_double(axis->values[i], &number)
-                    ? json_add_number(array, NULL, number)
-                    : json_add_string(array, NULL, axis->values[i]);
-    }
+    for (size_t i = 0; added && i < axis->count; i++)
+        added = add_value(array, NULL, axis->field, axis->values[i]);
     return added;
 }
 
@@ -153,7 +157,7 @@ static bool add_base(struct json *root, const struct sweep_grid *grid)
         if ((!preset && !config_is_given(&grid->base, key)) || sweep_grid_axis(grid, key))
             continue;
         config_get(&grid->base, key, value, sizeof value);
-        added = json_add_string(root, key, value);
+        added = add_value(root, key, &config_fields[i], value);
     }
     return added;
 }
