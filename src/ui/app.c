@@ -3,7 +3,9 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "ui/columns.h"
+#include "ui/sweep_draw.h"
 #include "ui/terminal.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ void app_back(struct app *app)
 {
     if (app->depth > 1)
         app->depth--;
-    else if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0)
+    else if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on)
         ask_quit(app);
     else
         app->closing = CLOSING_QUIT;
@@ -142,6 +144,7 @@ void app_run_form(struct app *app)
 
 void app_close(struct app *app, enum run_command command)
 {
+    sweep_view_stop(&app->sweep);
     run_list_stop(&app->runs, command);
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
@@ -253,6 +256,14 @@ static void tell_finding(struct app *app, const struct run_entry *entry)
     app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
 }
 
+static void take_news_of_sweep(struct app *app)
+{
+    char counts[200];
+    if (sweep_view_step(&app->sweep, &app->runs) && !app->closing)
+        app_say(app, ROLE_GOOD, _("The sweep is over: %s."),
+                sweep_counts_text(&app->sweep.sweep, counts, sizeof counts));
+}
+
 static void take_news(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->runs);
@@ -260,6 +271,7 @@ static void take_news(struct app *app)
     size_t findings = on ? on->snapshot.finding_count : 0;
     size_t before_waiting = run_list_waiting(&app->runs);
     size_t ended = run_list_step(&app->runs);
+    take_news_of_sweep(app);
     if (on && !app->closing && app->runs.entries[index].snapshot.finding_count > findings)
         tell_finding(app, &app->runs.entries[index]);
     if (app->closing || ended == app->runs.count)
@@ -425,7 +437,7 @@ static double seconds_until(uint64_t then)
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
     double seconds = 3600;
-    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed)
+    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on || owed)
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
@@ -458,18 +470,21 @@ static void loop(struct app *app)
 /* The terminal is gone: the runs carry on to their ends, those that wait too. */
 static void carry_on_alone(struct app *app)
 {
-    while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0) {
+    while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on) {
         struct run_entry *active = run_list_active(&app->runs);
         bool stop = terminal_wait(0) & WAKE_STOP;
         if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
         if (stop) {
+            sweep_view_stop(&app->sweep);
             run_list_stop(&app->runs, COMMAND_STOP);
             app->closing = CLOSING_SIGNAL;
         }
         if (active)
             run_wait(active->run, 0.5);
         run_list_step(&app->runs);
+        app->sweep.paused = false;
+        sweep_view_step(&app->sweep, &app->runs);
     }
 }
 
