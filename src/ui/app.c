@@ -437,7 +437,8 @@ static double seconds_until(uint64_t then)
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
     double seconds = 3600;
-    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on || owed)
+    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed ||
+        sweep_view_is_live(&app->sweep))
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));

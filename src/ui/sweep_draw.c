@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CELL_COLUMNS = 10, SENTENCES = 800 };
+enum { CELL_COLUMNS = 11 };
 
 static struct rect cut_bottom(struct rect *area, int rows)
 {
@@ -278,7 +278,7 @@ static void draw_cell(struct app *app, struct rect area, size_t index)
 static int row_label_columns(const struct sweep *sweep, int columns)
 {
     char label[160];
-    size_t widest = 0, per_row = sweep_grid_columns(&sweep->grid);
+    size_t widest = columns_of(_("batch")), per_row = sweep_grid_columns(&sweep->grid);
     for (size_t row = 0; row < sweep->count / per_row; row++) {
         size_t width =
             columns_of(sweep_grid_row_label(&sweep->grid, row, true, label, sizeof label));
@@ -350,15 +350,15 @@ static void describe_cell(const struct sweep_view *view, struct text *text)
 {
     char duration[32], figure[48];
     const struct sweep_cell *cell = &view->sweep.cells[view->selected];
-    text_append(text, "%s: %s.", cell->id, sweep_state_words(cell->state));
+    const char *state = sweep_state_words(cell->state);
     if (cell->reason.why[0] && cell->state != SWEEP_DONE)
-        text_append(text, " %s%s%s.", cell->reason.why, cell->reason.advice[0] ? "; " : "",
-                    cell->reason.advice);
+        text_append(text, "%s: %s: %s%s%s.", cell->id, state, cell->reason.why,
+                    cell->reason.advice[0] ? "; " : "", cell->reason.advice);
+    else
+        text_append(text, "%s: %s.", cell->id, state);
     if (cell->state == SWEEP_DONE && cell->result.known) {
-        text_append(text, _(" %.4g ms/image, loss %.4g,"), cell->result.ms_per_image,
-                    cell->result.loss);
-        text_append(text, _(" memory %s."),
-                    sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
+        text_append(text, _(" %.4g ms/image, loss %.4g, memory %s."), cell->result.ms_per_image,
+                    cell->result.loss, sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
         if (cell->result.first_negative > 0)
             text_append(text, _(" The running mean is negative from iteration %llu on."),
                         (unsigned long long)cell->result.first_negative);
@@ -373,18 +373,22 @@ static void describe_cell(const struct sweep_view *view, struct text *text)
 
 static void describe_sweep(const struct sweep_view *view, char *text, size_t size)
 {
-    char counts[200], left[160];
+    char left[160];
+    size_t counts[SWEEP_STATES], all = view->sweep.count;
     struct sweep_time time = sweep_estimate_left(&view->estimate, &view->sweep);
-    sweep_counts_text(&view->sweep, counts, sizeof counts);
+    sweep_count(&view->sweep, counts);
+    size_t done = counts[SWEEP_DONE];
     if (view->paused)
-        snprintf(text, size, _("Paused. %s"), counts);
+        snprintf(text, size, _("Paused: %zu of %zu done; space goes on."), done, all);
+    else if (view->on && time.known > 0)
+        snprintf(text, size, _("On: %zu of %zu done; left (estimate): %s."), done, all,
+                 sweep_time_text(&time, 1, left, sizeof left));
     else if (view->on)
-        snprintf(text, size, _("On. Left (estimate): %s. %s"),
-                 sweep_time_text(&time, 1, left, sizeof left), counts);
+        snprintf(text, size, _("On: %zu of %zu done."), done, all);
     else if (time.known + time.unknown > 0)
-        snprintf(text, size, _("Not on: r goes on with it. %s"), counts);
+        snprintf(text, size, _("Not on: %zu of %zu done; r goes on."), done, all);
     else
-        snprintf(text, size, _("Over. %s"), counts);
+        snprintf(text, size, _("Over: %zu of %zu done."), done, all);
 }
 
 void sweep_draw_cells(struct app *app, struct rect area)

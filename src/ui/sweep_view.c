@@ -1,5 +1,6 @@
 #include "ui/sweep_view.h"
 
+#include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -68,6 +69,16 @@ static bool plan_one(struct sweep_view *view)
     return view->planned < view->plan.count;
 }
 
+/* The result of a cell, when it has come to be there. */
+static void take_result(struct sweep_view *view, size_t index)
+{
+    struct sweep_cell *cell = &view->sweep.cells[index];
+    bool known = cell->result.known;
+    sweep_read_result(&view->sweep, index);
+    if (!known)
+        sweep_estimate_add_cell(&view->estimate, cell, NULL);
+}
+
 static bool read_one(struct sweep_view *view)
 {
     size_t i = view->read;
@@ -76,8 +87,7 @@ static bool read_one(struct sweep_view *view)
     if (!view->run || i != view->cell)
         sweep_refresh(&view->sweep, i);
     sweep_forecast(&view->sweep, i, 1);
-    sweep_read_result(&view->sweep, i);
-    sweep_estimate_add_cell(&view->estimate, &view->sweep.cells[i], NULL);
+    take_result(view, i);
     return ++view->read < view->sweep.count;
 }
 
@@ -140,8 +150,7 @@ bool sweep_view_go_on(struct sweep_view *view, struct error *error)
     if (view->sweep.count == 0)
         return error_set(error, ERROR_USAGE, _("the sweep"),
                          _("set one up, or open an earlier one"), _("there is none in sight"));
-    while (view->read < view->sweep.count)
-        read_one(view);
+    view->read = 0; /* other processes may have worked at it */
     memset(view->tried, 0, view->sweep.count * sizeof *view->tried);
     view->on = true;
     view->paused = view->stop_after = false;
@@ -224,6 +233,7 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
     const struct run_entry *entry = entry_of(view->run, runs);
     struct sweep_cell *cell = &view->sweep.cells[view->cell];
     if (entry && run_entry_is_on(entry)) {
+        view->paused = entry->pause_asked; /* the screen Run can do that, too */
         cell->iteration = entry->snapshot.iteration;
         cell->iterations = entry->snapshot.iterations;
         return true;
@@ -231,8 +241,7 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
     close(view->lock);
     view->run = NULL;
     sweep_refresh(&view->sweep, view->cell);
-    sweep_read_result(&view->sweep, view->cell);
-    sweep_estimate_add_cell(&view->estimate, cell, NULL);
+    take_result(view, view->cell);
     if (view->stop_after)
         sweep_view_stop(view);
     return false;
@@ -241,6 +250,8 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
 static size_t next_cell(struct sweep_view *view)
 {
     for (size_t i = 0; i < view->sweep.count; i++) {
+        if (i >= view->read)
+            read_one(view);
         if (view->tried[i] || !sweep_is_due(&view->sweep, i))
             continue;
         sweep_refresh(&view->sweep, i); /* another process may have done it meanwhile */
@@ -250,8 +261,38 @@ static size_t next_cell(struct sweep_view *view)
     return view->sweep.count;
 }
 
+static bool is_elsewhere(const struct sweep_view *view, size_t index)
+{
+    return view->sweep.cells[index].state == SWEEP_RUNNING && !(view->run && view->cell == index);
+}
+
+bool sweep_view_is_live(const struct sweep_view *view)
+{
+    bool live = view->on || view->run;
+    for (size_t i = 0; !live && i < view->sweep.count; i++)
+        live = is_elsewhere(view, i);
+    return live;
+}
+
+/* Cells that other processes compute, once a second. */
+static void look_elsewhere(struct sweep_view *view)
+{
+    uint64_t now = clock_nanoseconds();
+    if (clock_seconds(view->looked, now) < 1)
+        return;
+    view->looked = now;
+    for (size_t i = 0; i < view->sweep.count; i++) {
+        if (!is_elsewhere(view, i))
+            continue;
+        sweep_refresh(&view->sweep, i);
+        sweep_watch(&view->sweep, i);
+        take_result(view, i);
+    }
+}
+
 bool sweep_view_step(struct sweep_view *view, struct run_list *runs)
 {
+    look_elsewhere(view);
     if (view->run && follow_cell(view, runs))
         return false;
     if (!view->on || view->paused || run_list_active(runs) || run_list_waiting(runs) > 0)

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum sweep_kind { SWEEP_SET_UP, SWEEP_CELLS, SWEEP_EARLIER, SWEEP_KINDS };
 
@@ -35,6 +36,7 @@ struct sweep_view {
     const struct run *run;          /* of the cell that is on, NULL: none; belongs to the list */
     size_t cell;
     int lock;
+    uint64_t looked; /* at what other processes do */
 
     enum sweep_measure measure;
     size_t selected, top, left; /* cell; first row and column in sight */
@@ -61,6 +63,8 @@ bool sweep_view_list(struct sweep_view *view, struct error *error); /* looks for
 /* What a step of the list of runs brought: takes the end of a cell, starts the next. True when the
  * sweep has ended with this. */
 bool sweep_view_step(struct sweep_view *view, struct run_list *runs);
+/* Whether steps bring anything: it is on, here or in another process. */
+bool sweep_view_is_live(const struct sweep_view *view);
 void sweep_view_stop(struct sweep_view *view); /* no more cells; what is on stays on */
 
 /* The entry of the cell's run, NULL: it is not one of this sitting's. */
