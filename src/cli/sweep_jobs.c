@@ -261,10 +261,12 @@ static void take_end(struct work *work, size_t index, int status)
         snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
         fail_cell(work, index, why);
+    } else if (cell->state == SWEEP_WAITING && !stop_wanted && status != 0) {
+        fail_cell(work, index, _("its process ended without beginning a run"));
     } else if (cell->state == SWEEP_WAITING && !stop_wanted) {
-        sweep_forecast(work->sweep, index, work->settings->jobs);
-        if (cell->state == SWEEP_WAITING)
-            fail_cell(work, index, _("its process ended without beginning a run"));
+        cell->state = SWEEP_CANNOT_FIT;
+        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("the same command again tries it again"),
+                  _("there was not enough free memory when its turn came"));
     }
     sweep_read_result(work->sweep, index);
     sweep_estimate_add_cell(work->estimate, cell, NULL);

@@ -20,6 +20,12 @@ void sweep_estimate_free(struct sweep_estimate *estimate)
 
 /* --- learning --- */
 
+/* Shrunk or widened networks have FLOPs of their own. */
+static bool is_plain(const struct run_config *config)
+{
+    return config->width_rate == 0 && config->block_rate == 0 && !config->widths[0];
+}
+
 static bool learn(struct sweep_estimate *estimate, const struct run_config *config,
                   const struct sweep_measured *figures, struct error *error)
 {
@@ -34,6 +40,7 @@ static bool learn(struct sweep_estimate *estimate, const struct run_config *conf
     measured->technique = config->technique;
     measured->batch = config->batch;
     measured->threads = config->threads;
+    measured->plain = is_plain(config);
     return true;
 }
 
@@ -50,11 +57,22 @@ bool sweep_estimate_add_cell(struct sweep_estimate *estimate, const struct sweep
     return learn(estimate, &cell->config, &figures, error);
 }
 
+/* FLOPs of a kept run's network: those of a run of the same one, or by a forecast, which takes
+ * longer. */
+static double flops_of(const struct sweep_estimate *estimate, const struct run_config *config)
+{
+    struct forecast forecast;
+    for (size_t i = 0; i < estimate->count && is_plain(config); i++)
+        if (estimate->measured[i].plain && estimate->measured[i].technique == config->technique &&
+            strcmp(estimate->measured[i].network, config->network) == 0)
+            return estimate->measured[i].flops;
+    return forecast_make(config, &forecast, NULL) ? (double)forecast.flops : 0;
+}
+
 bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directory,
                             struct error *error)
 {
     struct run_outline outline;
-    struct forecast forecast;
     if (!run_peek(directory, &outline, NULL))
         return true;
     const struct run_snapshot *now = &outline.snapshot;
@@ -62,8 +80,7 @@ bool sweep_estimate_add_run(struct sweep_estimate *estimate, const char *directo
     bool over = now->status == RUN_DONE || now->status == RUN_STOPPED;
     if (!over || images <= 0 || !(now->elapsed_seconds > 0))
         return true;
-    bool known = forecast_make(&outline.config, &forecast, NULL);
-    const struct sweep_measured figures = {.flops = known ? (double)forecast.flops : 0,
+    const struct sweep_measured figures = {.flops = flops_of(estimate, &outline.config),
                                            .seconds_per_image = now->elapsed_seconds / images,
                                            .images = now->epoch > 0 ? images / now->epoch : 0};
     return learn(estimate, &outline.config, &figures, error);
@@ -163,7 +180,7 @@ char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, si
     char duration[32];
     text_duration(time->seconds / (double)jobs, duration, sizeof duration);
     if (time->known == 0 && time->unknown > 0)
-        snprintf(text, size, "%s", _("not known before a run has ended"));
+        snprintf(text, size, "%s", _("not known yet"));
     else if (time->unknown > 0)
         snprintf(text, size,
                  ngettext("about %s, and %zu cell that cannot be told yet",

@@ -14,6 +14,7 @@
 struct sweep_measured {
     char network[64], device[32], data[128];
     size_t technique, batch, threads; /* threads 0: all cores */
+    bool plain;                       /* neither shrunk nor widened */
     double flops;                     /* of one image; 0: not known */
     double seconds_per_image;
     double images; /* in an epoch of its data; 0: not known */
@@ -47,8 +48,8 @@ struct sweep_time {
 struct sweep_time sweep_estimate_left(const struct sweep_estimate *estimate,
                                       const struct sweep *sweep);
 
-/* "about 3:07 min", "about 3:07 min, and 4 cells that cannot be told yet", "not known before a run
- * has ended". `jobs` divide the time. Returns `text`. */
+/* "about 3:07 min", "about 3:07 min, and 4 cells that cannot be told yet", "not known yet". `jobs`
+ * divide the time. Returns `text`. */
 char *sweep_time_text(const struct sweep_time *time, size_t jobs, char *text, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ static const char *const titles[SWEEP_MEASURES] = {
     [SWEEP_MS_PER_IMAGE] = N_("ms/image (median)"),
     [SWEEP_MEMORY] = N_("Memory (most that was measured)"),
     [SWEEP_LOSS] = N_("Loss at the end"),
-    [SWEEP_FIRST_NEGATIVE] = N_("First iteration with a negative running mean (0: none)"),
+    [SWEEP_FIRST_NEGATIVE] = N_("First iteration with a negative running mean (-: never)"),
     [SWEEP_TOP1] = N_("Top-1 accuracy at the end (%)"),
     [SWEEP_FORECAST] = N_("Memory needed (forecast)")};
 
@@ -53,15 +53,15 @@ char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure,
                       size_t size)
 {
     double value = sweep_cell_value(cell, measure);
-    if (isnan(value))
-        snprintf(text, size, "%s",
-                 cell->state == SWEEP_DONE ? "-" : sweep_state_words(cell->state));
+    bool never = measure == SWEEP_FIRST_NEGATIVE && value == 0;
+    if (isnan(value) && cell->state != SWEEP_DONE)
+        snprintf(text, size, "%s", sweep_state_words(cell->state));
+    else if (isnan(value) || never)
+        snprintf(text, size, "-");
     else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
         text_bytes((uint64_t)value, text, size);
-    else if (measure == SWEEP_FIRST_NEGATIVE)
-        snprintf(text, size, "%.0f", value);
     else
-        snprintf(text, size, "%.4g", value);
+        snprintf(text, size, "%.*g", measure == SWEEP_FIRST_NEGATIVE ? 15 : 4, value);
     return text;
 }
 

@@ -201,7 +201,7 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     struct text text = {0};
     enum role role = describe_plan(view, &text);
     int most = area.rows - SWEEP_ROWS - 1;
-    draw_paragraph(app, &area, role, text.data ? text.data : "", most < 2 ? 2 : most);
+    draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
     text_free(&text);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
     view->set.top = table_scroll(view->set.top, view->set.focus, rows, SWEEP_ROWS);
@@ -391,9 +391,19 @@ static void describe_sweep(const struct sweep_view *view, char *text, size_t siz
         snprintf(text, size, _("Over: %zu of %zu done."), done, all);
 }
 
+/* Where there is room, followed by how many cells are in which state. */
+static void draw_state(struct app *app, struct rect area)
+{
+    char sentence[480], counts[200];
+    describe_sweep(&app->sweep, sentence, sizeof sentence);
+    sweep_counts_text(&app->sweep.sweep, counts, sizeof counts);
+    int column = draw_text(&app->canvas, area, 0, 1, ROLE_STRONG, sentence) + 2;
+    if (column + (int)columns_of(counts) <= area.columns)
+        draw_text(&app->canvas, area, 0, column, ROLE_FAINT, counts);
+}
+
 void sweep_draw_cells(struct app *app, struct rect area)
 {
-    char sentence[480];
     struct sweep_view *view = &app->sweep;
     struct text text = {0};
     if (view->sweep.count == 0) {
@@ -405,8 +415,7 @@ void sweep_draw_cells(struct app *app, struct rect area)
     describe_cell(view, &text);
     draw_paragraph(app, &area, ROLE_TEXT, text.data ? text.data : "", area.rows > 14 ? 3 : 2);
     text_free(&text);
-    describe_sweep(view, sentence, sizeof sentence);
-    draw_text(&app->canvas, area, 0, 1, ROLE_STRONG, sentence);
+    draw_state(app, area);
     draw_text(&app->canvas, area, 1, 1, ROLE_HEADING, sweep_measure_title(view->measure));
     area.row += 2;
     area.rows -= 2;

@@ -188,7 +188,7 @@ static void test_tables(void)
     error_set(&sweep.cells[1].reason, ERROR_MEMORY, "batch 2", "batch 1 would fit", "too large");
     sweep_write_tables(&sweep, false, &text);
     tap_ok(strstr(text.data, "mlp          2  cannot fit"), "figures and reasons share a table");
-    tap_ok(strstr(text.data, "running mean (0: none)\nbatch        1           2\nmlp          3"),
+    tap_ok(strstr(text.data, "running mean (-: never)\nbatch        1           2\nmlp          3"),
            "the first negative iteration is one");
     tap_ok(strstr(text.data, ": cannot fit: too large; batch 1 would fit"), "reasons are listed");
     tap_ok(!strstr(text.data, "Speed-up"), "one device is not compared");
