@@ -158,7 +158,8 @@ void sweep_files_read_cell(const char *directory, struct sweep_cell *cell)
     char *path = cell_path(directory, cell->id, "cell.json");
     if (path && file_exists(path) && json_read_file(&document, path, CELL_LIMIT, NULL)) {
         read_text(document.root, "run", cell->run, sizeof cell->run);
-        if (strchr(cell->run, '/')) /* it is to be one of the runs that are kept */
+        if (strchr(cell->run, '/') ||
+            cell->run[0] == '.') /* it is to be one of the runs that are kept */
             cell->run[0] = '\0';
         read_failure(json_member(document.root, "error"), &cell->reason);
         json_document_free(&document);

@@ -126,6 +126,9 @@ static bool add_value(struct sweep_grid *grid, const struct config_field *field,
     for (size_t i = 0; i < axis->count; i++)
         if (strcmp(axis->values[i], text) == 0)
             return true;
+    if (axis->count == SWEEP_MAX_CELLS)
+        return error_set(error, ERROR_USAGE, field->key, _("make several sweeps of it"),
+                         _("it takes more than %d values"), SWEEP_MAX_CELLS);
     if (!memory_grow(&axis->values, &axis->capacity, axis->count + 1, sizeof *axis->values,
                      "an axis", error))
         return false;

@@ -264,14 +264,13 @@ static void take_news_of_sweep(struct app *app)
                 sweep_counts_text(&app->sweep.sweep, counts, sizeof counts));
 }
 
-static void take_news(struct app *app)
+static void take_news_of_runs(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->runs);
     size_t index = on ? (size_t)(on - app->runs.entries) : 0;
     size_t findings = on ? on->snapshot.finding_count : 0;
     size_t before_waiting = run_list_waiting(&app->runs);
     size_t ended = run_list_step(&app->runs);
-    take_news_of_sweep(app);
     if (on && !app->closing && app->runs.entries[index].snapshot.finding_count > findings)
         tell_finding(app, &app->runs.entries[index]);
     if (app->closing || ended == app->runs.count)
@@ -284,6 +283,12 @@ static void take_news(struct app *app)
     else if (!failed)
         app_say(app, ROLE_GOOD, "Run %zu (%s) is %s.%s", ended + 1, entry->config.network,
                 run_entry_status(entry), before_waiting ? " The next one starts." : "");
+}
+
+static void take_news(struct app *app)
+{
+    take_news_of_runs(app);
+    take_news_of_sweep(app);
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
