@@ -7,7 +7,6 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/device.h"
 #include "engine/network.h"
 
 #include <ctype.h>
@@ -187,19 +186,6 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
     }
     free(copy);
     return added;
-}
-
-bool sweep_grid_copy(struct sweep_grid *to, const struct sweep_grid *from, struct error *error)
-{
-    *to = (struct sweep_grid){.base = from->base};
-    memcpy(to->name, from->name, sizeof to->name);
-    for (size_t a = 0; a < from->axis_count; a++)
-        for (size_t v = 0; v < from->axes[a].count; v++)
-            if (!add_value(to, from->axes[a].field, from->axes[a].values[v], error)) {
-                sweep_grid_free(to);
-                return false;
-            }
-    return true;
 }
 
 /* --- a study's grid --- */

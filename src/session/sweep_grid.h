@@ -36,7 +36,6 @@ struct sweep_grid {
 
 void sweep_grid_begin(struct sweep_grid *grid); /* the defaults, no axes */
 void sweep_grid_free(struct sweep_grid *grid);  /* leaves it without axes */
-bool sweep_grid_copy(struct sweep_grid *to, const struct sweep_grid *from, struct error *error);
 
 /* The grids of the studies, for people: name and one sentence. NULL name: the end. */
 struct sweep_preset {
@@ -87,5 +86,8 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
 bool sweep_grid_read(struct sweep_grid *grid, const char *path, struct error *error);
 /* The same as a tree; NULL: out of memory. */
 struct json *sweep_grid_to_json(const struct sweep_grid *grid);
+/* Adds a value of an axis: as a number where the setting is one. */
+bool sweep_grid_add_value(struct json *parent, const char *key, const struct config_field *field,
+                          const char *value);
 
 #endif

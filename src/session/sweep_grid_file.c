@@ -128,8 +128,8 @@ static const char *plural(const char *key)
     return key;
 }
 
-static bool add_value(struct json *parent, const char *key, const struct config_field *field,
-                      const char *value)
+bool sweep_grid_add_value(struct json *parent, const char *key, const struct config_field *field,
+                          const char *value)
 {
     double number;
     bool numeric = field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER;
@@ -142,7 +142,7 @@ static bool add_axis(struct json *root, const struct sweep_axis *axis)
     struct json *array = json_add_array(root, plural(axis->field->key));
     bool added = array;
     for (size_t i = 0; added && i < axis->count; i++)
-        added = add_value(array, NULL, axis->field, axis->values[i]);
+        added = sweep_grid_add_value(array, NULL, axis->field, axis->values[i]);
     return added;
 }
 
@@ -157,7 +157,7 @@ static bool add_base(struct json *root, const struct sweep_grid *grid)
         if ((!preset && !config_is_given(&grid->base, key)) || sweep_grid_axis(grid, key))
             continue;
         config_get(&grid->base, key, value, sizeof value);
-        added = add_value(root, key, &config_fields[i], value);
+        added = sweep_grid_add_value(root, key, &config_fields[i], value);
     }
     return added;
 }

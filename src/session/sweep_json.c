@@ -9,12 +9,8 @@ static bool add_settings(struct json *object, const struct sweep *sweep, size_t 
     bool added = object;
     for (size_t a = 0; added && a < grid->axis_count; a++) {
         const struct sweep_axis *axis = &grid->axes[a];
-        const char *value = axis->values[sweep_grid_place(grid, index, a)];
-        double number;
-        bool numeric = axis->field->kind == CONFIG_COUNT || axis->field->kind == CONFIG_NUMBER;
-        added = numeric && text_to_double(value, &number)
-                    ? json_add_number(object, axis->field->key, number)
-                    : json_add_string(object, axis->field->key, value);
+        added = sweep_grid_add_value(object, axis->field->key, axis->field,
+                                     axis->values[sweep_grid_place(grid, index, a)]);
     }
     return added;
 }

@@ -5,7 +5,6 @@
 #include "base/language.h"
 #include "base/memory.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

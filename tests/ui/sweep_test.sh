@@ -27,7 +27,7 @@ screen_keys Space
 screen_shows '! Networks: nothing is chosen' "nothing chosen is said"
 screen_keys Left Left Left Space Right Space
 screen_shows '2 cells, 2 waiting' "space chooses"
-screen_shows '[0-9.]+ [KM]iB of memory \(forecast\)' "the memory is forecast"
+screen_shows 'At most [0-9.]+' "the memory is forecast"
 screen_keys Down a
 screen_shows '8 cells, 5 waiting, 3 skipped' "a: the whole list"
 screen_shows 'dsc: the technique|changes none' "what is skipped says why"
