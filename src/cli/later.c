@@ -23,8 +23,6 @@ static int later_run(const struct command *command, int argc, char **argv)
 const struct command later_commands[] = {
     {"resume", "", "Go on with a run that was interrupted.",
      "until then start it again with tinca train", later_run},
-    {"sweep", "", "Run a grid of configurations, skipping what is done.",
-     "until then call tinca train once for each", later_run},
     {"import", "", "Take over the losses of a Caffe or TensorFlow log.",
      "until then train the network here with tinca train", later_run},
     {"explain", "", "The arithmetic of Caffe's running mean, step by step.",

@@ -289,6 +289,15 @@ static int set_flag(const struct option_row *row, const char *value)
     return EXIT_DONE;
 }
 
+static int add_to_list(const struct option_row *row, const char *value)
+{
+    struct option_list *list = row->value;
+    if (list->count == OPTION_LIST_MAX)
+        return refuse_value(row, value, "it less often");
+    list->values[list->count++] = value;
+    return EXIT_DONE;
+}
+
 static int set_row(const struct option_row *row, const char *value)
 {
     switch (row->kind) {
@@ -307,6 +316,8 @@ static int set_row(const struct option_row *row, const char *value)
         return set_choice(row, value);
     case OPTION_FLAG:
         return set_flag(row, value);
+    case OPTION_LIST:
+        return add_to_list(row, value);
     }
     return EXIT_USAGE;
 }

@@ -20,6 +20,13 @@ enum option_kind {
     OPTION_CHOICE, /* value: size_t, the number of the choice */
     OPTION_NAME,   /* value: const char *, one of the choices; NULL unless given */
     OPTION_FLAG, /* value: const char *, "yes" (also without a value) or "no"; NULL unless given */
+    OPTION_LIST, /* value: struct option_list, a text each time that it is given */
+};
+
+enum { OPTION_LIST_MAX = 32 };
+struct option_list {
+    const char *values[OPTION_LIST_MAX];
+    size_t count;
 };
 
 struct option_row {

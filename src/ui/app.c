@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "ui/columns.h"
 #include "ui/last_form.h"
+#include "ui/sweep_draw.h"
 #include "ui/terminal.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ void app_back(struct app *app)
 {
     if (app->depth > 1)
         app->depth--;
-    else if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0)
+    else if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on)
         ask_quit(app);
     else
         app->closing = CLOSING_QUIT;
@@ -164,6 +165,7 @@ void app_run_form(struct app *app)
 
 void app_close(struct app *app, enum run_command command)
 {
+    sweep_view_stop(&app->sweep);
     run_list_stop(&app->runs, command);
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
@@ -279,7 +281,15 @@ static void tell_findings(struct app *app, const struct run_entry *entry, size_t
     }
 }
 
-static void take_news(struct app *app)
+static void take_news_of_sweep(struct app *app)
+{
+    char counts[200];
+    if (sweep_view_step(&app->sweep, &app->runs) && !app->closing)
+        app_say(app, ROLE_GOOD, _("The sweep is over: %s."),
+                sweep_counts_text(&app->sweep.sweep, counts, sizeof counts));
+}
+
+static void take_news_of_runs(struct app *app)
 {
     const struct run_entry *on = run_list_active(&app->runs);
     size_t index = on ? (size_t)(on - app->runs.entries) : 0;
@@ -304,6 +314,12 @@ static void take_news(struct app *app)
                 run_entry_status(entry), before_waiting ? " The next one starts." : "");
     log_concerns(&app->log, run_entry_directory(entry));
     log_start(app, on);
+}
+
+static void take_news(struct app *app)
+{
+    take_news_of_runs(app);
+    take_news_of_sweep(app);
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
@@ -462,7 +478,8 @@ static bool is_setting_up(const struct app *app)
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
     double seconds = 3600;
-    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed)
+    if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed ||
+        sweep_view_is_live(&app->sweep))
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
@@ -504,18 +521,21 @@ static void loop(struct app *app)
 /* The terminal is gone: the runs carry on to their ends, those that wait too. */
 static void carry_on_alone(struct app *app)
 {
-    while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0) {
+    while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on) {
         struct run_entry *active = run_list_active(&app->runs);
         bool stop = terminal_wait(0) & WAKE_STOP;
         if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
         if (stop) {
+            sweep_view_stop(&app->sweep);
             run_list_stop(&app->runs, COMMAND_STOP);
             app->closing = CLOSING_SIGNAL;
         }
         if (active)
             run_wait(active->run, 0.5);
         run_list_step(&app->runs);
+        app->sweep.paused = false;
+        sweep_view_step(&app->sweep, &app->runs);
     }
 }
 

@@ -23,6 +23,7 @@
 #include "ui/runs_view.h"
 #include "ui/sample_view.h"
 #include "ui/setup_view.h"
+#include "ui/sweep_view.h"
 #include "ui/ui.h"
 #include "ui/views.h"
 
@@ -41,8 +42,16 @@ struct screen {
     bool (*work)(struct app *app); /* a little slow work between frames; true: more is left. NULL */
 };
 
-extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_devices,
-    screen_help, screen_log, screen_pictures, screen_settings;
+extern const struct screen screen_compare;
+extern const struct screen screen_devices;
+extern const struct screen screen_form;
+extern const struct screen screen_help;
+extern const struct screen screen_log;
+extern const struct screen screen_pictures;
+extern const struct screen screen_run;
+extern const struct screen screen_runs;
+extern const struct screen screen_settings;
+extern const struct screen screen_sweep;
 extern const struct key_table keys_everywhere, keys_editing;
 
 /* What the run screen shows and how. */
@@ -95,6 +104,7 @@ struct app {
     struct run_view run;
     struct runs_view table;
     struct compare_view compare;
+    struct sweep_view sweep;
     int help_scroll;
     struct log_book log;
     struct log_view log_view;
@@ -152,6 +162,11 @@ void devices_open(struct app *app);
 
 /* --- screen_compare.c --- */
 void compare_open(struct app *app);
+
+/* --- screen_sweep.c, sweep_questions.c --- */
+void sweep_show(struct app *app);
+void ask_sweep_stop(struct app *app);
+void ask_sweep_export(struct app *app);
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);

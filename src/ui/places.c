@@ -45,6 +45,7 @@ const struct place places[] = {
     {'r', N_("Run"), N_("the latest run: curves, memory, findings"), open_run},
     {'o', N_("Runs"), N_("the runs of this session and of earlier ones"), app_show_runs},
     {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
+    {'w', N_("Sweep"), N_("a grid of runs: networks, techniques, batches, devices"), sweep_show},
     {'e', N_("Export"), N_("write runs as JSON, CSV, a picture or a report"), ask_export},
     {'l', N_("Log"), N_("what was told: starts, ends, findings, errors"), open_log},
     {'d', N_("Devices"), N_("processor, memory and GPUs, and how busy they are"), devices_open},

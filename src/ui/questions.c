@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -74,9 +75,16 @@ static void answer_quit(struct app *app, size_t choice)
 
 void ask_quit(struct app *app)
 {
-    size_t waiting = run_list_waiting(&app->runs);
+    size_t waiting = run_list_waiting(&app->runs), due = sweep_view_due(&app->sweep);
     struct dialog *dialog = dialog_begin(app, "Quit?", answer_quit);
-    if (waiting > 0)
+    if (app->sweep.on)
+        snprintf(
+            dialog->text, sizeof dialog->text,
+            ngettext("A sweep is on, and %zu of its cells waits; opened again it goes on there.",
+                     "A sweep is on, and %zu of its cells wait; opened again it goes on there.",
+                     due),
+            due);
+    else if (waiting > 0)
         snprintf(dialog->text, sizeof dialog->text,
                  "A run is on, and %zu more %s; those will not be started.", waiting,
                  waiting == 1 ? "waits" : "wait");

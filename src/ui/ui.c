@@ -95,6 +95,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     export_job_finish(&app->export);
     device_meter_stop(app->devices.meter);
     compare_view_free(&app->compare);
+    sweep_view_free(&app->sweep);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
     runs_view_free(&app->table);

@@ -1,0 +1,382 @@
+#include "cli/sweep_jobs.h"
+
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const double poll_seconds = 0.2, plain_interval = 5;
+
+/* --- signals: as of tinca train --- */
+
+static volatile sig_atomic_t stop_wanted;
+
+static void on_signal(int number)
+{
+    if (number == SIGINT && stop_wanted)
+        _exit(EXIT_INTERRUPTED);
+    stop_wanted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* --- one cell, in this process --- */
+
+static void follow(struct run *run, bool quiet)
+{
+    struct progress progress = progress_begin(quiet);
+    bool asked = false;
+    while (!run_wait(run, poll_seconds)) {
+        if (stop_wanted && !asked)
+            asked = run_send(run, COMMAND_STOP, 0);
+        progress_show(&progress, run);
+    }
+    progress_end(&progress, run);
+}
+
+static int status_of(const struct sweep_cell *cell)
+{
+    struct error error = cell->reason;
+    if (cell->state == SWEEP_FAILED) {
+        output_error(&error);
+        return EXIT_FAILED;
+    }
+    if (cell->state == SWEEP_INTERRUPTED)
+        return EXIT_INTERRUPTED;
+    return EXIT_DONE;
+}
+
+/* A run that could not even begin has no files of its own: the cell keeps why. What does not fit
+ * is no failure. */
+static int note_refusal(struct sweep *sweep, size_t index, const struct error *refusal)
+{
+    struct error error;
+    struct sweep_cell *cell = &sweep->cells[index];
+    cell->reason = *refusal;
+    cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
+    if (cell->state == SWEEP_FAILED && !sweep_note(sweep, index, NULL, refusal, &error))
+        return output_error(&error);
+    return status_of(cell);
+}
+
+static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
+{
+    struct error error;
+    struct run *run = run_start(&sweep->cells[index].config, NULL, &error);
+    if (!run)
+        return note_refusal(sweep, index, &error);
+    if (!sweep_note(sweep, index, run_facts(run)->id, NULL, &error)) {
+        run_free(run);
+        return output_error(&error);
+    }
+    follow(run, quiet);
+    run_free(run);
+    return EXIT_DONE;
+}
+
+static void say_state(const struct sweep_cell *cell, bool quiet)
+{
+    if (!quiet)
+        fprintf(stderr, "%s: %s\n", cell->id, sweep_state_words(cell->state));
+}
+
+int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
+{
+    struct error error;
+    struct sweep_cell *cell = &sweep->cells[index];
+    catch_signals();
+    int lock = sweep_claim(sweep, index, &error), status;
+    if (lock < 0 && error.kind != ERROR_NONE)
+        return output_error(&error);
+    if (lock < 0) {
+        say_state(cell, quiet);
+        return EXIT_DONE;
+    }
+    status = run_claimed(sweep, index, quiet);
+    close(lock);
+    if (status != EXIT_DONE)
+        return status;
+    if (cell->state != SWEEP_CANNOT_FIT)
+        sweep_refresh(sweep, index);
+    say_state(cell, quiet);
+    return status_of(cell);
+}
+
+/* --- many, each in a process --- */
+
+struct job {
+    pid_t process; /* 0: none */
+    size_t cell;
+};
+
+struct work {
+    struct sweep *sweep;
+    struct sweep_estimate *estimate;
+    const struct sweep_jobs *settings;
+    struct job *jobs;
+    bool *tried;   /* a flag a cell: nothing is tried twice */
+    bool terminal; /* standard error is one */
+    bool line_open, told_to_stop;
+    double said; /* when the last plain line was written */
+};
+
+static double now_seconds(void)
+{
+    return clock_seconds(0, clock_nanoseconds());
+}
+
+static void clear_line(struct work *work)
+{
+    if (work->line_open)
+        fprintf(stderr, "\r\033[K");
+    work->line_open = false;
+}
+
+static char *path_in_cell(const struct work *work, size_t cell, const char *name)
+{
+    char *folder = file_join(work->sweep->directory, work->sweep->cells[cell].id);
+    char *path = folder && file_make_directories(folder, NULL) ? file_join(folder, name) : NULL;
+    free(folder);
+    return path;
+}
+
+/* The child writes into the cell's folder what it has to say, a crash's last words as well. */
+static int spawn(const struct work *work, size_t cell, pid_t *process)
+{
+    posix_spawn_file_actions_t actions;
+    char threads[24];
+    char *log = path_in_cell(work, cell, "output.txt");
+    snprintf(threads, sizeof threads, "%zu", work->sweep->cells[cell].config.threads);
+    const char *arguments[] = {"tinca",   "sweep",
+                               "--name",  work->sweep->grid.name,
+                               "--cell",  work->sweep->cells[cell].id,
+                               "--quiet", "--threads",
+                               threads,   NULL};
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return ENOMEM;
+    int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log ? log : "/dev/null",
+                                                  O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    if (!failed)
+        failed =
+            posix_spawn(process, "/proc/self/exe", &actions, NULL, (char **)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    free(log);
+    return failed;
+}
+
+static void fail_cell(struct work *work, size_t cell, const char *why)
+{
+    struct error failure, error;
+    error_set(&failure, ERROR_SYSTEM, work->sweep->cells[cell].id,
+              _("output.txt in its folder may say more; --retry tries it again"), "%s", why);
+    if (!sweep_note(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
+        output_error(&error);
+    sweep_refresh(work->sweep, cell);
+}
+
+static void start(struct work *work, struct job *job, size_t cell)
+{
+    char why[160];
+    work->tried[cell] = true;
+    int failed = spawn(work, cell, &job->process);
+    job->cell = cell;
+    if (!failed) {
+        work->sweep->cells[cell].state = SWEEP_RUNNING;
+        return;
+    }
+    job->process = 0;
+    snprintf(why, sizeof why, _("its process could not be started: %s"), strerror(failed));
+    fail_cell(work, cell, why);
+}
+
+/* The next cell that is due, read afresh: another process may have done it meanwhile. */
+static bool next_cell(struct work *work, size_t *cell)
+{
+    for (*cell = 0; *cell < work->sweep->count; ++*cell) {
+        if (work->tried[*cell] || !sweep_is_due(work->sweep, *cell))
+            continue;
+        sweep_refresh(work->sweep, *cell);
+        if (sweep_is_due(work->sweep, *cell))
+            return true;
+    }
+    return false;
+}
+
+/* --- what became of a cell --- */
+
+static void say_cell(struct work *work, size_t index)
+{
+    const struct sweep_cell *cell = &work->sweep->cells[index];
+    if (work->settings->quiet)
+        return;
+    clear_line(work);
+    if (cell->state == SWEEP_DONE)
+        fprintf(stderr, _("%zu/%zu %s: done, %.4g ms/image, loss %.4g\n"), index + 1,
+                work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
+    else if (cell->reason.why[0])
+        fprintf(stderr, "%zu/%zu %s: %s: %s\n", index + 1, work->sweep->count, cell->id,
+                sweep_state_words(cell->state), cell->reason.why);
+    else
+        fprintf(stderr, "%zu/%zu %s: %s\n", index + 1, work->sweep->count, cell->id,
+                sweep_state_words(cell->state));
+}
+
+/* A process that ends without a word was killed (memory), or crashed. When it was told to stop it
+ * is just interrupted. */
+static void take_end(struct work *work, size_t index, int status)
+{
+    char why[96];
+    struct sweep_cell *cell = &work->sweep->cells[index];
+    sweep_refresh(work->sweep, index);
+    if (WIFSIGNALED(status) && cell->state != SWEEP_DONE && !stop_wanted) {
+        snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+        fail_cell(work, index, why);
+    } else if (cell->state == SWEEP_WAITING && !stop_wanted && status != 0) {
+        fail_cell(work, index, _("its process ended without beginning a run"));
+    } else if (cell->state == SWEEP_WAITING && !stop_wanted) {
+        cell->state = SWEEP_CANNOT_FIT;
+        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("the same command again tries it again"),
+                  _("there was not enough free memory when its turn came"));
+    }
+    sweep_read_result(work->sweep, index);
+    sweep_estimate_add_cell(work->estimate, cell, NULL);
+    say_cell(work, index);
+}
+
+static void reap(struct work *work)
+{
+    for (size_t i = 0; i < work->settings->jobs; i++) {
+        int status;
+        struct job *job = &work->jobs[i];
+        if (!job->process || waitpid(job->process, &status, WNOHANG) != job->process)
+            continue;
+        job->process = 0;
+        take_end(work, job->cell, status);
+    }
+}
+
+/* --- progress --- */
+
+static void describe(const struct work *work, char *line, size_t size)
+{
+    size_t counts[SWEEP_STATES], used;
+    char left[160];
+    const struct sweep *sweep = work->sweep;
+    sweep_count(sweep, counts);
+    struct sweep_time time = sweep_estimate_left(work->estimate, sweep);
+    used = (size_t)snprintf(line, size, _("%zu of %zu done"), counts[SWEEP_DONE], sweep->count);
+    for (size_t i = 0; i < work->settings->jobs && used < size; i++) {
+        const struct sweep_cell *cell = &sweep->cells[work->jobs[i].cell];
+        if (work->jobs[i].process)
+            used += (size_t)snprintf(line + used, size - used, "  %s %llu/%llu", cell->id,
+                                     (unsigned long long)cell->iteration,
+                                     (unsigned long long)cell->iterations);
+    }
+    if (used < size)
+        snprintf(line + used, size - used, _("  left (estimate): %s"),
+                 sweep_time_text(&time, work->settings->jobs, left, sizeof left));
+}
+
+static void show(struct work *work)
+{
+    char line[400];
+    struct winsize window;
+    if (work->settings->quiet || (!work->terminal && now_seconds() - work->said < plain_interval))
+        return;
+    for (size_t i = 0; i < work->settings->jobs; i++)
+        if (work->jobs[i].process)
+            sweep_watch(work->sweep, work->jobs[i].cell);
+    describe(work, line, sizeof line);
+    work->said = now_seconds();
+    if (!work->terminal) {
+        fprintf(stderr, "%s\n", line);
+        return;
+    }
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
+    fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
+    fflush(stderr);
+    work->line_open = true;
+}
+
+/* --- the loop --- */
+
+static size_t on(const struct work *work)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < work->settings->jobs; i++)
+        count += work->jobs[i].process != 0;
+    return count;
+}
+
+static void start_some(struct work *work)
+{
+    size_t cell;
+    for (size_t i = 0; i < work->settings->jobs && !stop_wanted; i++)
+        while (!work->jobs[i].process && next_cell(work, &cell))
+            start(work, &work->jobs[i], cell);
+}
+
+/* Ctrl-C reaches the children as well; a signal to this process alone does not. */
+static void pass_stop_on(struct work *work)
+{
+    if (!stop_wanted || work->told_to_stop)
+        return;
+    work->told_to_stop = true;
+    for (size_t i = 0; i < work->settings->jobs; i++)
+        if (work->jobs[i].process)
+            kill(work->jobs[i].process, SIGTERM);
+}
+
+bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
+                    const struct sweep_jobs *settings)
+{
+    struct work work = {.sweep = sweep, .estimate = estimate, .settings = settings};
+    work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "jobs", NULL);
+    work.tried = memory_new(sweep->count, sizeof *work.tried, "jobs", NULL);
+    work.terminal = isatty(STDERR_FILENO);
+    work.said = now_seconds();
+    catch_signals();
+    while (work.jobs && work.tried) {
+        start_some(&work);
+        if (on(&work) == 0)
+            break;
+        clock_sleep(poll_seconds);
+        pass_stop_on(&work);
+        reap(&work);
+        show(&work);
+    }
+    clear_line(&work);
+    free(work.jobs);
+    free(work.tried);
+    return !stop_wanted;
+}

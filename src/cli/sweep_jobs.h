@@ -1,0 +1,30 @@
+/* sweep_jobs.h: working off a sweep.
+ *
+ * Every cell is computed by a process of its own (this program again, for one cell), so that what
+ * one cell does, running out of memory included, cannot harm the others, and so that the memory
+ * that is measured is the cell's alone. This process only starts them, watches their files and
+ * writes down what became of them.
+ */
+#ifndef TINCA_CLI_SWEEP_JOBS_H
+#define TINCA_CLI_SWEEP_JOBS_H
+
+#include "session/sweep.h"
+#include "session/sweep_estimate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sweep_jobs {
+    size_t jobs; /* at a time */
+    bool quiet;
+};
+
+/* Runs what is due. Returns true, or false when a signal asked to stop: what was on is saved. */
+bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
+                    const struct sweep_jobs *jobs);
+
+/* Runs one cell in this process, unless it is done or another process is at it. Returns the exit
+ * status. */
+int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet);
+
+#endif

@@ -1,0 +1,134 @@
+#!/bin/sh
+# Sweeps in the workbench: a grid is set up, worked off, stopped, gone on with, and looked at later.
+# The real program, with networks that take moments.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "sweeps are set up and watched"
+cd "$T" || exit 99
+case $TINCA in /*) ;; *) TINCA=$OLDPWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$OLDPWD/$JSON_LOOK ;; esac
+PATIENCE=200
+
+open_sweep() { # open_sweep SIZE LOCALE OPTION...: the workbench, at the screen Sweep
+    size=$1 locale=$2
+    shift 2
+    screen_start "$size" "$locale" "$TINCA" "$@"
+    screen_wait 'tinca'
+    screen_keys m
+    screen_wait 'w +Sweep'
+    screen_keys w
+    screen_wait '\[Set up\]'
+}
+
+# --- set up ---
+open_sweep 80x24 C.UTF-8 --data digits,limit=100 --batch 4 --iterations 5 --threads 1
+screen_shows '> Networks.*\[x\] lenet' "what the form says is chosen"
+screen_shows '1 cell, 1 waiting' "and comes to one cell"
+screen_keys Space
+screen_shows '! Networks: nothing is chosen' "nothing chosen is said"
+screen_keys Left Left Left Space Right Space
+screen_shows '2 cells, 2 waiting' "space chooses"
+screen_shows 'At most [0-9.]+' "the memory is forecast"
+screen_keys Down a
+screen_shows '8 cells, 5 waiting, 3 skipped' "a: the whole list"
+screen_shows 'dsc: the technique|changes none' "what is skipped says why"
+screen_keys a
+screen_shows '2 cells, 2 waiting' "a again: the selected value alone"
+screen_keys Down Left Space
+screen_shows '4 cells, 4 waiting' "another batch"
+screen_keys End Enter
+screen_keys tiny Enter
+screen_shows 'Name +tiny' "the name is typed"
+screen_keys Up Up Enter
+screen_keys C-u
+screen_keys x Enter
+screen_shows '! --iterations x' "a wrong number is refused in words"
+screen_keys C-u
+screen_keys 6 Enter
+screen_shows 'Iterations +6' "a right one is taken"
+
+# --- working it off ---
+screen_keys r
+screen_shows '\[Cells\]' "r starts it"
+screen_shows 'Over: 4 of 4 done' "all cells are computed"
+screen_shows 'ms/image \(median\)' "the table shows ms/image"
+screen_shows 'batch +2 +4' "by batch"
+screen_shows 'lenet +[^ ]+ *[0-9.]+ [^ ]+ *[0-9.]+' "as numbers with a shade"
+screen_keys y
+screen_shows 'Memory \(most' "y: memory"
+screen_shows '[0-9.]+ MiB' "with its unit"
+screen_keys y
+screen_shows 'Loss at the end' "y: loss"
+screen_keys Right Down
+screen_shows 'lenet-b004-cpu-[0-9a-f]+: done' "the selected cell says what it is"
+screen_keys Enter
+screen_shows 'Run.*lenet' "Enter shows its run"
+screen_keys q
+screen_shows '\[Cells\]' "and q comes back"
+screen_keys r
+screen_shows 'Nothing is left to run' "r once more runs nothing"
+screen_keys e
+screen_shows 'Export the sweep' "e asks where"
+screen_keys C-u
+screen_keys table.pdf Enter
+screen_shows 'end in .md, .txt or .json' "an unknown ending is refused"
+for ending in md json; do
+    screen_keys C-u
+    screen_keys "table.$ending" Enter
+    screen_shows "Wrote table.$ending" "the results as $ending"
+    [ $ending = json ] || screen_keys e
+done
+is "  hold all cells" states.done 4 table.json
+grep -q '^| lenet |' table.md && ok "  as a table" || not_ok "  as a table" "$(cat table.md)"
+screen_end
+
+# --- earlier ones; pause, stop, go on ---
+"$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 100000 --threads 1 \
+    --name lasting --cell 1 -q </dev/null 2>/dev/null &
+cell=$!
+until [ -s state/tinca/sweeps/lasting/*/cell.json ]; do sleep 0.1; done
+open_sweep 80x24 C.UTF-8
+screen_keys v
+screen_shows 'There is no sweep in sight' "without a sweep the table says what to do"
+screen_keys v
+screen_shows '> lasting' "earlier sweeps are listed"
+screen_shows ' tiny' "all of them"
+screen_keys Enter
+screen_shows 'Sweep lasting' "Enter opens one"
+screen_shows 'is on +waits' "a cell of another process is on"
+kill -INT $cell
+wait $cell
+screen_keys v v v r
+screen_shows '> [0-9]+ % +waits' "what was interrupted is run again"
+screen_keys Space
+screen_shows 'Paused: 0 of 2 done' "space pauses"
+screen_shows 'Sweep lasting +paused' "the run as well"
+screen_keys Space
+screen_shows 'On: 0 of 2 done' "and goes on"
+screen_keys q q
+screen_shows 'A sweep is on, and 1 of its cells' "quitting asks"
+screen_keys c m w
+screen_keys s
+screen_shows 'Stop the sweep' "s asks how"
+screen_keys n
+screen_shows 'Not on: 0 of 2 done' "now: it is stopped"
+screen_shows 'again +waits' "and its cell will be run again"
+screen_resize 40x12
+screen_shows 'batch +4 +8' "a small terminal shows the table"
+screen_resize 10x4
+screen_resize 200x60
+screen_shows 'Not on: 0 of 2 done' "and a large one, after a tiny one"
+screen_end
+
+# --- without colours, in ASCII ---
+NO_COLOR=1
+export NO_COLOR
+open_sweep 80x24 C
+screen_keys v v Down Enter
+screen_shows 'Sweep tiny' "another one is opened"
+screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
+if screen_text | LC_ALL=C grep -q '[^ -~]'; then
+    not_ok "nothing else is on" "$(screen_text)"
+else
+    ok "nothing else is on"
+fi
+done_testing

@@ -1,0 +1,215 @@
+/* Grids, the ids of their cells, and what is estimated from what has run. */
+#include "session/sweep_estimate.h"
+#include "session/sweep_table.h"
+
+#include "session_files.h"
+
+#include <math.h>
+
+static bool make(struct sweep *sweep, const char *networks, const char *batches, const char *lr)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    config_set(&grid.base, "iterations", "10", NULL);
+    bool made = sweep_grid_vary(&grid, "batches", batches, NULL) &&
+                sweep_grid_vary(&grid, "networks", networks, NULL) &&
+                (!lr || sweep_grid_vary(&grid, "lr", lr, NULL)) && sweep_make(sweep, &grid, NULL);
+    sweep_grid_free(&grid);
+    return made;
+}
+
+static const struct sweep_cell *find(const struct sweep *sweep, const char *network, size_t batch)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (strcmp(sweep->cells[i].config.network, network) == 0 &&
+            sweep->cells[i].config.batch == batch)
+            return &sweep->cells[i];
+    return NULL;
+}
+
+static void tap_near(double value, double wanted, const char *name)
+{
+    tap_ok(fabs(value - wanted) < 1e-9, "%s: %g", name, value);
+}
+
+/* --- the grid --- */
+
+static void test_order(void)
+{
+    struct sweep sweep;
+    char label[64];
+    tap_ok(make(&sweep, "mlp,lenet", "1..8", "0.10,0.01,0.1"), "a grid is expanded");
+    tap_ok(sweep.count == 16, "equal values count once");
+    tap_ok(sweep_grid_columns(&sweep.grid) == 4 && sweep.cells[3].config.batch == 8 &&
+               sweep.cells[4].config.batch == 1,
+           "batches change fastest");
+    tap_ok(strcmp(sweep.cells[8].config.network, "lenet") == 0 &&
+               strcmp(sweep.cells[7].config.network, "mlp") == 0,
+           "networks change slowest");
+    tap_ok(strcmp(sweep_grid_row_label(&sweep.grid, 1, true, label, sizeof label),
+                  "mlp, lr 0.01") == 0,
+           "a row is named after what varies: %s", label);
+    sweep_free(&sweep);
+}
+
+static void test_ids(void)
+{
+    struct sweep one, other;
+    make(&one, "mlp,lenet", "1..8", NULL);
+    make(&other, "lenet", "8,2", NULL);
+    tap_ok(strcmp(find(&one, "lenet", 2)->id, find(&other, "lenet", 2)->id) == 0,
+           "the same configuration has the same id in every grid");
+    bool unique = true;
+    for (size_t i = 0; i < one.count; i++)
+        for (size_t j = 0; j < i; j++)
+            unique = unique && strcmp(one.cells[i].id, one.cells[j].id) != 0;
+    tap_ok(unique, "and no two cells share one");
+    sweep_free(&other);
+    make(&other, "lenet", "2", "0.02");
+    tap_ok(strcmp(find(&one, "lenet", 2)->id, other.cells[0].id) != 0,
+           "another setting is another id");
+    tap_ok(sweep_cell_find(&one, "3") == 2 && sweep_cell_find(&one, one.cells[5].id) == 5 &&
+               sweep_cell_find(&one, "0") == one.count && sweep_cell_find(&one, "x") == one.count,
+           "a cell is found by number and by id");
+    sweep_free(&one);
+    sweep_free(&other);
+}
+
+static void test_files(void)
+{
+    struct sweep sweep, again;
+    struct sweep_grid grid;
+    struct error error;
+    sweep_grid_begin(&grid);
+    config_set(&grid.base, "seed", "7", NULL);
+    sweep_grid_apply(&grid, "overfit", NULL);
+    sweep_grid_vary(&grid, "data", "tench;tench,limit=100", NULL);
+    tap_ok(sweep_make(&sweep, &grid, &error) && sweep_keep(&sweep, &error),
+           "a study's grid is kept");
+    tap_ok(sweep_open(&again, "overfit", &error), "and read again");
+    bool same = again.count == sweep.count;
+    for (size_t i = 0; same && i < sweep.count; i++)
+        same = strcmp(sweep.cells[i].id, again.cells[i].id) == 0;
+    tap_ok(same && sweep.count >= 40, "with the same cells");
+    tap_ok(find(&again, "googlenet", 4)->config.average_loss == 40 &&
+               find(&again, "alexnet", 4)->config.average_loss == 1,
+           "each network gets what the preset says of it");
+    struct sweep_cell *cell = &sweep.cells[3];
+    int lock = sweep_claim(&sweep, 3, &error);
+    tap_ok(lock >= 0, "a cell is claimed");
+    tap_ok(sweep_claim(&again, 3, &error) < 0 && error.kind == ERROR_NONE, "by one alone");
+    sweep_refresh(&again, 3);
+    tap_ok(again.cells[3].state == SWEEP_RUNNING, "and is seen to be on");
+    close(lock);
+    error_set(&error, ERROR_SYSTEM, cell->id, "look", "it broke");
+    sweep_note(&sweep, 3, NULL, &error, NULL);
+    sweep_refresh(&again, 3);
+    tap_ok(again.cells[3].state == SWEEP_FAILED &&
+               strcmp(again.cells[3].reason.why, "it broke") == 0,
+           "what went wrong is kept");
+    sweep_forget(&again, 3, NULL);
+    tap_ok(again.cells[3].state == SWEEP_WAITING, "and can be forgotten");
+    sweep_note(&sweep, 3, "20010101-000000-gone", NULL, NULL);
+    sweep_refresh(&again, 3);
+    tap_ok(again.cells[3].state == SWEEP_WAITING,
+           "a run that is not there any more counts for nothing");
+    sweep_free(&sweep);
+    sweep_free(&again);
+}
+
+static void test_refusals(void)
+{
+    struct sweep_grid grid;
+    struct error error;
+    sweep_grid_begin(&grid);
+    tap_ok(!sweep_grid_vary(&grid, "batches", "1,x", &error),
+           "a batch that is no number is refused");
+    tap_ok(!sweep_grid_vary(&grid, "preset", "cifar", &error), "presets do not vary");
+    sweep_grid_free(&grid);
+    sweep_grid_begin(&grid);
+    char seeds[8192] = "1";
+    for (int i = 2; i < 1200; i++)
+        snprintf(seeds + strlen(seeds), sizeof seeds - strlen(seeds), ",%d", i);
+    sweep_grid_vary(&grid, "seed", seeds, NULL);
+    sweep_grid_vary(&grid, "batch", "1..512", NULL);
+    tap_ok(!sweep_grid_settle(&grid, &error) && strstr(error.why, "cells"),
+           "so are too many cells");
+    sweep_grid_free(&grid);
+}
+
+/* --- estimates --- */
+
+static void finish(struct sweep_cell *cell, double seconds)
+{
+    cell->state = SWEEP_DONE;
+    cell->result = (struct sweep_result){
+        .known = true, .ms_per_image = 2, .loss = 0.5, .iterations = 10, .seconds = seconds};
+}
+
+static void test_estimate(void)
+{
+    struct sweep sweep;
+    struct sweep_estimate estimate = {0};
+    char text[128];
+    make(&sweep, "mlp,lenet", "1..8", NULL);
+    for (size_t i = 0; i < sweep.count; i++)
+        sweep.cells[i].flops = i < 4 ? 1000 : 3000;
+    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "nothing measured, nothing told");
+    struct sweep_time time = sweep_estimate_left(&estimate, &sweep);
+    tap_ok(time.unknown == 8 && time.known == 0, "of no cell");
+    finish(&sweep.cells[1], 20); /* mlp, batch 2, 10 iterations: a second an image */
+    sweep_estimate_add_cell(&estimate, &sweep.cells[1], NULL);
+    tap_near(sweep_estimate_cell(&estimate, &sweep.cells[3]), 80, "another batch: by the images");
+    tap_near(sweep_estimate_cell(&estimate, &sweep.cells[5]), 60, "another network: by the FLOPs");
+    finish(&sweep.cells[7], 40); /* lenet, batch 8 */
+    sweep_estimate_add_cell(&estimate, &sweep.cells[7], NULL);
+    tap_near(sweep_estimate_cell(&estimate, &sweep.cells[6]), 20,
+             "the same network counts more than the nearer batch");
+    snprintf(sweep.cells[0].config.device, sizeof sweep.cells[0].config.device, "reference");
+    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "another device tells nothing");
+    time = sweep_estimate_left(&estimate, &sweep);
+    tap_near(time.seconds, 40 + 80 + 5 + 10 + 20, "what is left is what waits");
+    tap_ok(strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be told yet"),
+           "and what cannot be told is said: %s", text);
+    sweep_estimate_free(&estimate);
+    sweep_free(&sweep);
+}
+
+/* --- tables --- */
+
+static void test_tables(void)
+{
+    struct sweep sweep;
+    struct text text = {0};
+    make(&sweep, "mlp,lenet", "1,2", NULL);
+    finish(&sweep.cells[0], 1);
+    sweep.cells[0].result.first_negative = 3;
+    sweep.cells[1].state = SWEEP_CANNOT_FIT;
+    error_set(&sweep.cells[1].reason, ERROR_MEMORY, "batch 2", "batch 1 would fit", "too large");
+    sweep_write_tables(&sweep, false, &text);
+    tap_ok(strstr(text.data, "mlp          2  cannot fit"), "figures and reasons share a table");
+    tap_ok(strstr(text.data, "running mean (-: never)\nbatch        1           2\nmlp          3"),
+           "the first negative iteration is one");
+    tap_ok(strstr(text.data, ": cannot fit: too large; batch 1 would fit"), "reasons are listed");
+    tap_ok(!strstr(text.data, "Speed-up"), "one device is not compared");
+    text_free(&text);
+    text = (struct text){0};
+    sweep_write_tables(&sweep, true, &text);
+    tap_ok(strstr(text.data, "| mlp | 2 | cannot fit |"), "as Markdown, too");
+    text_free(&text);
+    sweep_free(&sweep);
+}
+
+int main(void)
+{
+    if (!make_home())
+        return 99;
+    test_order();
+    test_ids();
+    test_files();
+    test_refusals();
+    test_estimate();
+    test_tables();
+    remove_home();
+    return tap_done();
+}
