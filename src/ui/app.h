@@ -8,14 +8,16 @@
 
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
-#include "ui/curve.h"
+#include "ui/curves.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
 #include "ui/keys.h"
 #include "ui/places.h"
+#include "ui/plot_window.h"
 #include "ui/run_list.h"
 #include "ui/sample_view.h"
+#include "ui/trace_choice.h"
 #include "ui/ui.h"
 
 struct app;
@@ -41,10 +43,11 @@ struct run_view {
     bool kept;    /* a run of an earlier session */
     size_t entry; /* of app->runs, or of app->kept */
     enum run_view_kind kind;
-    size_t picture; /* of the curves, see run_plot.c */
+    struct trace_choice choice; /* of curves */
     bool log_x, log_y;
     enum curve_x x;
     int scroll;
+    struct plot_window window;
     struct curves curves;
     struct plot plot;
     struct sample_view sample;
@@ -125,7 +128,14 @@ void app_close(struct app *app, enum run_command command);
 bool runs_match(const struct app *app, size_t index);
 
 /* --- plot_keys.c --- */
-bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */
+/* What the keys do that all plots share; false: it is none of its actions. */
+bool plot_act(struct app *app, enum action action);
+/* Moves the cursor of a plot; false: it is none of the keys for that. */
+bool plot_move_cursor(struct plot_window *window, enum action action);
+/* The cursor's line over the plot that was drawn in `area`, where no curve is. */
+void plot_draw_cursor(struct app *app, const struct plot_window *window, struct rect area);
+/* Esc puts the cursor away; false: there is none. */
+bool plot_leave_cursor(struct plot_window *window, int key);
 
 /* --- screen_compare.c --- */
 void compare_open(struct app *app);

@@ -1,5 +1,6 @@
 #include "ui/plot_axes.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <math.h>
@@ -32,19 +33,25 @@ static void draw_x_rule(struct canvas *canvas, struct rect axis, int corner)
         column = draw_text(canvas, whole, 0, column, ROLE_RAW, canvas->glyphs->horizontal);
 }
 
+static void name_axis(const struct axis *axis, enum curve_x x, char *name, size_t size)
+{
+    char quantity[40];
+    snprintf(quantity, sizeof quantity, x == X_TIME ? _("%s (s)") : "%s", curve_x_name(x));
+    snprintf(name, size, axis->log ? _("%s, log") : "%s", quantity);
+}
+
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left)
 {
     double ticks[AXIS_MAX_TICKS];
-    char text[32], name[40];
+    char text[32], name[64];
     if (rect_is_empty(area))
         return;
     size_t count = axis_ticks(axis, (size_t)(area.columns / 10 > 2 ? area.columns / 10 : 2), ticks);
     bool rule = area.rows >= 2;
     if (rule)
         draw_x_rule(canvas, area, labelled_left);
-    snprintf(name, sizeof name, "%s%s%s", curve_x_name(x), x == X_TIME ? " (s)" : "",
-             axis->log ? ", log" : "");
+    name_axis(axis, x, name, sizeof name);
     int end = area.columns - (int)columns_of(name) - 1, free_from = 0;
     draw_right(canvas, area, area.rows - 1, ROLE_FAINT, name);
     for (size_t i = 0; i < count; i++) {
@@ -58,13 +65,4 @@ void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis
         draw_text(canvas, area, area.rows - 1, start, ROLE_FAINT, text);
         free_from = start + width + 1;
     }
-}
-
-int plot_axes_draw_key(struct canvas *canvas, struct rect legend, int column, enum role role,
-                       const char *sample, const char *words)
-{
-    if (column + (int)columns_of(words) + 4 > legend.columns)
-        return column;
-    column = draw_text(canvas, legend, 0, column, role, sample) + 1;
-    return draw_text(canvas, legend, 0, column, ROLE_FAINT, words) + 3;
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "session/sample_files.h"
 #include "ui/columns.h"
@@ -19,10 +20,27 @@ static const struct key_binding bindings[] = {
     {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
     {'v', 0, ACTION_VIEW, "v", "view",
      "the next view: curves, findings, memory; of networks that make pictures a sample"},
+    {'y', 0, ACTION_QUANTITY, "y", N_("picture"),
+     N_("what the curves show: losses, accuracy, Caffe's mean, ms/image")},
+    {'Y', 0, ACTION_TRACES, "Y", N_("curves"), N_("switch each curve on and off")},
+    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
+     N_("a cursor that reads the values of all curves; i again or Esc puts it away")},
+    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, N_("move the cursor by a column")},
+    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, NULL},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("move the cursor by a tenth of the plot")},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the cursor to the first iteration")},
+    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the cursor to the newest iteration")},
+    {'b', 0, ACTION_BEST, "b", NULL, N_("the cursor to the best epoch")},
+    {'f', 0, ACTION_FINDING, "f", NULL, N_("the cursor to the next finding")},
+    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
+     N_("look closer: at the cursor, else at the newest points, which stay in sight")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole run again")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
     {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
     {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
-    {'y', 0, ACTION_QUANTITY, "y", NULL,
-     "what the curves show: the losses, one of them, the accuracy"},
     {'g', 0, ACTION_SYMBOLS, "g", "symbols", "graph symbols: braille, block, ASCII"},
     {'L', 0, ACTION_RATE, "L", "rate", "change the learning rate"},
     {'+', '=', ACTION_RATE_UP, "+", NULL, "propose twice the learning rate"},
@@ -94,7 +112,44 @@ static void next_picture(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     if (entry && entry->run)
-        app_say(app, ROLE_STRONG, "Curves: %s.", run_plot_next(app, entry));
+        app_say(app, ROLE_STRONG, _("Curves: %s."),
+                trace_choice_next(&app->run.choice, run_series(entry->run)));
+}
+
+static void open_traces(struct app *app)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (entry && entry->run)
+        trace_list_open(&app->run.choice, app->run.curves.view.traces);
+}
+
+/* Keys that ask for something of the curves bring them up. */
+static bool is_about_curves(enum action action)
+{
+    static const enum action actions[] = {ACTION_TRACES,   ACTION_CURSOR,   ACTION_BEST,
+                                          ACTION_FINDING,  ACTION_ZOOM_IN,  ACTION_ZOOM_OUT,
+                                          ACTION_ZOOM_ALL, ACTION_PAN_LEFT, ACTION_PAN_RIGHT};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (actions[i] == action)
+            return true;
+    return false;
+}
+
+/* The keys of the cursor; false: something else is shown, or it is none of these. */
+static bool act_on_curves(struct app *app, enum action action)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (is_about_curves(action))
+        app->run.kind = VIEW_CURVES;
+    if (app->run.kind != VIEW_CURVES || !entry || !entry->run)
+        return is_about_curves(action);
+    if (action == ACTION_BEST)
+        run_plot_to_best(app, entry);
+    else if (action == ACTION_FINDING)
+        run_plot_to_finding(app, entry);
+    else
+        return plot_move_cursor(&app->run.window, action);
+    return true;
 }
 
 static void switch_run(struct app *app, size_t step)
@@ -107,8 +162,22 @@ static void switch_run(struct app *app, size_t step)
     app_show_run(app, earlier ? 0 : (app->run.entry + app->runs.count + step) % app->runs.count);
 }
 
+static bool take_key(struct app *app, int key)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (app->run.kind != VIEW_CURVES || !entry || !entry->run)
+        return false;
+    if (app->run.choice.open) {
+        trace_list_key(&app->run.choice, run_series(entry->run), key);
+        return true;
+    }
+    return plot_leave_cursor(&app->run.window, key);
+}
+
 static void act(struct app *app, enum action action)
 {
+    if (act_on_curves(app, action))
+        return;
     switch (action) {
     case ACTION_PAUSE:
         pause_or_go_on(app);
@@ -121,6 +190,9 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_QUANTITY:
         next_picture(app);
+        break;
+    case ACTION_TRACES:
+        open_traces(app);
         break;
     case ACTION_RATE:
     case ACTION_RATE_UP:
@@ -160,7 +232,7 @@ static struct run_news news_of(struct app *app, const struct run_entry *entry)
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
-        news.smoothed = view->curves.smoothed_value[QUANTITY_LOSS];
+        news.smoothed = curves_newest(&view->curves, TRACE_SMOOTHED);
     if (view->calm_since == 0 || clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
         view->calm.status != entry->snapshot.status) {
         view->calm = entry->snapshot;
@@ -346,7 +418,7 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct run
         draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT,
                   "Opening the data and drawing the weights ...");
     else
-        run_plot_draw(app, entry, layout->view, layout->rate);
+        run_plot_draw(app, entry, layout);
 }
 
 /* The newest finding, in the line of the tabs. */
@@ -387,7 +459,7 @@ static void draw(struct app *app, struct rect body)
         return;
     }
     if (entry->run)
-        run_plot_gather(app, entry, layout.view);
+        run_plot_gather(app, entry, &layout);
     if (app->run.kind == VIEW_SAMPLE && examples_of(entry) > 0 && layout.density < DENSITY_NORMAL) {
         layout.view.rows += layout.facts.rows; /* a picture of four rows shows nothing */
         layout.facts.rows = 0;
@@ -398,6 +470,8 @@ static void draw(struct app *app, struct rect body)
         draw_facts(app, &layout, &news);
     draw_progress(app, layout.progress, &news);
     draw_tab_line(app, entry, layout.tabs);
+    if (app->run.choice.open && app->run.kind == VIEW_CURVES && entry->run)
+        trace_list_draw(app, entry, body);
 }
 
 /* A data set as a title has room for it: "folder:.../tench" for a long path, without options. */
@@ -433,4 +507,4 @@ static void title(const struct app *app, char *text, size_t size)
              entry->config.batch, dot, entry->config.device);
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw, NULL};
+const struct screen screen_run = {"Run", &table, title, take_key, act, draw, NULL};
