@@ -25,32 +25,47 @@ void curve_free(struct curve *curve)
     *curve = (struct curve){0};
 }
 
-long curve_column_at(const struct curve *curve, double place)
+long curve_column_at(double place, size_t width)
 {
-    if (!(place >= 0 && place <= 1) || curve->width == 0)
+    if (!(place >= 0 && place <= 1) || width == 0)
         return -1;
-    return (long)(place * (double)(curve->width - 1) + 0.5);
+    return (long)(place * (double)(width - 1) + 0.5);
+}
+
+/* A copy is widened: it stays in registers, which matters for a million points. */
+void curve_add_all(struct curve *curve, long column, const float *values, size_t stride,
+                   size_t count)
+{
+    struct curve_column to = {.any = false};
+    const char *at = (const char *)values;
+    size_t unplaced = 0;
+    bool gap = curve->gap;
+    if (column >= 0 && curve->columns[column].any)
+        to = curve->columns[column];
+    for (size_t i = 0; i < count; i++, at += stride) {
+        const float value = *(const float *)(const void *)at;
+        if (!isfinite(value) || column < 0) {
+            gap = gap || !isfinite(value);
+            continue;
+        }
+        if (!to.any)
+            to = (struct curve_column){value, value, value, value, INFINITY, true, gap};
+        to.low = value < to.low ? value : to.low;
+        to.high = value > to.high ? value : to.high;
+        to.positive = value > 0 && value < to.positive ? value : to.positive;
+        unplaced += value <= 0;
+        to.last = value;
+        gap = false;
+    }
+    curve->gap = gap;
+    curve->unplaced += unplaced;
+    if (to.any)
+        curve->columns[column] = to;
 }
 
 void curve_add(struct curve *curve, long column, float value)
 {
-    if (!isfinite(value)) {
-        curve->gap = true;
-        return;
-    }
-    if (column < 0)
-        return;
-    struct curve_column *to = &curve->columns[column];
-    if (!to->any)
-        *to = (struct curve_column){value, value, value, value, INFINITY, true, curve->gap};
-    to->low = value < to->low ? value : to->low;
-    to->high = value > to->high ? value : to->high;
-    if (value > 0)
-        to->positive = value < to->positive ? value : to->positive;
-    else
-        curve->unplaced++;
-    to->last = value;
-    curve->gap = false;
+    curve_add_all(curve, column, &value, sizeof value, 1);
 }
 
 void curve_range(const struct curve *curve, bool log, double *low, double *high)

@@ -35,10 +35,13 @@ enum { CURVE_UNPLACED = 'v' };
 bool curve_reset(struct curve *curve, size_t width, struct error *error); /* starts as {0} */
 void curve_free(struct curve *curve);
 
-/* The dot column of a place (axis_place's on the x axis); -1: outside 0..1. */
-long curve_column_at(const struct curve *curve, double place);
+/* The dot column, of `width`, of a place (axis_place's on the x axis); -1: outside 0..1. */
+long curve_column_at(double place, size_t width);
 /* NaN makes a gap, column -1 is left out. */
 void curve_add(struct curve *curve, long column, float value);
+/* The same for `count` values that lie `stride` bytes apart. */
+void curve_add_all(struct curve *curve, long column, const float *values, size_t stride,
+                   size_t count);
 
 /* Widens *low..*high to hold the curve's finite values (positive ones only, for a log axis). */
 void curve_range(const struct curve *curve, bool log, double *low, double *high);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+enum { CHUNK = 512 }; /* points gathered at a time */
+
 const char *curve_x_name(enum curve_x x)
 {
     static const char *const names[X_KINDS] = {N_("iteration"), N_("epoch"), N_("time")};
@@ -81,38 +83,60 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
     return true;
 }
 
-static void gather_point(struct curves *curves, const enum trace *traces, size_t trace_count,
-                         const struct smoothed *smoothed)
+static long column_of(const struct curves *curves, size_t point)
 {
-    const struct series_point *point = &curves->series->points[curves->gathered];
-    double place = axis_place(&curves->x, curves_point_x(point, curves->view.x));
-    for (size_t i = 0; i < trace_count; i++) {
-        enum trace trace = traces[i];
-        struct curve *curve = &curves->trace[trace];
-        curve_add(curve, curve_column_at(curve, place),
-                  trace < TRACES_SMOOTHED ? (float)smoothed->values[trace]
-                                          : trace_of_point(point, trace));
+    double x = curves_point_x(&curves->series->points[point], curves->view.x);
+    return curve_column_at(axis_place(&curves->x, x), curves->view.width);
+}
+
+/* The end of the points from `from` on that share its column. */
+static size_t end_of_column(const struct curves *curves, size_t from, size_t limit)
+{
+    const long column = column_of(curves, from);
+    size_t low = from + 1, high = limit;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (column_of(curves, middle) == column)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
+}
+
+/* Points of one column, at most CHUNK of them. */
+static void gather_chunk(struct curves *curves, size_t count, struct smoothed *state)
+{
+    float smoothed[TRACES_SMOOTHED][CHUNK];
+    const struct series_point *points = &curves->series->points[curves->gathered];
+    const long column = column_of(curves, curves->gathered);
+    bool smooth = curves->view.traces & (TRACE_BIT(TRACES_SMOOTHED) - 1);
+    for (size_t i = 0; i < count && smooth; i++) {
+        smoothing_step(state, curves->series, curves->gathered + i);
+        for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
+            smoothed[trace][i] = (float)state->values[trace];
+    }
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+        if (!(curves->view.traces & TRACE_BIT(trace)))
+            continue;
+        if (trace < TRACES_SMOOTHED)
+            curve_add_all(&curves->trace[trace], column, smoothed[trace], sizeof(float), count);
+        else
+            curve_add_all(&curves->trace[trace], column, trace_values(points, trace),
+                          sizeof *points, count);
+    }
+    curves->gathered += count;
 }
 
 static void gather(struct curves *curves)
 {
-    enum trace traces[TRACES_TRAINED];
-    size_t count = 0;
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
-        if (curves->trace[trace].width > 0)
-            traces[count++] = trace;
-    bool smooth = count > 0 && traces[0] < TRACES_SMOOTHED;
-    struct smoothed state = {0};
-    if (smooth)
-        state = smoothing_before(&curves->smoothing, curves->series, curves->gathered);
-    for (; curves->gathered < curves->count; curves->gathered++) {
-        const struct series_point *point = &curves->series->points[curves->gathered];
-        if (curves_point_x(point, curves->view.x) > curves->x.high)
-            return;
-        if (smooth)
-            smoothing_step(&state, curves->series, curves->gathered);
-        gather_point(curves, traces, count, &state);
+    struct smoothed state = smoothing_before(&curves->smoothing, curves->series, curves->gathered);
+    size_t end = first_from(curves->series, curves->count, curves->view.x,
+                            nextafter(curves->x.high, INFINITY));
+    while (curves->gathered < end) {
+        size_t limit = curves->gathered + CHUNK < end ? curves->gathered + CHUNK : end;
+        gather_chunk(curves, end_of_column(curves, curves->gathered, limit) - curves->gathered,
+                     &state);
     }
 }
 

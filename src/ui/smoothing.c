@@ -21,9 +21,10 @@ void smoothing_free(struct smoothing *smoothing)
 
 void smoothing_step(struct smoothed *state, const struct series *series, size_t index)
 {
+    const struct series_point *point = &series->points[index];
+    const float values[TRACES_SMOOTHED] = {point->loss, point->loss_discriminator, point->loss_l1};
     for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
-        state->values[trace] = series_smooth(
-            state->values[trace], trace_of_point(&series->points[index], trace), index + 1);
+        state->values[trace] = series_smooth(state->values[trace], values[trace], index + 1);
 }
 
 bool smoothing_take(struct smoothing *smoothing, const struct series *series, size_t count,

@@ -100,7 +100,12 @@ enum role trace_role(enum trace trace)
 
 static float value_at(const void *record, enum trace trace)
 {
-    return *(const float *)((const char *)record + traces[trace].offset);
+    return *(const float *)(const void *)((const char *)record + traces[trace].offset);
+}
+
+const float *trace_values(const struct series_point *points, enum trace trace)
+{
+    return (const float *)(const void *)((const char *)points + traces[trace].offset);
 }
 
 float trace_of_point(const struct series_point *point, enum trace trace)

@@ -53,6 +53,8 @@ enum role trace_role(enum trace trace);
 
 /* Of a smoothed trace: what it is smoothed from. NaN: there is none. */
 float trace_of_point(const struct series_point *point, enum trace trace);
+/* Where the first of many points holds it; the others' lie sizeof(struct series_point) apart. */
+const float *trace_values(const struct series_point *points, enum trace trace);
 float trace_of_validation(const struct series_validation *validation, enum trace trace);
 
 /* Two networks are trained against each other. */
