@@ -162,11 +162,18 @@ bool compare_view_has(const struct compare_view *view, enum trace trace)
 
 void compare_view_next_trace(struct compare_view *view)
 {
-    enum trace from = view->trace;
-    do
-        view->trace = (enum trace)((view->trace + 1) % TRACES);
-    while (view->trace != from &&
-           (trace_kind(view->trace) == TRACE_IS_RAW || !compare_view_has(view, view->trace)));
+    static const enum trace order[] = {
+        TRACE_SMOOTHED, TRACE_DISCRIMINATOR, TRACE_L1,   TRACE_VALIDATION, TRACE_TOP1, TRACE_TOP5,
+        TRACE_PIXELS,   TRACE_CAFFE,         TRACE_MEAN, TRACE_MS,         TRACE_RATE};
+    const size_t count = sizeof order / sizeof *order;
+    size_t at = 0;
+    while (at < count && order[at] != view->trace)
+        at++;
+    for (size_t tried = 0; tried < count; tried++) {
+        view->trace = order[++at % count];
+        if (compare_view_has(view, view->trace))
+            return;
+    }
 }
 
 static bool all_over(const struct compare_view *view)

@@ -130,9 +130,11 @@ static void gather_chunk(struct curves *curves, size_t count, struct smoothed *s
 
 static void gather(struct curves *curves)
 {
-    struct smoothed state = smoothing_before(&curves->smoothing, curves->series, curves->gathered);
     size_t end = first_from(curves->series, curves->count, curves->view.x,
                             nextafter(curves->x.high, INFINITY));
+    if (curves->gathered >= end)
+        return;
+    struct smoothed state = smoothing_before(&curves->smoothing, curves->series, curves->gathered);
     while (curves->gathered < end) {
         size_t limit = curves->gathered + CHUNK < end ? curves->gathered + CHUNK : end;
         gather_chunk(curves, end_of_column(curves, curves->gathered, limit) - curves->gathered,

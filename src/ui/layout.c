@@ -136,13 +136,13 @@ struct plot_layout layout_plot(struct rect view, bool legend)
 
 struct panels_layout layout_panels(struct rect view, int count, bool readout, int legend_lines)
 {
-    enum { LEAST = 3 }; /* rows of a plot with its legend */
+    enum { LEAST = 3, MOST = 8 }; /* rows of a lesser plot with its legend */
     struct panels_layout all = {0};
     all.readout = take_top(&view, readout && view.rows >= 4);
     bool legend = view.rows >= 7;
     all.axis = take_bottom(&view, view.rows >= 9 ? 2 : view.rows >= 4);
     all.count = clamp(count, 1, legend ? clamp(view.rows / LEAST, 1, LAYOUT_PANELS) : 1);
-    int others = clamp(view.rows / (all.count + 2), LEAST, view.rows);
+    int others = clamp(view.rows / (all.count + 1), LEAST, MOST);
     for (int i = 0; i < all.count; i++) {
         int rows = i > 0 ? others : view.rows - (all.count - 1) * others;
         struct rect panel = take_top(&view, rows);

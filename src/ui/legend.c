@@ -43,10 +43,10 @@ static struct spot after_title(const struct legend *legend)
     return (struct spot){0, title > 0 ? title + GAP : 0};
 }
 
-int legend_lines(const struct legend *legend, int columns)
+int legend_lines(const struct legend *legend, size_t count, int columns)
 {
     struct spot spot = after_title(legend);
-    for (size_t i = 0; i < legend->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         spot = place(&legend->items[i], spot, columns);
         spot.column += width_of(&legend->items[i]) + GAP;
     }

@@ -22,8 +22,8 @@ struct legend { /* starts as {0} */
 void legend_add(struct legend *legend, enum role role, const char *sample, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* How many lines of so many columns it fills. */
-int legend_lines(const struct legend *legend, int columns);
+/* How many lines of so many columns its first `count` items fill. */
+int legend_lines(const struct legend *legend, size_t count, int columns);
 
 /* What has no room is left out; the last words say how many that are. */
 void legend_draw(const struct legend *legend, struct canvas *canvas, struct rect area);

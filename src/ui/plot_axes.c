@@ -7,11 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A space before the axis where there is room; a number that would be cut is not there at all. */
+static void draw_number(struct canvas *canvas, struct rect numbers, int row, const char *text)
+{
+    int spare = numbers.columns - (int)columns_of(text);
+    numbers.columns -= spare > 0;
+    if (spare >= 0)
+        draw_right(canvas, numbers, row, ROLE_FAINT, text);
+}
+
 void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct axis *y)
 {
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    struct rect numbers = {labels.row, labels.column, labels.rows, labels.columns - 2};
+    struct rect numbers = {labels.row, labels.column, labels.rows, labels.columns - 1};
     int limit = labels.rows / 2 > 2 ? labels.rows / 2 : 2;
     size_t count = axis_ticks(y, (size_t)limit, ticks);
     if (rect_is_empty(labels))
@@ -20,7 +29,7 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->vertical);
     for (size_t i = 0; i < count; i++) {
         int row = (int)lround((1 - axis_place(y, ticks[i])) * (labels.rows - 1));
-        draw_right(canvas, numbers, row, ROLE_FAINT, axis_label(ticks[i], text, sizeof text));
+        draw_number(canvas, numbers, row, axis_label(ticks[i], text, sizeof text));
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->tick_left);
     }
 }

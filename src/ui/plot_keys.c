@@ -20,13 +20,16 @@ static void next_scale(struct app *app)
     app_say(app, ROLE_STRONG, "%s", gettext(names[scale]));
 }
 
-/* The same stretch of a run, in other words. */
+/* The same stretch of a run, in other words; also what the last frame knew, since the next key may
+ * come before the next frame. */
 static void convert(struct plot_window *window, const struct series *series, enum curve_x from,
                     enum curve_x to)
 {
-    window->low = curves_convert(series, from, to, window->low);
-    window->high = curves_convert(series, from, to, window->high);
-    window->cursor = curves_convert(series, from, to, window->cursor);
+    double *values[] = {&window->low,         &window->high,           &window->cursor,
+                        &window->shown.low,   &window->shown.high,     &window->extent.first,
+                        &window->extent.last, &window->extent.all.low, &window->extent.all.high};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = curves_convert(series, from, to, *values[i]);
 }
 
 static void next_x(struct app *app)

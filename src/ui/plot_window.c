@@ -1,12 +1,15 @@
 /* Windows are moved in places of the axis that was shown last (0 its left end, 1 its right), which
  * makes linear and logarithmic axes alike. A window that follows moves on by an eighth of its width
- * at a time: between two such steps a new point changes only its own cells. */
+ * at a time or more: between two such steps a new point changes only its own cells. */
 #include "ui/plot_window.h"
 
 #include <math.h>
 
-static const double FOLLOW_STEP = 0.125;
-enum { LEAST_POINTS = 8 }; /* in sight at the deepest zoom */
+static const double FOLLOW_STEP = 0.125, FOLLOW_MOST = 0.5;
+enum {
+    LEAST_POINTS = 8, /* in sight at the deepest zoom */
+    FOLLOW_REST = 6, /* frames: a plot that is drawn as a whole each time would flood a slow link */
+};
 
 static double clamp(double value, double low, double high)
 {
@@ -52,10 +55,13 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
     window->extent = *extent;
     fit(window);
     double newest = has_points(window) ? axis_place(&window->shown, extent->last) : 0;
-    if (window->zoomed && window->follow && newest > 1) {
-        double step = newest - 1 + FOLLOW_STEP, low = axis_value(&window->shown, step);
+    window->rested++;
+    if (window->zoomed && window->follow && newest > 1 && window->rested >= FOLLOW_REST) {
+        /* the faster points come the more room is left for them */
+        double step = newest - 1 + clamp(newest - 1, FOLLOW_STEP, FOLLOW_MOST);
+        window->low = axis_value(&window->shown, step);
         window->high = axis_value(&window->shown, 1 + step); /* beyond all: points will come */
-        window->low = low;
+        window->rested = 0;
         fit(window);
     }
     return window->shown;

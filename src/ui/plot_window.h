@@ -25,6 +25,7 @@ struct plot_window { /* starts as {0} */
     bool follow; /* zoomed where the newest points are: they stay in sight */
     double low, high;
     double cursor;
+    unsigned rested;           /* frames since it followed */
     struct plot_extent extent; /* of the last frame */
     struct axis shown;
 };

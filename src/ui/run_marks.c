@@ -188,31 +188,47 @@ static int draw_findings_there(const struct run_picture *picture, struct rect ar
     return column;
 }
 
+/* As many as fit whole. */
 static void draw_values(const struct run_picture *picture, unsigned traces, struct rect area,
                         int column)
 {
-    char value[32];
-    for (enum trace trace = 0; trace < TRACES; trace++)
-        if (traces & TRACE_BIT(trace))
-            column = draw_format(&picture->app->canvas, area, 0, column + 2, trace_role(trace),
-                                 "%c %s", trace_letter(trace, picture->contest),
-                                 run_panel_value(picture, trace, value, sizeof value));
+    char value[32], text[48];
+    for (enum trace trace = 0; trace < TRACES; trace++) {
+        if (!(traces & TRACE_BIT(trace)))
+            continue;
+        snprintf(text, sizeof text, "%c %s", trace_letter(trace, picture->contest),
+                 run_panel_value(picture, trace, value, sizeof value));
+        if (column + 2 + (int)columns_of(text) > area.columns)
+            return;
+        column = draw_text(&picture->app->canvas, area, 0, column + 2, trace_role(trace), text);
+    }
+}
+
+/* Where the values follow there is room for two of the three only. */
+static int draw_position(const struct run_picture *picture, struct rect area, bool brief)
+{
+    struct canvas *canvas = &picture->app->canvas;
+    const struct series_point *point = &picture->series->points[picture->point];
+    unsigned long long iteration = point->iteration;
+    char time[32];
+    text_duration((double)point->seconds, time, sizeof time);
+    if (!brief)
+        return draw_format(canvas, area, 0, 0, ROLE_STRONG, _("iteration %llu, epoch %.2f, %s"),
+                           iteration, (double)point->epoch, time);
+    if (picture->app->run.x == X_TIME)
+        return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %s", iteration, time);
+    return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %.2f", iteration,
+                       (double)point->epoch);
 }
 
 void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, struct rect area,
                             bool values)
 {
-    struct canvas *canvas = &picture->app->canvas;
-    const struct series_point *point = &picture->series->points[picture->point];
-    char time[32];
-    text_duration((double)point->seconds, time, sizeof time);
     if (rect_is_empty(area))
         return;
-    int column = draw_format(canvas, area, 0, 0, ROLE_STRONG,
-                             values ? "%llu  %.2f  %s" : _("iteration %llu, epoch %.2f, %s"),
-                             (unsigned long long)point->iteration, (double)point->epoch, time);
+    int column = draw_position(picture, area, values);
     column = draw_findings_there(picture, area, column);
     if (values)
         draw_values(picture, traces, area, column);
-    draw_cursor(canvas, area, 0, 0);
+    draw_cursor(&picture->app->canvas, area, 0, 0);
 }

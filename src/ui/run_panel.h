@@ -17,6 +17,7 @@ struct run_panel {
     struct axis y;
     struct plot_layout layout;
     struct legend legend;
+    size_t curves_named; /* the items of the legend that name curves come first */
 };
 
 /* What all panels of a frame share. */

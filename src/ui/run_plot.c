@@ -202,6 +202,7 @@ static void make_legend(const struct run_picture *picture, struct run_panel *pan
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))
             add_trace_words(picture, panel, trace, brief);
+    panel->curves_named = legend->count;
     if (panel->first)
         add_common_words(picture, legend);
 }
@@ -353,12 +354,14 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
         return;
     }
     bool readout = picture.point != SIZE_MAX;
-    int lines = legend_lines(&panels[0].legend, layout_plot(area, true).legend.columns);
+    int lines = legend_lines(&panels[0].legend, panels[0].legend.count,
+                             layout_plot(area, true).legend.columns);
     struct panels_layout layout = layout_panels(area, (int)count, readout, lines);
     for (int i = 0; i < layout.count; i++) {
         struct rect legend = layout.panels[i].legend;
         panels[i].layout = layout.panels[i];
-        if (readout && legend_lines(&panels[i].legend, legend.columns) > legend.rows)
+        if (readout &&
+            legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
             make_legend(&picture, &panels[i], true);
         if (i == 0)
             tell_left_out(&panels[0].legend, count - (size_t)layout.count);

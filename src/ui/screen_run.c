@@ -120,7 +120,7 @@ static void open_traces(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     if (entry && entry->run)
-        trace_list_open(&app->run.choice, app->run.curves.view.traces);
+        trace_list_open(&app->run.choice, run_series(entry->run), app->run.curves.view.traces);
 }
 
 /* Keys that ask for something of the curves bring them up. */

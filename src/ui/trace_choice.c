@@ -48,12 +48,15 @@ static size_t offered_from(size_t picture, const struct series *series)
     return 0;
 }
 
+static size_t picture_of(const struct trace_choice *choice, const struct series *series)
+{
+    return is_offered(choice->picture, series) ? choice->picture : offered_from(0, series);
+}
+
 unsigned trace_choice_shown(const struct trace_choice *choice, const struct series *series)
 {
-    size_t picture = choice->picture;
-    if (!choice->own && !is_offered(picture, series))
-        picture = offered_from(0, series);
-    unsigned wanted = choice->own ? choice->chosen : pictures[picture].traces, shown = 0;
+    unsigned shown = 0;
+    unsigned wanted = choice->own ? choice->chosen : pictures[picture_of(choice, series)].traces;
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (wanted & TRACE_BIT(trace) && trace_is_known(series, trace))
             shown |= TRACE_BIT(trace);
@@ -62,8 +65,7 @@ unsigned trace_choice_shown(const struct trace_choice *choice, const struct seri
 
 const char *trace_choice_next(struct trace_choice *choice, const struct series *series)
 {
-    bool stale = choice->own || !is_offered(choice->picture, series);
-    choice->picture = offered_from(stale ? 0 : choice->picture + 1, series);
+    choice->picture = offered_from(choice->own ? 0 : picture_of(choice, series) + 1, series);
     choice->own = false;
     return gettext(pictures[choice->picture].name);
 }
@@ -84,10 +86,10 @@ size_t trace_list_items(const struct series *series, enum trace items[TRACES])
     return count;
 }
 
-void trace_list_open(struct trace_choice *choice, unsigned shown)
+void trace_list_open(struct trace_choice *choice, const struct series *series, unsigned shown)
 {
     if (!choice->own) /* also what has no values yet */
-        choice->chosen = shown | pictures[choice->picture].traces;
+        choice->chosen = shown | pictures[picture_of(choice, series)].traces;
     choice->open = true;
 }
 

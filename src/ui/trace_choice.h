@@ -27,7 +27,7 @@ unsigned trace_choice_shown(const struct trace_choice *choice, const struct seri
 const char *trace_choice_next(struct trace_choice *choice, const struct series *series);
 
 /* Opens the list, with what is in sight (`shown`) switched on. */
-void trace_list_open(struct trace_choice *choice, unsigned shown);
+void trace_list_open(struct trace_choice *choice, const struct series *series, unsigned shown);
 /* What a key does to the open list. */
 void trace_list_key(struct trace_choice *choice, const struct series *series, int key);
 /* The traces in the list, in its order; returns how many. */

@@ -139,15 +139,14 @@ static void test_curves(void)
                view.curves[0].trace[view.trace].columns[99].any,
            "all runs are zoomed alike");
     compare_view_next_trace(&view);
-    tap_ok(view.trace == TRACE_MEAN, "next: what the runs have, and never raw losses");
-    while (view.trace != TRACE_VALIDATION)
-        compare_view_next_trace(&view);
+    tap_ok(view.trace == TRACE_VALIDATION, "next: what the runs have");
     compare_view_next_trace(&view);
     view.window.cursor_on = false;
     tap_ok(view.trace == TRACE_TOP1 && compare_view_value(&view, 0) > 80, "the accuracy");
-    while (view.trace == TRACE_TOP1 || view.trace == TRACE_TOP5)
+    size_t others = 0;
+    for (; view.trace != TRACE_SMOOTHED && others < 20; others++)
         compare_view_next_trace(&view);
-    tap_ok(view.trace == TRACE_SMOOTHED, "and round, without a discriminator");
+    tap_ok(others == 6, "and round, without raw losses and a discriminator");
     compare_view_add(&view, opened(2));
     tap_ok(compare_view_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }

@@ -491,7 +491,7 @@ static void test_choice(void)
     fill(&series, 100);
     unsigned loss = TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_RAW);
     tap_ok(trace_choice_shown(&choice, &series) == loss, "at first the loss, smoothed and raw");
-    trace_list_open(&choice, loss);
+    trace_list_open(&choice, &series, loss);
     trace_list_key(&choice, &series, 'C');
     trace_list_key(&choice, &series, 'S');
     tap_ok(trace_choice_shown(&choice, &series) == (TRACE_BIT(TRACE_CAFFE) | TRACE_BIT(TRACE_RAW)),
