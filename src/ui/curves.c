@@ -75,6 +75,7 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
     if (curves->series != series)
         smoothing_clear(&curves->smoothing);
     curves->series = NULL;
+    curves->count = 0;
     for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
         if (!curve_reset(&curves->trace[trace], view->traces & TRACE_BIT(trace) ? view->width : 0,
                          error))
@@ -174,6 +175,7 @@ void curves_free(struct curves *curves)
 void curves_forget(struct curves *curves)
 {
     curves->series = NULL;
+    curves->count = curves->gathered = 0;
     smoothing_clear(&curves->smoothing);
 }
 

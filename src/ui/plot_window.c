@@ -8,7 +8,7 @@
 static const double FOLLOW_STEP = 0.125, FOLLOW_MOST = 0.5;
 enum {
     LEAST_POINTS = 8, /* in sight at the deepest zoom */
-    FOLLOW_REST = 6, /* frames: a plot that is drawn as a whole each time would flood a slow link */
+    FOLLOW_REST = 8, /* frames: a plot that is drawn as a whole each time would flood a slow link */
 };
 
 static double clamp(double value, double low, double high)
