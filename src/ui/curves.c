@@ -155,6 +155,7 @@ bool curves_update(struct curves *curves, const struct series *series,
     }
     curves->series = series;
     curves->view = *view;
+    curves->view.axis = NULL; /* the caller's; curves->x holds what it said */
     curves->count = count;
     if (!smoothing_take(&curves->smoothing, series, count, error)) {
         curves_forget(curves);

@@ -1,5 +1,5 @@
-/* run_panel.h: one of the plots of a run while a frame is drawn. Internal to run_plot.c and
- * run_marks.c. */
+/* run_panel.h: one of the plots of a run while a frame is drawn. Internal to run_plot.c,
+ * run_legend.c and run_marks.c. */
 #ifndef TINCA_UI_RUN_PANEL_H
 #define TINCA_UI_RUN_PANEL_H
 
@@ -41,8 +41,12 @@ void run_marks_draw_best(const struct run_picture *picture, struct rect axis);
 void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, struct rect area,
                             bool values);
 
-/* --- run_plot.c --- */
+/* --- run_legend.c --- */
 
+/* Whether other curves of its kind share the plot: then each carries its letter. */
+bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace);
+/* `brief`: values without names, where there is no room for both. */
+void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief);
 /* The value of a trace under the cursor, as text. */
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size);

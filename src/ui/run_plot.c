@@ -79,14 +79,6 @@ static unsigned of_unit(unsigned traces, enum trace_unit unit)
     return found;
 }
 
-static size_t count_kind(unsigned traces, enum trace_kind kind)
-{
-    size_t count = 0;
-    for (enum trace trace = 0; trace < TRACES; trace++)
-        count += has(traces, trace) && trace_kind(trace) == kind;
-    return count;
-}
-
 /* Losses that differ by powers of ten are only told apart on a logarithmic axis. */
 static bool is_log(const struct run_picture *picture, unsigned traces)
 {
@@ -108,103 +100,6 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
     if (!panel->log && (flat || panel->unit == UNIT_RATE))
         return axis_around(0, high > 0 ? high : 1, false);
     return axis_around(low, high, panel->log);
-}
-
-static size_t count_unplaced(const struct run_picture *picture, const struct run_panel *panel)
-{
-    const struct curves *curves = &picture->app->run.curves;
-    size_t count = 0;
-    for (enum trace trace = 0; trace < TRACES && panel->log; trace++)
-        if (has(panel->traces, trace))
-            count += trace < TRACES_TRAINED ? curves->trace[trace].unplaced
-                                            : validations_unplaced(curves, trace);
-    return count;
-}
-
-/* --- legends --- */
-
-const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
-                            size_t size)
-{
-    const struct curves *curves = &picture->app->run.curves;
-    double value = trace < TRACES_TRAINED
-                       ? curves_value(curves, trace, picture->point)
-                       : curves_validated(curves, trace, picture->app->run.window.cursor);
-    if (isfinite(value))
-        snprintf(text, size, "%.4g", value);
-    else
-        snprintf(text, size, "-");
-    return text;
-}
-
-static bool is_lettered(const struct run_panel *panel, enum trace trace)
-{
-    return count_kind(panel->traces, trace_kind(trace)) > 1;
-}
-
-static const char *sample_of(const struct run_picture *picture, const struct run_panel *panel,
-                             enum trace trace, char *text, size_t size)
-{
-    const struct app *app = picture->app;
-    const char *line = app->canvas.glyphs->horizontal;
-    char letter[2] = {trace_letter(trace, picture->contest), '\0'};
-    bool ascii = app->symbols == SYMBOLS_ASCII;
-    if (trace_kind(trace) == TRACE_IS_VALIDATION)
-        snprintf(text, size, "%s", letter);
-    else if (trace_kind(trace) == TRACE_IS_RAW)
-        snprintf(text, size, "%s%s", is_lettered(panel, trace) ? letter : "", ascii ? ".:" : "::");
-    else
-        snprintf(text, size, "%s%s%s", is_lettered(panel, trace) ? letter : "",
-                 ascii ? "\"_" : line, ascii ? "" : line);
-    return text;
-}
-
-/* Values are padded, so that a moving cursor does not move the words. `brief`: no names. */
-static void add_trace_words(const struct run_picture *picture, struct run_panel *panel,
-                            enum trace trace, bool brief)
-{
-    char sample[24], value[32];
-    const char *words = brief ? "" : trace_legend(trace, picture->contest);
-    sample_of(picture, panel, trace, sample, sizeof sample);
-    if (picture->point == SIZE_MAX)
-        legend_add(&panel->legend, trace_role(trace), sample, "%s", words);
-    else
-        legend_add(&panel->legend, trace_role(trace), sample, "%s%s%-8s", words, brief ? "" : " ",
-                   run_panel_value(picture, trace, value, sizeof value));
-}
-
-/* What concerns all plots of the picture: the stretch that is shown, the best epoch, findings. */
-static void add_common_words(const struct run_picture *picture, struct legend *legend)
-{
-    const struct app *app = picture->app;
-    const struct plot_window *window = &app->run.window;
-    size_t best = series_best(picture->series);
-    if (window->zoomed)
-        legend_add(legend, ROLE_STRONG, "<>", "%s", window->follow ? _("follows") : _("zoomed"));
-    if (best != SIZE_MAX)
-        legend_add(legend, ROLE_GOOD, app->canvas.glyphs->best, _("best epoch %.4g"),
-                   (double)picture->series->validations[best].epoch);
-    if (picture->entry->snapshot.finding_count > 0)
-        legend_add(legend, ROLE_BAD, "!", "%s", _("finding"));
-}
-
-static void make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief)
-{
-    struct legend *legend = &panel->legend;
-    const char *unit = trace_unit_name(panel->unit, picture->contest);
-    size_t unplaced = count_unplaced(picture, panel);
-    legend->count = 0;
-    snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
-    if (unplaced > 0)
-        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
-                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
-    bool plain = panel->traces == TRACE_BIT(TRACE_RATE) || panel->traces == TRACE_BIT(TRACE_MS);
-    for (enum trace trace = 0; trace < TRACES; trace++)
-        if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))
-            add_trace_words(picture, panel, trace, brief);
-    panel->curves_named = legend->count;
-    if (panel->first)
-        add_common_words(picture, legend);
 }
 
 /* --- curves --- */
@@ -247,7 +142,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
     struct app *app = picture->app;
     double shift = 0;
     for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
-        if (!has(panel->traces, trace) || !is_lettered(panel, trace))
+        if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
             continue;
         for (int i = 0; i < LETTERS; i++)
             curve_mark(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
@@ -314,7 +209,7 @@ static size_t make_panels(const struct run_picture *picture, unsigned traces,
         panel->first = count == 0;
         panel->log = is_log(picture, panel->traces);
         panel->y = y_axis(picture, panel);
-        make_legend(picture, panel, false);
+        run_panel_make_legend(picture, panel, false);
         count++;
     }
     return count;
@@ -362,7 +257,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
         panels[i].layout = layout.panels[i];
         if (readout &&
             legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
-            make_legend(&picture, &panels[i], true);
+            run_panel_make_legend(&picture, &panels[i], true);
         if (i == 0)
             tell_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
