@@ -71,6 +71,8 @@ enum action {
     ACTION_QUANTITY,
     ACTION_SYMBOLS,
     ACTION_VIEW,
+    ACTION_VIEW_1, /* and on to the ninth, in order */
+    ACTION_VIEW_9 = ACTION_VIEW_1 + 8,
     ACTION_NEXT,
     ACTION_PREVIOUS,
     ACTION_REMOVE,
@@ -88,6 +90,10 @@ enum action {
     ACTION_ZOOM_ALL,
     ACTION_PAN_LEFT,
     ACTION_PAN_RIGHT,
+    ACTION_PICTURES,
+    ACTION_NEXT_PICTURES,
+    ACTION_AS_TRAINED,
+    ACTION_DEFAULTS,
 };
 
 struct key_binding {
