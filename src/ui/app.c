@@ -103,7 +103,9 @@ void app_show_run(struct app *app, size_t index)
     app->run.entry = kept ? (size_t)(entry - app->kept.entries) : index;
     app->run.scroll = 0;
     app->run.calm_since = 0;
-    app->run.curves.series = NULL; /* another run may have come to lie where one was closed */
+    curves_forget(&app->run.curves); /* another run may have come to lie where one was closed */
+    app->run.window = (struct plot_window){0};
+    app->run.choice.open = false;
     app_show(app, &screen_run);
 }
 

@@ -9,7 +9,7 @@
 #include "ui/arena_view.h"
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
-#include "ui/curve.h"
+#include "ui/curves.h"
 #include "ui/devices_view.h"
 #include "ui/dialog.h"
 #include "ui/draw.h"
@@ -18,12 +18,14 @@
 #include "ui/keys.h"
 #include "ui/log_book.h"
 #include "ui/places.h"
+#include "ui/plot_window.h"
 #include "ui/preferences.h"
 #include "ui/run_list.h"
 #include "ui/runs_view.h"
 #include "ui/sample_view.h"
 #include "ui/setup_view.h"
 #include "ui/sweep_view.h"
+#include "ui/trace_choice.h"
 #include "ui/ui.h"
 #include "ui/views.h"
 
@@ -56,13 +58,14 @@ extern const struct key_table keys_everywhere, keys_editing;
 
 /* What the run screen shows and how. */
 struct run_view {
-    bool kept;      /* a run of an earlier session */
-    size_t entry;   /* of app->runs, or of app->kept */
-    size_t view;    /* see views.h */
-    size_t picture; /* of the curves, see run_plot.c */
+    bool kept;                  /* a run of an earlier session */
+    size_t entry;               /* of app->runs, or of app->kept */
+    size_t view;                /* see views.h */
+    struct trace_choice choice; /* of curves */
     bool log_x, log_y;
     enum curve_x x;
     int scroll;
+    struct plot_window window;
     struct curves curves;
     struct plot plot;
     struct sample_view sample;
@@ -155,7 +158,14 @@ void app_show_runs(struct app *app);
 void app_close(struct app *app, enum run_command command);
 
 /* --- plot_keys.c --- */
-bool plot_act(struct app *app, enum action action); /* false: it is none of its actions */
+/* What the keys do that all plots share; false: it is none of its actions. */
+bool plot_act(struct app *app, enum action action);
+/* Moves the cursor of a plot; false: it is none of the keys for that. */
+bool plot_move_cursor(struct plot_window *window, enum action action);
+/* The cursor's line over the plot that was drawn in `area`, where no curve is. */
+void plot_draw_cursor(struct app *app, const struct plot_window *window, struct rect area);
+/* Esc puts the cursor away; false: there is none. */
+bool plot_leave_cursor(struct plot_window *window, int key);
 
 /* --- screen_devices.c --- */
 void devices_open(struct app *app);

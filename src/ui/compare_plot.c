@@ -2,7 +2,9 @@
  * apart without colour; the first row is drawn last and lies on top. */
 #include "ui/compare_draw.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
+#include "ui/legend.h"
 #include "ui/plot_axes.h"
 
 #include <math.h>
@@ -28,7 +30,7 @@ static void draw_entry(struct app *app, struct rect line, size_t row)
     char label[256], value[32];
     if (run == COMPARE_RUNS)
         return;
-    value_text(compare_view_last(view, run), value, sizeof value);
+    value_text(compare_view_value(view, run), value, sizeof value);
     struct rect left = line;
     left.columns -= (int)columns_of(value) + 1;
     draw_format(&app->canvas, left, 0, 0, compare_row_role(view, row), "%c%s%s",
@@ -61,16 +63,18 @@ static double end_of(const struct compare_view *view, size_t run, enum curve_x x
     double first, last;
     if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
         return 0;
-    return fmin(1, axis_place(&view->x, last));
+    return fmax(0, fmin(1, axis_place(&view->x, last)));
 }
 
-static void add_marks(struct app *app, size_t row, size_t run, const struct axis *y)
+static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
     const struct compare_view *view = &app->compare;
     double end = end_of(view, run, app->run.x), shift = 0.06 * (double)(row % 5);
+    curve_draw_unplaced(&view->curves[run].trace[view->trace], y, &app->run.plot,
+                        (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
-        curve_mark(&view->curves[run].smoothed[view->quantity], y, &app->run.plot,
-                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_view_mark(row));
+        curve_mark(&view->curves[run].trace[view->trace], y, &app->run.plot, (uint8_t)(run + 1),
+                   end * (0.1 + shift + 0.3 * i), compare_view_mark(row));
 }
 
 static void add_curves(struct app *app, const struct axis *y)
@@ -81,25 +85,55 @@ static void add_curves(struct app *app, const struct axis *y)
             size_t run = compare_view_run(view, row);
             if (run == COMPARE_RUNS)
                 continue;
-            if (view->quantity >= QUANTITIES_TRAINED && pass == 0)
+            if (view->trace >= TRACES_TRAINED && pass == 0)
                 continue;
-            if (view->quantity >= QUANTITIES_TRAINED)
-                validations_draw(&view->curves[run], run_series(view->runs[run]), view->quantity, y,
-                                 &app->run.plot, (uint8_t)(run + 1), compare_view_mark(row));
+            if (view->trace >= TRACES_TRAINED)
+                validations_draw(&view->curves[run], view->trace, y, &app->run.plot,
+                                 (uint8_t)(run + 1), compare_view_mark(row));
             else if (pass == 0)
-                curve_draw(&view->curves[run].smoothed[view->quantity], y, &app->run.plot,
+                curve_draw(&view->curves[run].trace[view->trace], y, &app->run.plot,
                            (uint8_t)(run + 1));
             else
-                add_marks(app, row, run, y);
+                add_unplaced_and_marks(app, row, run, y);
         }
 }
 
 static bool all_adversarial(const struct compare_view *view)
 {
     for (size_t i = 0; i < view->count; i++)
-        if (!quantity_is_known(run_series(view->runs[i]), QUANTITY_DISCRIMINATOR))
+        if (!trace_is_contest(run_series(view->runs[i])))
             return false;
     return view->count > 0;
+}
+
+/* Where the cursor stands, as a value of the x axis. */
+static void add_cursor_words(const struct app *app, struct legend *legend)
+{
+    double at = app->compare.window.cursor;
+    if (app->run.x == X_ITERATION)
+        legend_add(legend, ROLE_STRONG, "", _("at iteration %.0f"), at);
+    else if (app->run.x == X_EPOCH)
+        legend_add(legend, ROLE_STRONG, "", _("at epoch %.2f"), at);
+    else
+        legend_add(legend, ROLE_STRONG, "", _("at %.4g s"), at);
+}
+
+static void draw_legend(struct app *app, struct rect area)
+{
+    const struct compare_view *view = &app->compare;
+    struct legend legend = {.count = 0};
+    size_t unplaced = app->run.log_y ? compare_view_unplaced(view) : 0;
+    snprintf(legend.title, sizeof legend.title, app->run.log_y ? _("%s, log") : "%s",
+             trace_name(view->trace, all_adversarial(view)));
+    if (view->window.cursor_on)
+        add_cursor_words(app, &legend);
+    if (view->window.zoomed)
+        legend_add(&legend, ROLE_STRONG, "<>", "%s",
+                   view->window.follow ? _("follows") : _("zoomed"));
+    if (unplaced > 0)
+        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
+                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
+    legend_draw(&legend, &app->canvas, area);
 }
 
 static void draw_curves(struct app *app, struct rect area)
@@ -113,10 +147,9 @@ static void draw_curves(struct app *app, struct rect area)
         return;
     struct curve_view wanted = {.x = app->run.x,
                                 .log_x = app->run.log_x,
-                                .log_y = app->run.log_y,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
-    if (!compare_view_gather(view, &wanted, &error) ||
+    if (!compare_view_gather(view, &wanted, (size_t)layout.plot.columns, &error) ||
         !plot_reset(&app->run.plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
                     app->symbols, &error)) {
         app_say_error(app, &error);
@@ -128,12 +161,10 @@ static void draw_curves(struct app *app, struct rect area)
         styles[i + 1] = PLOT_SOLID;
     }
     add_curves(app, &y);
-    draw_format(&app->canvas, layout.legend, 0, 0, ROLE_STRONG, "%s%s%s",
-                quantity_name(view->quantity, all_adversarial(view)),
-                view->quantity < QUANTITIES_TRAINED ? ", smoothed" : "",
-                app->run.log_y ? ", log" : "");
+    draw_legend(app, layout.legend);
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
     draw_plot(&app->canvas, layout.plot, &app->run.plot, roles, styles);
+    plot_draw_cursor(app, &view->window, layout.plot);
     plot_axes_draw_x(&app->canvas, layout.axis, &view->x, app->run.x, layout.labels.columns > 0);
 }
 

@@ -20,6 +20,7 @@ void compare_view_clear(struct compare_view *view)
         curves_free(&view->curves[i]);
     view->count = view->selected = view->top = view->left = view->scroll = view->next = 0;
     view->left_out = view->gathering = false;
+    view->window = (struct plot_window){0};
     view->in_sight = NULL;
 }
 
@@ -151,20 +152,28 @@ char *compare_view_label(const struct compare_view *view, size_t run, char *text
 
 /* --- curves --- */
 
-bool compare_view_has(const struct compare_view *view, enum quantity quantity)
+bool compare_view_has(const struct compare_view *view, enum trace trace)
 {
     for (size_t i = 0; i < view->count; i++)
-        if (quantity_is_known(run_series(view->runs[i]), quantity))
+        if (trace_is_known(run_series(view->runs[i]), trace))
             return true;
     return false;
 }
 
-void compare_view_next_quantity(struct compare_view *view)
+void compare_view_next_trace(struct compare_view *view)
 {
-    enum quantity from = view->quantity;
-    do
-        view->quantity = (enum quantity)((view->quantity + 1) % QUANTITIES);
-    while (view->quantity != from && !compare_view_has(view, view->quantity));
+    static const enum trace order[] = {
+        TRACE_SMOOTHED, TRACE_DISCRIMINATOR, TRACE_L1,   TRACE_VALIDATION, TRACE_TOP1, TRACE_TOP5,
+        TRACE_PIXELS,   TRACE_CAFFE,         TRACE_MEAN, TRACE_MS,         TRACE_RATE};
+    const size_t count = sizeof order / sizeof *order;
+    size_t at = 0;
+    while (at < count && order[at] != view->trace)
+        at++;
+    for (size_t tried = 0; tried < count; tried++) {
+        view->trace = order[++at % count];
+        if (compare_view_has(view, view->trace))
+            return;
+    }
 }
 
 static bool all_over(const struct compare_view *view)
@@ -195,12 +204,33 @@ static struct axis common_axis(const struct compare_view *view, const struct cur
     return (struct axis){wanted->log_x ? low : 0, high, wanted->log_x};
 }
 
-bool compare_view_gather(struct compare_view *view, const struct curve_view *wanted,
+static struct plot_extent extent_of(const struct compare_view *view,
+                                    const struct curve_view *wanted, size_t columns)
+{
+    struct plot_extent extent = {.all = common_axis(view, wanted),
+                                 .first = DBL_MAX,
+                                 .last = -DBL_MAX,
+                                 .columns = columns,
+                                 .live = !all_over(view)};
+    double first, last;
+    for (size_t i = 0; i < view->count; i++)
+        if (curves_extent(run_series(view->runs[i]), wanted->x, &first, &last)) {
+            size_t points = series_count(run_series(view->runs[i]));
+            extent.first = fmin(extent.first, first);
+            extent.last = fmax(extent.last, last);
+            extent.points = points > extent.points ? points : extent.points;
+        }
+    return extent;
+}
+
+bool compare_view_gather(struct compare_view *view, const struct curve_view *wanted, size_t columns,
                          struct error *error)
 {
     struct curve_view each = *wanted;
-    view->x = common_axis(view, wanted);
-    each.shared = &view->x;
+    struct plot_extent extent = extent_of(view, wanted, columns);
+    view->x = plot_window_show(&view->window, &extent);
+    each.axis = &view->x;
+    each.traces = TRACE_BIT(view->trace);
     for (size_t i = 0; i < view->count; i++)
         if (!curves_update(&view->curves[i], run_series(view->runs[i]), &each, error))
             return false;
@@ -211,23 +241,44 @@ struct axis compare_view_y_axis(const struct compare_view *view, bool log)
 {
     double low = DBL_MAX, high = -DBL_MAX;
     for (size_t i = 0; i < view->count; i++)
-        if (view->quantity < QUANTITIES_TRAINED)
-            curve_range(&view->curves[i].smoothed[view->quantity], log, &low, &high);
+        if (view->trace < TRACES_TRAINED)
+            curve_range(&view->curves[i].trace[view->trace], log, &low, &high);
         else
-            validations_range(run_series(view->runs[i]), view->quantity, log, &low, &high);
+            validations_range(&view->curves[i], view->trace, log, &low, &high);
     return axis_around(low, high, log);
 }
 
-double compare_view_last(const struct compare_view *view, size_t run)
+size_t compare_view_unplaced(const struct compare_view *view)
 {
-    const struct series *series = run_series(view->runs[run]);
-    size_t count = series_validation_count(series);
-    if (view->quantity < QUANTITIES_TRAINED)
-        return view->curves[run].series ? view->curves[run].smoothed_value[view->quantity]
-                                        : (double)NAN;
-    return count > 0
-               ? (double)quantity_of_validation(&series->validations[count - 1], view->quantity)
-               : (double)NAN;
+    size_t count = 0;
+    for (size_t i = 0; i < view->count; i++)
+        count += view->trace < TRACES_TRAINED ? view->curves[i].trace[view->trace].unplaced
+                                              : validations_unplaced(&view->curves[i], view->trace);
+    return count;
+}
+
+/* Where a run has ended there is nothing under the cursor any more. */
+static double value_at_cursor(const struct compare_view *view, size_t run)
+{
+    const struct curves *curves = &view->curves[run];
+    double first, last, cursor = view->window.cursor;
+    if (!curves_extent(curves->series, curves->view.x, &first, &last) || cursor > last)
+        return NAN;
+    if (view->trace >= TRACES_TRAINED)
+        return curves_validated(curves, view->trace, cursor);
+    return curves_value(curves, view->trace,
+                        curves_nearest(curves->series, curves->view.x, cursor));
+}
+
+double compare_view_value(const struct compare_view *view, size_t run)
+{
+    const struct curves *curves = &view->curves[run];
+    if (!curves->series)
+        return NAN;
+    if (view->window.cursor_on)
+        return value_at_cursor(view, run);
+    return view->trace < TRACES_TRAINED ? curves_newest(curves, view->trace)
+                                        : curves_validated(curves, view->trace, INFINITY);
 }
 
 /* --- cells --- */

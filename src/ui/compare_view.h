@@ -7,7 +7,8 @@
 #define TINCA_UI_COMPARE_VIEW_H
 
 #include "session/compare.h"
-#include "ui/curve.h"
+#include "ui/curves.h"
+#include "ui/plot_window.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +28,8 @@ struct compare_view {
 
     struct curves curves[COMPARE_RUNS];
     struct axis x;
-    enum quantity quantity;
+    enum trace trace;
+    struct plot_window window;
 
     enum compare_kind kind;
     size_t selected, top, left; /* row; first row and first column in sight */
@@ -65,18 +67,20 @@ size_t compare_view_differences(const struct compare_view *view,
 /* "lenet, batch 32": the network and what tells the run from the others. */
 char *compare_view_label(const struct compare_view *view, size_t run, char *text, size_t size);
 
-/* The next quantity of which some run has values. */
-void compare_view_next_quantity(struct compare_view *view);
-bool compare_view_has(const struct compare_view *view, enum quantity quantity);
+/* The next trace (but for raw ones, which would hide each other) of which some run has values. */
+void compare_view_next_trace(struct compare_view *view);
+bool compare_view_has(const struct compare_view *view, enum trace trace);
 
-/* Takes in what is new of every run, on an x axis that holds them all (`wanted.shared` is set
- * here). */
-bool compare_view_gather(struct compare_view *view, const struct curve_view *wanted,
+/* Takes in what is new of every run, on an x axis that holds them all or, zoomed, a part of it
+ * (`wanted.axis` and `wanted.traces` are set here). `columns`: the cells across. */
+bool compare_view_gather(struct compare_view *view, const struct curve_view *wanted, size_t columns,
                          struct error *error);
-/* The quantity's y axis. */
+/* The trace's y axis. */
 struct axis compare_view_y_axis(const struct compare_view *view, bool log);
-/* The last value of the quantity (smoothed), NaN: none. */
-double compare_view_last(const struct compare_view *view, size_t run);
+/* Values in sight that a logarithmic axis has no place for. */
+size_t compare_view_unplaced(const struct compare_view *view);
+/* The trace's value under the cursor or, without one, its last; NaN: none. */
+double compare_view_value(const struct compare_view *view, size_t run);
 
 /* --- the table's cells for the screen: shorter than compare_cell's --- */
 

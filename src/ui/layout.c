@@ -135,18 +135,43 @@ struct run_layout layout_run(struct rect body)
     return run;
 }
 
+/* Splits what is left of a view into labels and plot; `axis` lies below the plot. */
+static void split_plot(struct rect view, struct plot_layout *plot, struct rect *axis)
+{
+    int labels = view.columns >= 60 ? 8 : view.columns >= 30 ? 6 : 0;
+    plot->labels = take_left(&view, labels);
+    take_right(&view, view.columns >= 40);
+    plot->plot = view;
+    axis->column = view.column;
+    axis->columns = view.columns;
+}
+
 struct plot_layout layout_plot(struct rect view, bool legend)
 {
     struct plot_layout plot = {0};
     plot.legend = take_top(&view, legend && view.rows >= 7);
     plot.axis = take_bottom(&view, view.rows >= 8 ? 2 : view.rows >= 4);
-    int labels = view.columns >= 60 ? 8 : view.columns >= 30 ? 6 : 0;
-    plot.labels = take_left(&view, labels);
-    take_right(&view, view.columns >= 40);
-    plot.plot = view;
-    plot.axis.column = view.column;
-    plot.axis.columns = view.columns;
+    split_plot(view, &plot, &plot.axis);
     return plot;
+}
+
+struct panels_layout layout_panels(struct rect view, int count, bool readout, int legend_lines)
+{
+    enum { LEAST = 3, MOST = 8 }; /* rows of a lesser plot with its legend */
+    struct panels_layout all = {0};
+    all.readout = take_top(&view, readout && view.rows >= 4);
+    bool legend = view.rows >= 7;
+    all.axis = take_bottom(&view, view.rows >= 9 ? 2 : view.rows >= 4);
+    all.count = clamp(count, 1, legend ? clamp(view.rows / LEAST, 1, LAYOUT_PANELS) : 1);
+    int others = clamp(view.rows / (all.count + 1), LEAST, MOST);
+    for (int i = 0; i < all.count; i++) {
+        int rows = i > 0 ? others : view.rows - (all.count - 1) * others;
+        struct rect panel = take_top(&view, rows);
+        int lines = i == 0 ? clamp(legend_lines, 1, clamp(panel.rows / 5, 1, 3)) : 1;
+        all.panels[i].legend = take_top(&panel, legend ? lines : 0);
+        split_plot(panel, &all.panels[i], &all.axis);
+    }
+    return all;
 }
 
 struct rect layout_dialog(int rows, int columns, int wished_rows, int wished_columns)

@@ -64,6 +64,17 @@ struct plot_layout {
 };
 struct plot_layout layout_plot(struct rect view, bool legend);
 
+/* Plots above each other on one x axis. The first is the largest; those that have no room are left
+ * out. `readout`: a line for the values under the cursor is wanted; `legend_lines`: the lines that
+ * the first plot's legend would fill. */
+enum { LAYOUT_PANELS = 4 };
+struct panels_layout {
+    struct rect readout, axis;
+    struct plot_layout panels[LAYOUT_PANELS]; /* without axes of their own */
+    int count;
+};
+struct panels_layout layout_panels(struct rect view, int count, bool readout, int legend_lines);
+
 /* A box of the wished size in the middle of the screen, as far as it fits. */
 struct rect layout_dialog(int rows, int columns, int wished_rows, int wished_columns);
 

@@ -1,16 +1,26 @@
 #include "ui/plot_axes.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* A space before the axis where there is room; a number that would be cut is not there at all. */
+static void draw_number(struct canvas *canvas, struct rect numbers, int row, const char *text)
+{
+    int spare = numbers.columns - (int)columns_of(text);
+    numbers.columns -= spare > 0;
+    if (spare >= 0)
+        draw_right(canvas, numbers, row, ROLE_FAINT, text);
+}
+
 void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct axis *y)
 {
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    struct rect numbers = {labels.row, labels.column, labels.rows, labels.columns - 2};
+    struct rect numbers = {labels.row, labels.column, labels.rows, labels.columns - 1};
     int limit = labels.rows / 2 > 2 ? labels.rows / 2 : 2;
     size_t count = axis_ticks(y, (size_t)limit, ticks);
     if (rect_is_empty(labels))
@@ -19,7 +29,7 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->vertical);
     for (size_t i = 0; i < count; i++) {
         int row = (int)lround((1 - axis_place(y, ticks[i])) * (labels.rows - 1));
-        draw_right(canvas, numbers, row, ROLE_FAINT, axis_label(ticks[i], text, sizeof text));
+        draw_number(canvas, numbers, row, axis_label(ticks[i], text, sizeof text));
         draw_text(canvas, labels, row, labels.columns - 1, ROLE_RAW, canvas->glyphs->tick_left);
     }
 }
@@ -32,19 +42,25 @@ static void draw_x_rule(struct canvas *canvas, struct rect axis, int corner)
         column = draw_text(canvas, whole, 0, column, ROLE_RAW, canvas->glyphs->horizontal);
 }
 
+static void name_axis(const struct axis *axis, enum curve_x x, char *name, size_t size)
+{
+    char quantity[40];
+    snprintf(quantity, sizeof quantity, x == X_TIME ? _("%s (s)") : "%s", curve_x_name(x));
+    snprintf(name, size, axis->log ? _("%s, log") : "%s", quantity);
+}
+
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left)
 {
     double ticks[AXIS_MAX_TICKS];
-    char text[32], name[40];
+    char text[32], name[64];
     if (rect_is_empty(area))
         return;
     size_t count = axis_ticks(axis, (size_t)(area.columns / 10 > 2 ? area.columns / 10 : 2), ticks);
     bool rule = area.rows >= 2;
     if (rule)
         draw_x_rule(canvas, area, labelled_left);
-    snprintf(name, sizeof name, "%s%s%s", curve_x_name(x), x == X_TIME ? " (s)" : "",
-             axis->log ? ", log" : "");
+    name_axis(axis, x, name, sizeof name);
     int end = area.columns - (int)columns_of(name) - 1, free_from = 0;
     draw_right(canvas, area, area.rows - 1, ROLE_FAINT, name);
     for (size_t i = 0; i < count; i++) {
@@ -58,13 +74,4 @@ void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis
         draw_text(canvas, area, area.rows - 1, start, ROLE_FAINT, text);
         free_from = start + width + 1;
     }
-}
-
-int plot_axes_draw_key(struct canvas *canvas, struct rect legend, int column, enum role role,
-                       const char *sample, const char *words)
-{
-    if (column + (int)columns_of(words) + 4 > legend.columns)
-        return column;
-    column = draw_text(canvas, legend, 0, column, role, sample) + 1;
-    return draw_text(canvas, legend, 0, column, ROLE_FAINT, words) + 3;
 }

@@ -1,9 +1,9 @@
-/* plot_axes.h: what stands around a plot: the axes with their numbers, and the legend. */
+/* plot_axes.h: what stands around a plot: the axes with their numbers. */
 #ifndef TINCA_UI_PLOT_AXES_H
 #define TINCA_UI_PLOT_AXES_H
 
 #include "base/axis.h"
-#include "ui/curve.h"
+#include "ui/curves.h"
 #include "ui/draw.h"
 
 /* In layout_plot's `labels`. */
@@ -12,10 +12,5 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
 /* In layout_plot's `axis`; the rule goes around the corner when there are labels on the left. */
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left);
-
-/* "sample words" in the legend at `column`; returns the column after it, or `column` when there is
- * no room. */
-int plot_axes_draw_key(struct canvas *canvas, struct rect legend, int column, enum role role,
-                       const char *sample, const char *words);
 
 #endif

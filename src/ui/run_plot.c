@@ -1,296 +1,270 @@
-/* Series are drawn in this order, so that what matters more replaces what matters less: raw loss
- * faint, smoothed loss, validation, then marks. The x axis ends at a round number and grows in
- * steps: between two steps a new point changes only its own cells, which keeps a slow link quick.
+/* Raw values lie faint behind lines, lines behind validations, findings on top. Where several
+ * curves of one kind share a plot each carries its letter, so that they are told apart without
+ * colour. The x axis ends at a round number and grows in steps: between two steps a new point
+ * changes only its own cells, which keeps a slow link quick.
  */
 #include "ui/run_plot.h"
 
+#include "base/language.h"
 #include "ui/plot_axes.h"
+#include "ui/run_panel.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-enum {
-    SERIES_NONE,
-    SERIES_RAW,
-    SERIES_SMOOTHED, /* of three losses side by side: the generator's */
-    SERIES_DISCRIMINATOR,
-    SERIES_L1,
-    SERIES_VALIDATION,
-    SERIES_RATE,
-    SERIES_FINDING,
-    SERIES
-};
+enum { LETTERS = 3 }; /* of a curve, along the plot */
 
-static const enum role roles[SERIES] = {[SERIES_RAW] = ROLE_RAW,
-                                        [SERIES_SMOOTHED] = ROLE_SMOOTHED,
-                                        [SERIES_DISCRIMINATOR] = ROLE_SERIES + 1,
-                                        [SERIES_L1] = ROLE_SERIES + 2,
-                                        [SERIES_VALIDATION] = ROLE_VALIDATION,
-                                        [SERIES_RATE] = ROLE_RATE,
-                                        [SERIES_FINDING] = ROLE_BAD};
-static const enum plot_style styles[SERIES] = {PLOT_DOTTED, PLOT_DOTTED, PLOT_SOLID, PLOT_SOLID,
-                                               PLOT_SOLID,  PLOT_SOLID,  PLOT_SOLID, PLOT_SOLID};
+/* --- what is drawn --- */
 
-/* The losses of two networks that are trained against each other, in one picture. */
-static const struct {
-    enum quantity quantity;
-    uint8_t series;
-    char mark;
-} contest[] = {{QUANTITY_L1, SERIES_L1, '1'},
-               {QUANTITY_DISCRIMINATOR, SERIES_DISCRIMINATOR, 'D'},
-               {QUANTITY_LOSS, SERIES_SMOOTHED, 'G'}};
-enum { CONTEST = sizeof contest / sizeof *contest };
-
-/* --- what is drawn: 0: all losses of the run, else 1 + a quantity --- */
-
-static bool is_contest(const struct series *series)
-{
-    return quantity_is_known(series, QUANTITY_DISCRIMINATOR);
-}
-
-/* The validation loss stands beside what it is a validation of. */
-static bool is_offered(const struct series *series, enum quantity quantity)
-{
-    if (quantity == QUANTITY_VALIDATION || (quantity == QUANTITY_LOSS && !is_contest(series)))
-        return false;
-    return quantity_is_known(series, quantity);
-}
-
-static size_t picture_of(const struct app *app, const struct series *series)
-{
-    size_t picture = app->run.picture;
-    return picture > 0 && is_offered(series, (enum quantity)(picture - 1)) ? picture : 0;
-}
-
-const char *run_plot_next(struct app *app, const struct run_entry *entry)
+unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
+                         const struct run_layout *run)
 {
     const struct series *series = run_series(entry->run);
-    size_t picture = picture_of(app, series);
-    do
-        picture = (picture + 1) % (QUANTITIES + 1);
-    while (picture > 0 && !is_offered(series, (enum quantity)(picture - 1)));
-    app->run.picture = picture;
-    if (picture == 0)
-        return is_contest(series) ? "the three losses" : "the loss";
-    return quantity_name((enum quantity)(picture - 1), is_contest(series));
+    const struct trace_choice *choice = &app->run.choice;
+    unsigned traces = trace_choice_shown(choice, series);
+    if (!choice->own && !rect_is_empty(run->rate) && trace_is_known(series, TRACE_RATE))
+        traces |= TRACE_BIT(TRACE_RATE);
+    return traces;
 }
 
-/* What is drawn with its raw values behind it; QUANTITIES: nothing. */
-static enum quantity trained_quantity(const struct series *series, size_t picture)
+/* All that is there for plots. */
+static struct rect plots_area(const struct run_layout *run)
 {
-    if (picture == 0)
-        return is_contest(series) ? QUANTITIES : QUANTITY_LOSS;
-    return picture - 1 < QUANTITIES_TRAINED ? (enum quantity)(picture - 1) : QUANTITIES;
+    struct rect area = run->view;
+    if (!rect_is_empty(run->rate))
+        area.rows = run->rate.row + run->rate.rows - area.row;
+    return area;
 }
 
-/* What is drawn of the validations; QUANTITIES: nothing. A generator is validated by its L1. */
-static enum quantity validated_quantity(const struct series *series, size_t picture)
-{
-    enum quantity trained = trained_quantity(series, picture);
-    if (picture > QUANTITIES_TRAINED)
-        return (enum quantity)(picture - 1);
-    return trained == (is_contest(series) ? QUANTITY_L1 : QUANTITY_LOSS) ? QUANTITY_VALIDATION
-                                                                         : QUANTITIES;
-}
-
-void run_plot_gather(struct app *app, const struct run_entry *entry, struct rect view)
+void run_plot_gather(struct app *app, const struct run_entry *entry, const struct run_layout *run)
 {
     const struct run_snapshot *now = &entry->snapshot;
-    struct plot_layout layout = layout_plot(view, true);
+    const struct series *series = run_series(entry->run);
+    struct plot_layout layout = layout_plot(run->view, true);
     size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
     struct curve_view wanted = {.x = app->run.x,
                                 .log_x = app->run.log_x,
-                                .log_y = app->run.log_y,
                                 .width = columns * plot_dots_across(app->symbols),
+                                .traces = run_plot_traces(app, entry, run),
                                 .iterations = (double)now->iterations,
                                 .epochs = now->epochs,
                                 .over = run_status_is_over(now->status)};
+    struct plot_extent extent = {.all = curves_axis(series, &wanted),
+                                 .first = 1,
+                                 .points = series_count(series),
+                                 .columns = columns,
+                                 .live = !wanted.over};
     struct error error;
-    if (!curves_update(&app->run.curves, run_series(entry->run), &wanted, &error))
+    curves_extent(series, wanted.x, &extent.first, &extent.last);
+    struct axis axis = plot_window_show(&app->run.window, &extent);
+    wanted.axis = &axis;
+    if (!curves_update(&app->run.curves, series, &wanted, &error))
         app_say_error(app, &error);
 }
 
-/* --- the y axis --- */
+/* --- one plot --- */
+
+static bool has(unsigned traces, enum trace trace)
+{
+    return traces & TRACE_BIT(trace);
+}
+
+static unsigned of_unit(unsigned traces, enum trace_unit unit)
+{
+    unsigned found = 0;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(traces, trace) && trace_unit(trace) == unit)
+            found |= TRACE_BIT(trace);
+    return found;
+}
 
 /* Losses that differ by powers of ten are only told apart on a logarithmic axis. */
-static bool is_log(const struct app *app, const struct series *series, size_t picture)
+static bool is_log(const struct run_picture *picture, unsigned traces)
 {
-    return app->run.log_y || (picture == 0 && is_contest(series));
+    size_t losses =
+        has(traces, TRACE_SMOOTHED) + has(traces, TRACE_DISCRIMINATOR) + has(traces, TRACE_L1);
+    return picture->app->run.log_y || (picture->contest && losses > 1);
 }
 
-static struct axis y_axis(const struct app *app, const struct series *series, size_t picture)
+static struct axis y_axis(const struct run_picture *picture, const struct run_panel *panel)
 {
-    const struct curves *curves = &app->run.curves;
-    enum quantity trained = trained_quantity(series, picture);
+    const struct curves *curves = &picture->app->run.curves;
     double low = DBL_MAX, high = -DBL_MAX;
-    bool log = is_log(app, series, picture);
-    if (trained != QUANTITIES) {
-        curve_range(&curves->raw[trained], log, &low, &high);
-        curve_range(&curves->smoothed[trained], log, &low, &high);
-    }
-    for (size_t i = 0; i < CONTEST && picture == 0 && is_contest(series); i++)
-        curve_range(&curves->smoothed[contest[i].quantity], log, &low, &high);
-    validations_range(series, validated_quantity(series, picture), log, &low, &high);
-    return axis_around(low, high, log);
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(panel->traces, trace) && trace < TRACES_TRAINED)
+            curve_range(&curves->trace[trace], panel->log, &low, &high);
+        else if (has(panel->traces, trace))
+            validations_range(curves, trace, panel->log, &low, &high);
+    bool flat = high - low < 1e-3 * high; /* a constant lies in the middle of nothing */
+    if (!panel->log && (flat || panel->unit == UNIT_RATE))
+        return axis_around(0, high > 0 ? high : 1, false);
+    return axis_around(low, high, panel->log);
 }
 
-/* --- curves and marks --- */
+/* --- curves --- */
 
-static long dot(double place, size_t dots)
+static void add_zero_line(struct plot *plot, const struct axis *y)
 {
-    return lround(place * (double)(dots - 1));
+    if (y->log || y->low >= 0 || y->high <= 0)
+        return;
+    long row = lround(axis_place(y, 0) * (double)(plot_height(plot) - 1));
+    for (size_t x = 0; x < plot_width(plot); x += 4)
+        plot_dot(plot, OWNER_ZERO, (long)x, row);
 }
 
-/* Marks on the smoothed curve where findings set in. */
-static void add_findings(struct app *app, const struct run_entry *entry, enum quantity quantity,
-                         const struct axis *y)
+static void add_kind(const struct run_picture *picture, const struct run_panel *panel,
+                     enum trace_kind kind)
 {
-    struct plot *plot = &app->run.plot;
-    const struct curve *curve = &app->run.curves.smoothed[quantity];
-    for (size_t i = 0; i < entry->snapshot.finding_count; i++) {
-        struct finding finding;
-        run_finding(entry->run, i, &finding);
-        double at = curves_place(&app->run.curves, finding.iteration, finding.epoch);
-        if (!(at >= 0 && at <= 1) || curve->width == 0)
+    struct app *app = picture->app;
+    for (enum trace trace = TRACES; trace-- > 0;) {
+        if (!has(panel->traces, trace) || trace_kind(trace) != kind)
             continue;
-        long x = dot(at, curve->width);
-        double up = curve->columns[x].any ? axis_place(y, (double)curve->columns[x].last) : 1;
-        up = isfinite(up) ? fmax(0, fmin(1, up)) : 0;
-        plot_mark(plot, SERIES_FINDING, x, dot(up, plot_height(plot)), '!');
+        if (kind == TRACE_IS_VALIDATION)
+            validations_draw(&app->run.curves, trace, &panel->y, &app->run.plot,
+                             (uint8_t)(trace + 1), trace_letter(trace, picture->contest));
+        else
+            curve_draw(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+                       (uint8_t)(trace + 1));
     }
 }
 
-static void add_curves(struct app *app, const struct run_entry *entry, const struct series *series,
-                       size_t picture, const struct axis *y)
+/* Where the newest point lies along the plot: letters are spread over what is there. */
+static double end_of(const struct app *app)
 {
+    const struct plot_window *window = &app->run.window;
+    double place = axis_place(&window->shown, window->extent.last);
+    return place > 0 && place < 1 ? place : 1;
+}
+
+static void add_letters(const struct run_picture *picture, const struct run_panel *panel)
+{
+    struct app *app = picture->app;
+    double shift = 0;
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+        if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
+            continue;
+        for (int i = 0; i < LETTERS; i++)
+            curve_mark(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+                       (uint8_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
+                       trace_letter(trace, picture->contest));
+        shift += 0.05;
+    }
+}
+
+static void draw_cells(const struct run_picture *picture, const struct run_panel *panel)
+{
+    enum role roles[OWNERS] = {[OWNER_ZERO] = ROLE_RAW, [OWNER_FINDING] = ROLE_BAD};
+    enum plot_style styles[OWNERS] = {PLOT_DOTTED};
+    for (enum trace trace = 0; trace < TRACES; trace++) {
+        roles[trace + 1] = trace_role(trace);
+        styles[trace + 1] = trace_kind(trace) == TRACE_IS_RAW ? PLOT_DOTTED : PLOT_SOLID;
+    }
+    styles[OWNER_FINDING] = PLOT_SOLID;
+    draw_plot(&picture->app->canvas, panel->layout.plot, &picture->app->run.plot, roles, styles);
+}
+
+static void draw_panel(const struct run_picture *picture, struct run_panel *panel)
+{
+    struct app *app = picture->app;
     struct plot *plot = &app->run.plot;
-    const struct curves *curves = &app->run.curves;
-    enum quantity trained = trained_quantity(series, picture);
-    bool all = picture == 0 && is_contest(series);
-    if (trained != QUANTITIES) {
-        curve_draw(&curves->raw[trained], y, plot, SERIES_RAW);
-        curve_draw(&curves->smoothed[trained], y, plot, SERIES_SMOOTHED);
-    }
-    for (size_t i = 0; i < CONTEST && all; i++)
-        curve_draw(&curves->smoothed[contest[i].quantity], y, plot, contest[i].series);
-    for (size_t i = 0; i < CONTEST && all; i++)
-        for (int mark = 0; mark < 3; mark++)
-            curve_mark(&curves->smoothed[contest[i].quantity], y, plot, contest[i].series,
-                       0.15 + 0.3 * mark + 0.05 * (double)i, contest[i].mark);
-    validations_draw(curves, series, validated_quantity(series, picture), y, plot,
-                     SERIES_VALIDATION, 'o');
-    if (picture <= QUANTITIES_TRAINED)
-        add_findings(app, entry, trained == QUANTITIES ? QUANTITY_LOSS : trained, y);
-}
-
-static void draw_best(struct app *app, const struct series *series, struct rect axis)
-{
-    size_t best = series_best(series);
-    if (best == SIZE_MAX || axis.rows < 2)
+    struct rect area = panel->layout.plot;
+    struct error error;
+    if (rect_is_empty(area))
         return;
-    double at = curves_place_validation(&app->run.curves, &series->validations[best]);
-    if (at >= 0 && at <= 1)
-        draw_text(&app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), ROLE_GOOD,
-                  app->canvas.glyphs->best);
-}
-
-static const char *line_sample(const struct app *app, char *text, size_t size)
-{
-    const char *line = app->canvas.glyphs->horizontal;
-    snprintf(text, size, "%s%s", line, line);
-    return app->symbols == SYMBOLS_ASCII ? "\"_" : text;
-}
-
-static int draw_contest_keys(struct app *app, struct rect legend, int column)
-{
-    char sample[24], line[16];
-    line_sample(app, line, sizeof line);
-    for (size_t i = CONTEST; i-- > 0;) {
-        snprintf(sample, sizeof sample, "%c%s", contest[i].mark,
-                 app->symbols == SYMBOLS_ASCII ? "\"_" : line);
-        column = plot_axes_draw_key(&app->canvas, legend, column, roles[contest[i].series], sample,
-                                    contest[i].quantity == QUANTITY_LOSS ? "generator"
-                                    : contest[i].quantity == QUANTITY_L1 ? "L1"
-                                                                         : "discriminator");
-    }
-    return column;
-}
-
-static void draw_legend(struct app *app, const struct run_entry *entry, const struct series *series,
-                        size_t picture, struct rect legend)
-{
-    const struct glyphs *glyphs = app->canvas.glyphs;
-    char line[16], best_words[48];
-    bool ascii = app->symbols == SYMBOLS_ASCII, all = picture == 0 && is_contest(series);
-    const char *name = all            ? "losses"
-                       : picture == 0 ? "loss"
-                                      : quantity_name((enum quantity)(picture - 1), true);
-    int column = draw_format(&app->canvas, legend, 0, 0, ROLE_STRONG, "%s%s", name,
-                             is_log(app, series, picture) ? ", log" : "") +
-                 3;
-    if (all)
-        column = draw_contest_keys(app, legend, column);
-    if (trained_quantity(series, picture) != QUANTITIES) {
-        column = plot_axes_draw_key(&app->canvas, legend, column, ROLE_SMOOTHED,
-                                    line_sample(app, line, sizeof line), "smoothed");
-        column =
-            plot_axes_draw_key(&app->canvas, legend, column, ROLE_RAW, ascii ? ".:" : "::", "raw");
-    }
-    if (series_validation_count(series) > 0 && validated_quantity(series, picture) != QUANTITIES)
-        column =
-            plot_axes_draw_key(&app->canvas, legend, column, ROLE_VALIDATION, "o", "validation");
-    size_t best = series_best(series);
-    if (best != SIZE_MAX) {
-        snprintf(best_words, sizeof best_words, "best epoch %.4g",
-                 (double)series->validations[best].epoch);
-        column =
-            plot_axes_draw_key(&app->canvas, legend, column, ROLE_GOOD, glyphs->best, best_words);
-    }
-    if (entry->snapshot.finding_count > 0 && picture <= QUANTITIES_TRAINED)
-        plot_axes_draw_key(&app->canvas, legend, column, ROLE_BAD, "!", "finding");
-}
-
-static void draw_rate(struct app *app, struct rect strip)
-{
-    struct plot *plot = &app->run.plot;
-    const struct curves *curves = &app->run.curves;
-    struct plot_layout layout = layout_plot(strip, false);
-    double low = DBL_MAX, high = -DBL_MAX;
-    if (rect_is_empty(strip))
+    if (!plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, &error)) {
+        app_say_error(app, &error);
         return;
-    curve_range(&curves->rate, false, &low, &high);
-    struct axis y = axis_around(0, high > 0 ? high : 1, false);
-    layout.plot.rows += layout.axis.rows; /* the axis above holds for this strip too */
-    layout.labels.rows += layout.axis.rows;
-    struct rect title = {strip.row - 1, layout.plot.column, 1, layout.plot.columns};
-    draw_text(&app->canvas, title, 0, 0, ROLE_RATE, "learning rate");
-    if (!plot_reset(plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns, app->symbols,
-                    NULL))
-        return;
-    curve_draw(&curves->rate, &y, plot, SERIES_RATE);
-    plot_axes_draw_y(&app->canvas, layout.labels, &y);
-    draw_plot(&app->canvas, layout.plot, plot, roles, styles);
+    }
+    add_zero_line(plot, &panel->y);
+    for (int kind = 0; kind < TRACE_KINDS; kind++) {
+        static const enum trace_kind order[TRACE_KINDS] = {TRACE_IS_RAW, TRACE_IS_LINE,
+                                                           TRACE_IS_VALIDATION};
+        add_kind(picture, panel, order[kind]);
+    }
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+        if (has(panel->traces, trace))
+            curve_draw_unplaced(&app->run.curves.trace[trace], &panel->y, plot,
+                                (uint8_t)(trace + 1));
+    add_letters(picture, panel);
+    run_marks_add(picture, panel);
+    legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
+    plot_axes_draw_y(&app->canvas, panel->layout.labels, &panel->y);
+    draw_cells(picture, panel);
+    plot_draw_cursor(app, &app->run.window, area);
+    run_marks_draw_words(picture, panel);
 }
 
-void run_plot_draw(struct app *app, struct run_entry *entry, struct rect view, struct rect rate)
+/* --- all plots --- */
+
+static size_t make_panels(const struct run_picture *picture, unsigned traces,
+                          struct run_panel panels[UNITS])
 {
-    struct plot_layout layout = layout_plot(view, true);
-    const struct series *series = run_series(entry->run);
-    struct plot *plot = &app->run.plot;
-    if (rect_is_empty(layout.plot) || app->run.curves.series != series ||
-        !plot_reset(plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns, app->symbols,
-                    NULL))
+    size_t count = 0;
+    for (enum trace_unit unit = 0; unit < UNITS; unit++) {
+        struct run_panel *panel = &panels[count];
+        *panel = (struct run_panel){.unit = unit, .traces = of_unit(traces, unit)};
+        if (!panel->traces)
+            continue;
+        panel->first = count == 0;
+        panel->log = is_log(picture, panel->traces);
+        panel->y = y_axis(picture, panel);
+        run_panel_make_legend(picture, panel, false);
+        count++;
+    }
+    return count;
+}
+
+static void draw_nothing(struct app *app, struct rect area)
+{
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                 app->run.choice.own ? _("No curve that is switched on has values; Y shows the "
+                                         "list of curves, y goes to the next picture.")
+                                     : _("The first iteration is on its way ..."));
+}
+
+static void tell_left_out(struct legend *legend, size_t count)
+{
+    if (count > 0)
+        legend_add(legend, ROLE_WARNING, "+",
+                   ngettext("%zu plot has no room", "%zu plots have no room", count), count);
+}
+
+void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run)
+{
+    struct rect area = plots_area(run);
+    struct run_picture picture = {app, entry, run_series(entry->run), false, SIZE_MAX};
+    struct run_panel panels[UNITS];
+    const struct plot_window *window = &app->run.window;
+    unsigned traces = run_plot_traces(app, entry, run);
+    if (app->run.curves.series != picture.series)
         return;
-    size_t picture = picture_of(app, series);
-    struct axis y = y_axis(app, series, picture);
-    add_curves(app, entry, series, picture, &y);
-    draw_legend(app, entry, series, picture, layout.legend);
-    plot_axes_draw_y(&app->canvas, layout.labels, &y);
-    draw_plot(&app->canvas, layout.plot, plot, roles, styles);
+    picture.contest = trace_is_contest(picture.series);
+    if (window->cursor_on)
+        picture.point = curves_nearest(picture.series, app->run.x, window->cursor);
+    size_t count = make_panels(&picture, traces, panels);
+    if (count == 0) {
+        draw_nothing(app, area);
+        return;
+    }
+    bool readout = picture.point != SIZE_MAX;
+    int lines = legend_lines(&panels[0].legend, panels[0].legend.count,
+                             layout_plot(area, true).legend.columns);
+    struct panels_layout layout = layout_panels(area, (int)count, readout, lines);
+    for (int i = 0; i < layout.count; i++) {
+        struct rect legend = layout.panels[i].legend;
+        panels[i].layout = layout.panels[i];
+        if (readout &&
+            legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
+            run_panel_make_legend(&picture, &panels[i], true);
+        if (i == 0)
+            tell_left_out(&panels[0].legend, count - (size_t)layout.count);
+        draw_panel(&picture, &panels[i]);
+    }
     plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, app->run.x,
-                     layout.labels.columns > 0);
-    draw_best(app, series, layout.axis);
-    draw_rate(app, rate);
+                     layout.panels[0].labels.columns > 0);
+    run_marks_draw_best(&picture, layout.axis);
+    if (readout)
+        run_marks_draw_readout(&picture, traces, layout.readout, layout.panels[0].legend.rows == 0);
 }

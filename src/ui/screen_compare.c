@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "ui/compare_draw.h"
 
 #include <stdio.h>
@@ -11,12 +12,24 @@
 static const struct key_binding bindings[] = {
     {'v', 0, ACTION_VIEW, "v", "view", "the next view: curves, table, settings that differ"},
     {'s', 0, ACTION_SORT, "s", "sort", "sort by the next column, the best first"},
-    {'y', 0, ACTION_QUANTITY, "y", "curve", "what the curves show: losses, accuracy"},
+    {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
+     N_("what the curves show: losses, accuracy, learning rate, ms/image")},
+    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
+     N_("a cursor that reads the values of all runs; Left and Right move it")},
+    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("look closer at the curves, where the cursor is")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole runs again")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
     {'p', 0, ACTION_PUBLISHED, "p", "published", "the studies' published figures, marked as such"},
     {'e', 0, ACTION_EXPORT, "e", "export", "write the table as JSON, CSV or Markdown; asks where"},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "show the selected run"},
     {UI_UP, 0, ACTION_UP, "Up", NULL, "the row above"},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the row below"},
+    {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
+     N_("the cursor a tenth of the plot to the left")},
+    {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
+     N_("the cursor a tenth of the plot to the right")},
     {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "columns to the left"},
     {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "columns to the right"},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
@@ -113,8 +126,8 @@ static void end_gathering(struct app *app)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_view_has(view, view->quantity))
-        compare_view_next_quantity(view);
+    if (!compare_view_has(view, view->trace))
+        compare_view_next_trace(view);
 }
 
 static bool work(struct app *app)
@@ -175,10 +188,22 @@ static void open_selected(struct app *app)
     app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
 }
 
+/* Home and End stay with the rows. */
+static bool act_on_cursor(struct compare_view *view, enum action action)
+{
+    return view->kind == COMPARE_CURVES && view->window.cursor_on && action != ACTION_FIRST &&
+           action != ACTION_LAST && plot_move_cursor(&view->window, action);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    return app->compare.kind == COMPARE_CURVES && plot_leave_cursor(&app->compare.window, key);
+}
+
 static void act(struct app *app, enum action action)
 {
     struct compare_view *view = &app->compare;
-    if (view->gathering || view->count == 0)
+    if (view->gathering || view->count == 0 || act_on_cursor(view, action))
         return;
     switch (action) {
     case ACTION_VIEW:
@@ -192,7 +217,7 @@ static void act(struct app *app, enum action action)
         toggle_published(app);
         break;
     case ACTION_QUANTITY:
-        compare_view_next_quantity(view);
+        compare_view_next_trace(view);
         break;
     case ACTION_EXPORT:
         ask_compare_export(app);
@@ -303,4 +328,4 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(text, size, "Compare %zu run%s", count, count == 1 ? "" : "s");
 }
 
-const struct screen screen_compare = {"Compare", &table, title, NULL, act, draw, work};
+const struct screen screen_compare = {"Compare", &table, title, take_key, act, draw, work};

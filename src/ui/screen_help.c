@@ -2,6 +2,7 @@
  * first. */
 #include "ui/app.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <stdio.h>
@@ -39,6 +40,14 @@ static const struct {
     {"smoothed", "the loss averaged over the last fiftieth of the run, 10 iterations at least"},
     {"raw", "every iteration's loss; where many share a column, from the least to the greatest"},
     {"best epoch", "the one with the best validation accuracy; its weights are kept"},
+    {"Caffe's mean",
+     N_("the running mean as Caffe prints it, with the drift of its rounding errors")},
+    {"exact mean", N_("the same mean of the same losses, without drift: it is never negative")},
+    {"letters",
+     N_("on the curves and before their names where several share a plot; Y lists them")},
+    {"v", N_("on a log axis: a value at or below zero, which has no place there; the legend counts "
+             "them")},
+    {"<>", N_("the plot is zoomed (0 shows all again), or follows the newest points")},
     {"!", "a finding sets in there: v shows what it is"},
     {"ms/image", "milliseconds of an iteration divided by the batch; now, and the median"},
     {"~2", "in a comparison: the times of this row and of row 2 cannot be told apart"},

@@ -28,10 +28,22 @@ static const struct key_binding bindings[] = {
     {'7', 0, ACTION_VIEW_1 + 6, "7", NULL, NULL},
     {'8', 0, ACTION_VIEW_1 + 7, "8", NULL, NULL},
     {'9', 0, ACTION_VIEW_9, "9", NULL, NULL},
+    {'y', 0, ACTION_QUANTITY, "y", N_("picture"),
+     N_("what the curves show: losses, accuracy, Caffe's mean, ms/image")},
+    {'Y', 0, ACTION_TRACES, "Y", N_("curves"), N_("switch each curve on and off")},
+    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
+     N_("a cursor that reads the values of all curves, moved by Left, Right, PgUp, PgDn, Home and "
+        "End; i again or Esc puts it away")},
+    {'b', 0, ACTION_BEST, "b", NULL, N_("the cursor to the best epoch")},
+    {'f', 0, ACTION_FINDING, "f", NULL, N_("the cursor to the next finding")},
+    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
+     N_("look closer: at the cursor, else at the newest points, which stay in sight")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole run again")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
     {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
     {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
-    {'y', 0, ACTION_QUANTITY, "y", NULL,
-     "what the curves show: the losses, one of them, the accuracy"},
     {'g', 0, ACTION_SYMBOLS, "g", "symbols", "graph symbols: braille, block, ASCII"},
     {'L', 0, ACTION_RATE, "L", "rate", "change the learning rate"},
     {'+', '=', ACTION_RATE_UP, "+", NULL, "propose twice the learning rate"},
@@ -43,8 +55,10 @@ static const struct key_binding bindings[] = {
     {UI_UP, 0, ACTION_UP, "Up", NULL,
      N_("within a view: scroll, select a row or an array, another example of the sample")},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
-    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
-    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
+    {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
+     N_("a page; the cursor of the curves a tenth of the plot to the left")},
+    {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
+     N_("a page; the cursor of the curves a tenth of the plot to the right")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
     {UI_LEFT, 0, ACTION_LEFT, "Left", NULL,
@@ -85,7 +99,20 @@ static void next_picture(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     if (entry && entry->run)
-        app_say(app, ROLE_STRONG, "Curves: %s.", run_plot_next(app, entry));
+        app_say(app, ROLE_STRONG, _("Curves: %s."),
+                trace_choice_next(&app->run.choice, run_series(entry->run)));
+}
+
+/* Keys that ask for something of the curves bring them up. */
+static bool is_about_curves(enum action action)
+{
+    static const enum action actions[] = {ACTION_TRACES,   ACTION_CURSOR,   ACTION_BEST,
+                                          ACTION_FINDING,  ACTION_ZOOM_IN,  ACTION_ZOOM_OUT,
+                                          ACTION_ZOOM_ALL, ACTION_PAN_LEFT, ACTION_PAN_RIGHT};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (actions[i] == action)
+            return true;
+    return false;
 }
 
 static void switch_run(struct app *app, size_t step)
@@ -98,9 +125,22 @@ static void switch_run(struct app *app, size_t step)
     app_show_run(app, earlier ? 0 : (app->run.entry + app->runs.count + step) % app->runs.count);
 }
 
+static bool take_key(struct app *app, int key)
+{
+    const struct run_entry *entry = app_entry(app);
+    if (views_shown(app, entry) != &view_curves || !entry || !entry->run)
+        return false;
+    if (!app->run.choice.open)
+        return plot_leave_cursor(&app->run.window, key);
+    trace_list_key(&app->run.choice, run_series(entry->run), key);
+    return true;
+}
+
 static void act(struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
+    if (is_about_curves(action) && views_shown(app, entry) != &view_curves)
+        views_go(app, entry, 1);
     const struct view *view = views_shown(app, entry);
     if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
         views_go(app, entry, action - ACTION_VIEW_1 + 1);
@@ -153,7 +193,7 @@ static struct run_news news_of(struct app *app, const struct run_entry *entry)
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
-        news.smoothed = view->curves.smoothed_value[QUANTITY_LOSS];
+        news.smoothed = curves_newest(&view->curves, TRACE_SMOOTHED);
     if (view->calm_since == 0 || clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
         view->calm.status != entry->snapshot.status) {
         view->calm = entry->snapshot;
@@ -324,7 +364,7 @@ static void draw(struct app *app, struct rect body)
         return;
     }
     if (entry->run)
-        run_plot_gather(app, entry, layout.view);
+        run_plot_gather(app, entry, &layout);
     const struct view *view = views_shown(app, entry);
     give_room(&layout, view);
     struct run_news news = news_of(app, entry);
@@ -333,6 +373,8 @@ static void draw(struct app *app, struct rect body)
         draw_facts(app, &layout, &news);
     draw_progress(app, layout.progress, &news);
     draw_tab_line(app, entry, layout.tabs);
+    if (app->run.choice.open && view == &view_curves && entry->run)
+        trace_list_draw(app, entry, body);
 }
 
 /* A data set as a title has room for it: "folder:.../tench" for a long path, without options. */
@@ -377,4 +419,4 @@ static bool work(struct app *app)
     return false;
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw, work};
+const struct screen screen_run = {"Run", &table, title, take_key, act, draw, work};

@@ -77,8 +77,10 @@ screen_keys g
 screen_shows "$BRAILLE" "g: braille again"
 screen_wait 'best epoch'
 screen_keys y
-screen_shows 'Curves: top-1 accuracy' "y: the accuracy"
+screen_shows 'Curves: top-1 and top-5 accuracy' "y: the accuracy"
 screen_keys y
+screen_shows 'Curves: loss and accuracy' "y: both, above each other"
+screen_keys y y y
 screen_shows 'Curves: the loss' "y: the loss again"
 screen_keys v
 screen_shows '\[Findings\]' "v: findings"

@@ -128,18 +128,27 @@ static void test_curves(void)
 {
     struct curve_view wanted = {.x = X_ITERATION, .width = 100};
     struct error error;
-    tap_ok(compare_view_gather(&view, &wanted, &error) && view.x.high == 1000,
+    tap_ok(compare_view_gather(&view, &wanted, 50, &error) && view.x.high == 1000,
            "one axis holds all runs");
     struct axis y = compare_view_y_axis(&view, false);
-    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_view_last(&view, 0)), "and their losses");
-    compare_view_next_quantity(&view);
-    tap_ok(view.quantity == QUANTITY_VALIDATION, "next: what the runs have");
-    compare_view_next_quantity(&view);
-    tap_ok(view.quantity == QUANTITY_ACCURACY && compare_view_last(&view, 0) > 80, "the accuracy");
-    compare_view_next_quantity(&view);
-    tap_ok(view.quantity == QUANTITY_LOSS, "and round, without a discriminator");
+    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_view_value(&view, 0)), "and their losses");
+    plot_window_put_cursor(&view.window, 100);
+    tap_ok(compare_view_value(&view, 0) > 1, "under the cursor the value is the one of there");
+    plot_window_zoom(&view.window, true);
+    tap_ok(compare_view_gather(&view, &wanted, 50, &error) && view.x.high < 600 &&
+               view.curves[0].trace[view.trace].columns[99].any,
+           "all runs are zoomed alike");
+    compare_view_next_trace(&view);
+    tap_ok(view.trace == TRACE_VALIDATION, "next: what the runs have");
+    compare_view_next_trace(&view);
+    view.window.cursor_on = false;
+    tap_ok(view.trace == TRACE_TOP1 && compare_view_value(&view, 0) > 80, "the accuracy");
+    size_t others = 0;
+    for (; view.trace != TRACE_SMOOTHED && others < 20; others++)
+        compare_view_next_trace(&view);
+    tap_ok(others == 6, "and round, without raw losses and a discriminator");
     compare_view_add(&view, opened(2));
-    tap_ok(compare_view_has(&view, QUANTITY_DISCRIMINATOR), "which a fourth run has");
+    tap_ok(compare_view_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
 static void test_limit(void)

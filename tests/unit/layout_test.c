@@ -32,6 +32,25 @@ static bool good(const struct rect *rects, size_t count, int rows, int columns)
     return true;
 }
 
+/* Plots above each other, with and without the line for the cursor. */
+static bool panels_are_good(struct rect view, int rows, int columns)
+{
+    for (int wanted = 1; wanted <= LAYOUT_PANELS; wanted++)
+        for (int lines = 0; lines <= 4; lines++) {
+            struct panels_layout all = layout_panels(view, wanted, lines % 2, lines);
+            struct rect rects[2 + 3 * LAYOUT_PANELS] = {all.readout, all.axis};
+            size_t count = 2;
+            for (int i = 0; i < all.count; i++) {
+                rects[count++] = all.panels[i].legend;
+                rects[count++] = all.panels[i].labels;
+                rects[count++] = all.panels[i].plot;
+            }
+            if (all.count < 1 || all.count > wanted || !good(rects, count, rows, columns))
+                return false;
+        }
+    return true;
+}
+
 static bool screen_is_good(int rows, int columns)
 {
     struct frame_layout frame = layout_frame(rows, columns);
@@ -45,7 +64,8 @@ static bool screen_is_good(int rows, int columns)
     struct rect of_plot[] = {plot.legend, plot.labels, plot.plot, plot.axis};
     struct rect dialog = layout_dialog(rows, columns, 12, 64);
     return good(of_form, 7, rows, columns) && good(of_run, 8, rows, columns) &&
-           good(of_plot, 4, rows, columns) && inside(dialog, rows, columns);
+           good(of_plot, 4, rows, columns) && inside(dialog, rows, columns) &&
+           panels_are_good(run.view, rows, columns);
 }
 
 static void test_promises(void)
@@ -54,6 +74,10 @@ static void test_promises(void)
     struct run_layout run = layout_run(frame.body);
     struct form_layout form = layout_form(frame.body);
     tap_ok(run.density == DENSITY_NORMAL && run.view.rows >= 12, "80x24: a plot and all figures");
+    struct panels_layout panels = layout_panels(run.view, 4, true, 1);
+    tap_ok(panels.count == 4 && panels.panels[3].plot.rows >= 2 &&
+               panels.panels[3].legend.rows == 1 && panels.readout.rows == 1,
+           "80x24: four plots with their legends, and a line for the cursor");
     tap_ok(form.panel.columns >= 30 && form.fields.rows >= 16,
            "80x24: the whole form with its panel");
     frame = layout_frame(12, 40);

@@ -3,13 +3,16 @@
 #include "base/axis.h"
 #include "tap.h"
 #include "ui/columns.h"
-#include "ui/curve.h"
+#include "ui/curves.h"
 #include "ui/plot.h"
+#include "ui/plot_window.h"
+#include "ui/trace_choice.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const char *cell(const struct plot *plot, size_t row, size_t column, enum plot_style style)
 {
@@ -111,24 +114,24 @@ static void test_curve(void)
     struct axis y = {0, 10, false};
     curve_reset(&curve, 10, NULL);
     for (int i = 0; i < 1000; i++)
-        curve_add(&curve, i / 999.0, (float)(i % 10));
+        curve_add(&curve, curve_column_at(i / 999.0, 10), (float)(i % 10));
     tap_ok(curve.columns[5].low == 0 && curve.columns[5].high == 9,
            "a column keeps the least and the greatest of its points");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
     curve_add(&curve, 0, 5);
-    curve_add(&curve, 1.0 / 9, NAN);
-    curve_add(&curve, 1, 5);
+    curve_add(&curve, 1, NAN);
+    curve_add(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
     tap_ok(owned(&plot, 1) == 2, "what is no number leaves a gap");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
     curve_add(&curve, 0, 5);
-    curve_add(&curve, 1, 5);
+    curve_add(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
     tap_ok(owned(&plot, 1) == 10, "without one the points are joined");
     double low = 1e9, high = -1e9;
-    curve_add(&curve, 0.5, -3);
+    curve_add(&curve, 5, -3);
     curve_range(&curve, true, &low, &high);
     tap_ok(low == 5 && high == 5, "a logarithmic range leaves out what is negative");
     curve_free(&curve);
@@ -139,7 +142,12 @@ static void test_adversarial(void)
 {
     struct series series;
     struct curves curves = {0};
-    struct curve_view view = {X_ITERATION, false, false, 50, 100, 1, true, NULL};
+    struct curve_view view = {.x = X_ITERATION,
+                              .width = 50,
+                              .traces = TRACE_BIT(TRACE_DISCRIMINATOR),
+                              .iterations = 100,
+                              .epochs = 1,
+                              .over = true};
     series_create(&series, 100, 3, NULL);
     for (uint64_t i = 1; i <= 100; i++) {
         struct series_point point = {.iteration = i,
@@ -155,19 +163,18 @@ static void test_adversarial(void)
         series_add_validation(&series, &one);
     }
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(fabs(curves.smoothed_value[QUANTITY_DISCRIMINATOR] - 0.5) < 1e-6 &&
-               fabs(curves.smoothed_value[QUANTITY_L1] - 0.25) < 1e-6,
+    tap_ok(fabs(curves_newest(&curves, TRACE_DISCRIMINATOR) - 0.5) < 1e-6 &&
+               fabs(curves_newest(&curves, TRACE_L1) - 0.25) < 1e-6,
            "each of the losses has a curve");
     tap_ok(series_best(&series) == 1, "without classes the best epoch has the least loss");
-    tap_ok(quantity_is_known(&series, QUANTITY_PIXELS) &&
-               !quantity_is_known(&series, QUANTITY_ACCURACY),
+    tap_ok(trace_is_known(&series, TRACE_PIXELS) && !trace_is_known(&series, TRACE_TOP1),
            "pixels are right there, not classes");
     struct plot plot = {0};
     struct axis y = {0, 1, false};
     char text[5];
     plot_reset(&plot, 4, 25, SYMBOLS_BRAILLE, NULL);
-    curve_draw(&curves.smoothed[QUANTITY_DISCRIMINATOR], &y, &plot, 1);
-    curve_mark(&curves.smoothed[QUANTITY_DISCRIMINATOR], &y, &plot, 1, 0.5, 'D');
+    curve_draw(&curves.trace[TRACE_DISCRIMINATOR], &y, &plot, 1);
+    curve_mark(&curves.trace[TRACE_DISCRIMINATOR], &y, &plot, 1, 0.5, 'D');
     bool found = false;
     for (size_t row = 0; row < 4; row++)
         found = found || plot_cell_text(&plot, row, 12, PLOT_SOLID, text)[0] == 'D';
@@ -181,7 +188,11 @@ static void test_curves(void)
 {
     struct series series;
     struct curves curves = {0};
-    struct curve_view view = {X_ITERATION, false, false, 40, 1000, 10, false, NULL};
+    struct curve_view view = {.x = X_ITERATION,
+                              .width = 40,
+                              .traces = TRACE_BIT(TRACE_SMOOTHED),
+                              .iterations = 1000,
+                              .epochs = 10};
     series_create(&series, 1000, 10, NULL);
     for (uint64_t i = 1; i <= 130; i++) {
         struct series_point point = {.iteration = i,
@@ -197,8 +208,9 @@ static void test_curves(void)
     tap_ok(curves.gathered == 60 && curves.x.high == 60, "the x axis ends at a round number");
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
-    tap_ok(fabs(curves.smoothed_value[QUANTITY_LOSS] - 1) < 1e-9, "the mean of ones is one");
-    tap_ok(fabs(curves_place(&curves, 75, 0.75) - 0.5) < 1e-9, "an iteration finds its place");
+    tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
+    tap_ok(fabs(axis_place(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
+           "an iteration finds its place");
     view.x = X_EPOCH;
     view.over = true;
     curves_update(&curves, &series, &view, NULL);
@@ -215,17 +227,325 @@ static void test_curves(void)
     tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
     tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
            "smoothing starts at the first loss and passes over what is no number");
-    tap_ok(!quantity_is_known(&series, QUANTITY_PIXELS) &&
-               quantity_is_known(&series, QUANTITY_ACCURACY),
+    tap_ok(!trace_is_known(&series, TRACE_PIXELS) && trace_is_known(&series, TRACE_TOP1),
            "what a run has no values of is not offered");
     struct axis shared = {0, 400, false};
     view.x = X_ITERATION;
-    view.shared = &shared;
+    view.axis = &shared;
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.x.high == 400 && curves.gathered == 130 &&
-               curves.smoothed[QUANTITY_LOSS].columns[13].any &&
-               !curves.smoothed[QUANTITY_LOSS].columns[14].any,
+               curves.trace[TRACE_SMOOTHED].columns[13].any &&
+               !curves.trace[TRACE_SMOOTHED].columns[14].any,
            "on an axis that runs share each keeps its own length");
+    curves_free(&curves);
+    series_free(&series);
+}
+
+/* --- logarithmic axes, zoom, values --- */
+
+static size_t marks_in_row(const struct plot *plot, size_t row, char mark)
+{
+    size_t count = 0;
+    for (size_t column = 0; column < plot->columns; column++)
+        count += plot->cells[row * plot->columns + column].mark == mark;
+    return count;
+}
+
+static void test_unplaced(void)
+{
+    struct curve curve = {0};
+    struct plot plot = {0};
+    struct axis log = {0.01, 10, true}, linear = {-1, 10, false};
+    double low = 1e9, high = -1e9;
+    curve_reset(&curve, 10, NULL);
+    plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
+    static const float values[10] = {5, 1, 0.1f, 0, -1e-8f, -2, 0.1f, 1, 2, 3};
+    for (int i = 0; i < 10; i++)
+        curve_add(&curve, i, values[i]);
+    curve_add(&curve, 2, -7);
+    tap_ok(curve.unplaced == 4, "what a logarithmic axis has no place for is counted");
+    curve_range(&curve, true, &low, &high);
+    tap_ok((float)low == 0.1f && high == 5, "the least value above zero begins the axis");
+    curve_draw(&curve, &log, &plot, 1);
+    curve_draw_unplaced(&curve, &log, &plot, 1);
+    tap_ok(marks_in_row(&plot, 3, CURVE_UNPLACED) == 4, "and marked at the foot, column by column");
+    tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_UNPLACED && plot.cells[3 * 10 + 7].mark == 0,
+           "where it is and nowhere else");
+    tap_ok(plot.cells[2 * 10 + 2].series == 1,
+           "a column that holds both shows the positive one in its place");
+    plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
+    curve_draw_unplaced(&curve, &linear, &plot, 1);
+    tap_ok(owned(&plot, 1) == 0, "a linear axis has a place for everything");
+    curve_reset(&curve, 10, NULL);
+    tap_ok(curve.unplaced == 0, "another gathering counts afresh");
+    curve_free(&curve);
+    plot_free(&plot);
+}
+
+/* A loss that falls, with a needle at one iteration, and a Caffe-style mean that ends negative. */
+static void fill(struct series *series, uint64_t iterations)
+{
+    series_create(series, iterations, 10, NULL);
+    for (uint64_t i = 1; i <= iterations; i++) {
+        double t = (double)i / (double)iterations;
+        struct series_point point = {.iteration = i,
+                                     .epoch = (float)(10 * t),
+                                     .loss = i == iterations / 2 ? 9 : (float)(2 - t),
+                                     .loss_caffe = i > iterations / 2 ? -1e-8f : 1,
+                                     .loss_mean = 1,
+                                     .loss_discriminator = NAN,
+                                     .loss_l1 = NAN,
+                                     .learning_rate = 0.1f,
+                                     .ms_per_image = 1,
+                                     .seconds = (float)(20 * t)};
+        series_add(series, &point);
+    }
+}
+
+static struct curve_view whole(enum curve_x x, uint64_t iterations, unsigned traces)
+{
+    return (struct curve_view){.x = x,
+                               .width = 160,
+                               .traces = traces,
+                               .iterations = (double)iterations,
+                               .epochs = 10,
+                               .over = true};
+}
+
+static void test_zoomed_gathering(void)
+{
+    enum { ITERATIONS = 100000 };
+    struct series series;
+    struct curves curves = {0};
+    struct curve_view view =
+        whole(X_ITERATION, ITERATIONS, TRACE_BIT(TRACE_RAW) | TRACE_BIT(TRACE_SMOOTHED));
+    fill(&series, ITERATIONS);
+    curves_update(&curves, &series, &view, NULL);
+    size_t needle = (size_t)curve_column_at(0.5, 160);
+    tap_ok(curves.trace[TRACE_RAW].columns[needle].high == 9,
+           "one iteration of hundreds in a column is not lost");
+    tap_ok(curves.trace[TRACE_CAFFE].width == 0, "what is not shown is not gathered");
+    double newest = curves_newest(&curves, TRACE_SMOOTHED);
+    struct axis part = {49960, 50040, false};
+    view.axis = &part;
+    curves_update(&curves, &series, &view, NULL);
+    const struct curve *raw = &curves.trace[TRACE_RAW];
+    size_t with = 0;
+    for (size_t i = 0; i < raw->width; i++)
+        with += raw->columns[i].any;
+    tap_ok(with == 81 && raw->columns[curve_column_at(0.5, 160)].low == 9,
+           "zoomed, each iteration has a column of its own");
+    tap_ok(curves_newest(&curves, TRACE_SMOOTHED) == newest,
+           "the newest smoothed value is the run's, wherever one looks");
+    double state = NAN;
+    for (size_t i = 0; i < 50000; i++)
+        state = series_smooth(state, series.points[i].loss, i + 1);
+    tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == state,
+           "a smoothed value in the middle is the one that the whole run gives");
+    size_t column = (size_t)curve_column_at(axis_place(&part, 50000), 160);
+    tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
+           "in the zoomed curve, too");
+    view.axis = NULL;
+    view.traces = TRACE_BIT(TRACE_CAFFE);
+    curves_update(&curves, &series, &view, NULL);
+    tap_ok(curves.trace[TRACE_CAFFE].unplaced == ITERATIONS / 2, "a negative mean is counted");
+    curves_free(&curves);
+    series_free(&series);
+}
+
+static void test_cursor_values(void)
+{
+    struct series series;
+    struct curves curves = {0};
+    struct curve_view view = whole(X_EPOCH, 1000, TRACE_BIT(TRACE_RAW));
+    fill(&series, 1000);
+    for (int i = 1; i <= 2; i++) {
+        struct series_validation one = {
+            .iteration = (uint64_t)i * 100, .epoch = (float)i, .loss = (float)i, .seconds = 2};
+        series_add_validation(&series, &one);
+    }
+    curves_update(&curves, &series, &view, NULL);
+    size_t at = curves_nearest(&series, X_EPOCH, 2.504);
+    tap_ok(series.points[at].iteration == 250, "the point nearest to the cursor, by epoch");
+    tap_ok(series.points[curves_nearest(&series, X_TIME, 5.011)].iteration == 251 &&
+               curves_nearest(&series, X_ITERATION, -5) == 0 &&
+               curves_nearest(&series, X_ITERATION, 1e9) == 999,
+           "by time, and at both ends");
+    tap_ok(curves_value(&curves, TRACE_RAW, at) == (double)1.75f &&
+               curves_value(&curves, TRACE_RATE, at) == (double)0.1f,
+           "its values, also of curves that are not drawn");
+    tap_ok(isnan(curves_value(&curves, TRACE_RAW, 1000)), "no point, no value");
+    tap_ok(curves_validated(&curves, TRACE_VALIDATION, 1.99) == 1 &&
+               curves_validated(&curves, TRACE_VALIDATION, 2) == 2 &&
+               isnan(curves_validated(&curves, TRACE_VALIDATION, 0.5)),
+           "of validations the last one up to there");
+    tap_ok(fabs(curves_convert(&series, X_EPOCH, X_ITERATION, 2.5) - 250) < 1e-3 &&
+               fabs(curves_convert(&series, X_ITERATION, X_TIME, 500) - 10) < 1e-4 &&
+               fabs(curves_convert(&series, X_TIME, X_ITERATION, 40) - 2000) < 1e-3,
+           "a place on one x axis is found on another");
+    curves_free(&curves);
+    series_free(&series);
+}
+
+/* Validations at epochs 1 and 9, looked at between 4 and 6. */
+static void test_zoomed_validations(void)
+{
+    struct series series;
+    struct curves curves = {0};
+    struct plot plot = {0};
+    struct axis part = {4, 6, false}, y = {0, 10, false};
+    struct curve_view view = whole(X_EPOCH, 1000, TRACE_BIT(TRACE_VALIDATION));
+    double low = 1e9, high = -1e9;
+    fill(&series, 1000);
+    for (int i = 1; i <= 9; i += 8) {
+        struct series_validation one = {.epoch = (float)i, .loss = (float)i};
+        series_add_validation(&series, &one);
+    }
+    view.axis = &part;
+    curves_update(&curves, &series, &view, NULL);
+    validations_range(&curves, TRACE_VALIDATION, false, &low, &high);
+    tap_ok(fabs(low - 4) < 1e-6 && fabs(high - 6) < 1e-6,
+           "between two validations the axis holds the line's part in sight");
+    plot_reset(&plot, 10, 20, SYMBOLS_ASCII, NULL);
+    validations_draw(&curves, TRACE_VALIDATION, &y, &plot, 1, 'o');
+    tap_ok(plot.cells[5 * 20].series == 1 && plot.cells[4 * 20 + 19].series == 1,
+           "and the line crosses the plot where it should");
+    plot_free(&plot);
+    curves_free(&curves);
+    series_free(&series);
+}
+
+static void test_window(void)
+{
+    struct plot_window window = {0};
+    struct plot_extent extent = {{0, 1000, false}, 1, 1000, 1000, 101, false};
+    struct axis shown = plot_window_show(&window, &extent);
+    tap_ok(shown.low == 0 && shown.high == 1000 && !window.zoomed, "at first all is shown");
+    tap_ok(!plot_window_zoom(&window, false) && !plot_window_pan(&window, 0.5),
+           "there is nothing beyond it");
+    plot_window_move_cursor(&window, 0);
+    tap_ok(window.cursor_on && window.cursor == 1000, "the cursor comes at the newest point");
+    plot_window_move_cursor(&window, -25);
+    tap_ok(window.cursor == 750 && plot_window_cursor_column(&window) == 75, "columns move it");
+    plot_window_zoom(&window, true);
+    shown = plot_window_show(&window, &extent);
+    tap_ok(shown.low == 375 && shown.high == 875 && plot_window_cursor_column(&window) == 75,
+           "zooming halves what is shown and leaves the cursor's column");
+    plot_window_put_cursor(&window, 2);
+    tap_ok(window.shown.low == 0 && window.shown.high == 500,
+           "a cursor beyond is brought in sight");
+    plot_window_pan(&window, 0.25);
+    tap_ok(window.shown.low == 125 && window.shown.high == 625, "panning by a quarter");
+    plot_window_pan(&window, 9);
+    tap_ok(window.shown.low == 500 && window.shown.high == 1000, "and not beyond the end");
+    bool deeper = true;
+    for (int i = 0; i < 40 && deeper; i++)
+        deeper = plot_window_zoom(&window, true);
+    tap_ok(!deeper && window.shown.high - window.shown.low >= 4, "zooming ends at a few points");
+    plot_window_all(&window);
+    shown = plot_window_show(&window, &extent);
+    tap_ok(shown.low == 0 && shown.high == 1000, "and back to all");
+    extent.all = (struct axis){1, 1000, true};
+    window = (struct plot_window){0};
+    plot_window_show(&window, &extent);
+    plot_window_zoom(&window, true);
+    tap_ok(fabs(window.shown.low - pow(10, 0.75)) < 1e-9 &&
+               fabs(window.shown.high - pow(10, 2.25)) < 1e-9,
+           "a logarithmic axis is halved in decades");
+}
+
+static void test_following(void)
+{
+    struct plot_window window = {0};
+    struct plot_extent extent = {{0, 1000, false}, 1, 900, 900, 100, true};
+    plot_window_show(&window, &extent);
+    plot_window_zoom(&window, true);
+    tap_ok(window.follow && window.shown.low <= 900 && window.shown.high >= 900,
+           "a live run is zoomed where its newest points are");
+    size_t steps = 0;
+    bool in_sight = true;
+    for (double last = 901; last < 3000; last++) {
+        struct axis before = window.shown;
+        extent.last = last;
+        extent.points++;
+        extent.all.high = axis_round_up(last);
+        struct axis shown = plot_window_show(&window, &extent);
+        steps += shown.low != before.low;
+        in_sight = in_sight && shown.low <= last && shown.high >= last;
+    }
+    tap_ok(in_sight && window.follow, "which stay in sight");
+    tap_ok(steps > 10 && steps < 60, "with a step now and then (%zu for 2099 points)", steps);
+    plot_window_pan(&window, -1);
+    double low = window.shown.low;
+    extent.last = 3500;
+    extent.all.high = 4000;
+    tap_ok(!window.follow && plot_window_show(&window, &extent).low == low,
+           "who looks back is not taken along");
+}
+
+static void test_choice(void)
+{
+    struct series series;
+    struct trace_choice choice = {0};
+    enum trace items[TRACES];
+    fill(&series, 100);
+    unsigned loss = TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_RAW);
+    tap_ok(trace_choice_shown(&choice, &series) == loss, "at first the loss, smoothed and raw");
+    trace_list_open(&choice, &series, loss);
+    trace_list_key(&choice, &series, 'C');
+    trace_list_key(&choice, &series, 'S');
+    tap_ok(trace_choice_shown(&choice, &series) == (TRACE_BIT(TRACE_CAFFE) | TRACE_BIT(TRACE_RAW)),
+           "letters switch curves on and off");
+    trace_list_key(&choice, &series, 'o');
+    trace_list_key(&choice, &series, 'o');
+    struct series_validation one = {
+        .iteration = 50, .loss = 1, .top1 = 50, .top5 = 90, .pixel_accuracy = NAN};
+    series_add_validation(&series, &one);
+    tap_ok(trace_choice_shown(&choice, &series) & TRACE_BIT(TRACE_VALIDATION),
+           "what was on before it had values comes when it has some");
+    size_t count = trace_list_items(&series, items);
+    bool letters = true;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            letters = letters && trace_letter(items[i], false) != trace_letter(items[j], false);
+    tap_ok(letters && count == 9, "each curve has a letter of its own, %zu in all", count);
+    size_t pictures = 0;
+    do
+        trace_choice_next(&choice, &series);
+    while (!choice.own && choice.picture != 0 && ++pictures < 20);
+    tap_ok(choice.picture == 0 && !choice.own, "pictures go round, away from one's own choice");
+    series_free(&series);
+}
+
+/* Milliseconds of this process that an update took. */
+static double cost_of(struct curves *curves, const struct series *series,
+                      const struct curve_view *view)
+{
+    clock_t from = clock();
+    curves_update(curves, series, view, NULL);
+    return 1e3 * (double)(clock() - from) / CLOCKS_PER_SEC;
+}
+
+/* What a frame costs: a million points gathered afresh, a part of them, and only what is new. */
+static void test_cost(void)
+{
+    enum { ITERATIONS = 1000000 };
+    struct series series;
+    struct curves curves = {0};
+    struct curve_view view = whole(X_ITERATION, ITERATIONS,
+                                   TRACE_BIT(TRACE_RAW) | TRACE_BIT(TRACE_SMOOTHED) |
+                                       TRACE_BIT(TRACE_CAFFE) | TRACE_BIT(TRACE_MEAN));
+    struct axis part = {400000, 500000, false};
+    fill(&series, ITERATIONS);
+    double first = cost_of(&curves, &series, &view);
+    view.log_x = true;
+    double afresh = cost_of(&curves, &series, &view);
+    view.axis = &part;
+    double tenth = cost_of(&curves, &series, &view);
+    double again = cost_of(&curves, &series, &view);
+    tap_note("10^6 points: first %.1f ms, another axis %.1f ms, a tenth %.1f ms, no news %.3f ms",
+             first, afresh, tenth, again);
+    tap_ok(curves.gathered == 500000, "only the points up to the end of the axis are gone through");
     curves_free(&curves);
     series_free(&series);
 }
@@ -266,6 +586,14 @@ int main(void)
     test_curve();
     test_curves();
     test_adversarial();
+    test_unplaced();
+    test_zoomed_gathering();
+    test_cursor_values();
+    test_zoomed_validations();
+    test_window();
+    test_following();
+    test_choice();
+    test_cost();
     test_columns();
     return tap_done();
 }
