@@ -91,7 +91,8 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;
-    bool measured = model_measure(&model, data, request->images, &evaluation, error);
+    bool measured = model_measure(&model, data, request->images, request->progress,
+                                  request->context, &evaluation, error);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
         fill(measurement, &evaluation, model.device);

@@ -10,6 +10,7 @@
 #define TINCA_SESSION_MEASUREMENT_H
 
 #include "base/error.h"
+#include "session/evaluate.h"
 #include "session/statistics.h"
 
 #include <stdbool.h>
@@ -71,6 +72,8 @@ struct measure_request {
     const char *device; /* NULL: the run's */
     size_t threads;     /* 0: all cores */
     size_t images;      /* 0: the whole set */
+    evaluation_progress *progress; /* NULL: nobody is told */
+    void *context;
 };
 
 /* Measures the run's model and keeps what came out in its directory. */

@@ -7,6 +7,7 @@
 #define TINCA_SESSION_STUDY_PICTURES_H
 
 #include "data/image.h"
+#include "session/evaluate.h"
 #include "session/run.h"
 #include "session/study.h"
 
@@ -29,6 +30,8 @@ void study_pictures_free(struct study_pictures *pictures); /* leaves it {0} */
 struct study_run_request {
     const char *data, *device;
     size_t threads, wanted;
+    evaluation_progress *progress; /* told of pictures; NULL: nobody is */
+    void *context;
 };
 bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
                            const struct run *run, const struct study_run_request *request,

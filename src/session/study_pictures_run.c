@@ -143,6 +143,13 @@ static bool make_picture(struct maker *maker, size_t index, const struct feed_ba
     return true;
 }
 
+static bool tell(const struct maker *maker, size_t made, struct error *error)
+{
+    const struct study_run_request *request = maker->request;
+    return !request->progress ||
+           request->progress(request->context, made, maker->study->count, error);
+}
+
 static bool make_pictures(struct maker *maker, struct feed *feed, struct error *error)
 {
     struct feed_batch batch;
@@ -153,9 +160,8 @@ static bool make_pictures(struct maker *maker, struct feed *feed, struct error *
         for (size_t i = 0; i < maker->study->count; i++) {
             if (maker->study->images[i].source != pair)
                 continue;
-            if (!make_picture(maker, i, &batch, error))
+            if (!make_picture(maker, i, &batch, error) || !tell(maker, ++made, error))
                 return false;
-            made++;
         }
     }
     return true;
