@@ -74,7 +74,7 @@ static void publish_no_data(struct probe *probe, const struct error *error)
 static void publish_model(struct probe *probe)
 {
     const struct probe_look look = {.phase = PROBE_EVALUATING,
-                                    .network = probe->model.network->title,
+                                    .network = probe->model.network->name,
                                     .classes = probe->model.network->classes,
                                     .class_names = (const char(*)[64])probe->model.class_names,
                                     .images =

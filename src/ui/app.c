@@ -3,6 +3,8 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
+#include "ui/background.h"
 #include "ui/columns.h"
 #include "ui/terminal.h"
 
@@ -296,7 +298,7 @@ static void draw_title(struct app *app, struct rect area)
     char right[96] = "", text[256];
     size_t waiting = run_list_waiting(&app->runs);
     draw_fill(&app->canvas, area, ROLE_TITLE);
-    snprintf(text, sizeof text, "%s", app_screen(app)->name);
+    snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
     if (active && waiting > 0)
@@ -329,11 +331,13 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
         if (!binding->hint || is_overridden(app, table, binding))
             continue;
         int length = (int)strcspn(binding->name, " ");
-        if (column + length + 1 + (int)strlen(binding->hint) > area.columns)
+        if (column + length + 1 + (int)columns_of(gettext(binding->hint)) > area.columns)
             return area.columns;
         column =
             draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
-        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", binding->hint) + 2;
+        column =
+            draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", gettext(binding->hint)) +
+            2;
     }
     return column;
 }
@@ -341,7 +345,8 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 /* Help and the way back first: whoever is lost must see them at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
-    bool editing = app->chooser.open || (app->form.editing && app_screen(app) == &screen_form);
+    bool editing = app->chooser.open || app->tryit.chooser.open ||
+                   (app->form.editing && app_screen(app) == &screen_form);
     int column = 0;
     if (editing) {
         draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
@@ -424,9 +429,11 @@ static double seconds_until(uint64_t then)
 /* How long nothing needs to be done unless a key or a signal comes. */
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
-    double seconds = 3600;
+    double seconds = 3600, soon;
     if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed)
         seconds = seconds_until(tick);
+    if (background_busy(app, &soon))
+        seconds = fmin(seconds, soon);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
     if (app->message[0] && app->message_until != UINT64_MAX)
@@ -443,6 +450,7 @@ static void loop(struct app *app)
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         take_wakes(app, wakes);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
+        background_step(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);
             tick = after(TICK_SECONDS);

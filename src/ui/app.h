@@ -16,6 +16,7 @@
 #include "ui/places.h"
 #include "ui/run_list.h"
 #include "ui/sample_view.h"
+#include "ui/try_view.h"
 #include "ui/ui.h"
 
 struct app;
@@ -32,6 +33,7 @@ struct screen {
 };
 
 extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
+extern const struct screen screen_try;
 extern const struct key_table keys_everywhere, keys_editing;
 
 enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
@@ -80,6 +82,7 @@ struct app {
     struct run_view run;
     struct runs_view table;
     struct compare_view compare;
+    struct try_view tryit;
     int help_scroll;
     struct dialog dialog;
     struct menu menu;
@@ -129,6 +132,9 @@ bool plot_act(struct app *app, enum action action); /* false: it is none of its 
 
 /* --- screen_compare.c --- */
 void compare_open(struct app *app);
+
+/* --- screen_try.c --- */
+void try_open(struct app *app);
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);

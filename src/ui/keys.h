@@ -79,6 +79,13 @@ enum action {
     ACTION_PUBLISHED,
     ACTION_REAL,
     ACTION_GENERATED,
+    ACTION_FILTER,
+    ACTION_WEIGHTS,
+    ACTION_FILE,
+    ACTION_DATA,
+    ACTION_THREADS,
+    ACTION_UPDATE,
+    ACTION_GO,
 };
 
 struct key_binding {

@@ -2,6 +2,7 @@
  * first. */
 #include "ui/app.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <stdio.h>
@@ -95,17 +96,17 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 
 static void put_table(struct writer *writer, const struct key_table *keys)
 {
-    put_heading(writer, keys->title);
+    put_heading(writer, gettext(keys->title));
     for (size_t i = 0; i < keys->count; i++)
         if (keys->bindings[i].help)
-            put_entry(writer, keys->bindings[i].name, keys->bindings[i].help);
+            put_entry(writer, keys->bindings[i].name, gettext(keys->bindings[i].help));
     writer->line++;
 }
 
 static void draw(struct app *app, struct rect body)
 {
-    const struct key_table *tables[] = {screen_form.keys, &keys_editing, screen_run.keys,
-                                        screen_runs.keys, screen_compare.keys};
+    const struct key_table *tables[] = {screen_form.keys, &keys_editing,       screen_run.keys,
+                                        screen_runs.keys, screen_compare.keys, screen_try.keys};
     const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
     struct writer writer = {app, body, 0};
     if (here)
@@ -116,7 +117,7 @@ static void draw(struct app *app, struct rect body)
             put_table(&writer, tables[i]);
     put_heading(&writer, "The menu (m)");
     for (size_t i = 0; i < place_count; i++)
-        put_entry(&writer, (char[2]){(char)places[i].key}, places[i].what);
+        put_entry(&writer, (char[2]){(char)places[i].key}, gettext(places[i].what));
     writer.line++;
     put_heading(&writer, "Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -48,6 +48,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
         terminal_close(app->gone);
     }
     compare_view_free(&app->compare);
+    try_view_free(&app->tryit);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
     curves_free(&app->run.curves);
