@@ -6,6 +6,7 @@
 #ifndef TINCA_UI_APP_H
 #define TINCA_UI_APP_H
 
+#include "ui/advisor_view.h"
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
 #include "ui/curve.h"
@@ -33,7 +34,7 @@ struct screen {
 };
 
 extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
-extern const struct screen screen_try;
+extern const struct screen screen_try, screen_advisor;
 extern const struct key_table keys_everywhere, keys_editing;
 
 enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
@@ -83,6 +84,7 @@ struct app {
     struct runs_view table;
     struct compare_view compare;
     struct try_view tryit;
+    struct advisor_view advisor;
     int help_scroll;
     struct dialog dialog;
     struct menu menu;
@@ -135,6 +137,10 @@ void compare_open(struct app *app);
 
 /* --- screen_try.c --- */
 void try_open(struct app *app);
+
+/* --- screen_advisor.c --- */
+void advisor_open(struct app *app);
+void advisor_step(struct app *app); /* news of a measurement */
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);

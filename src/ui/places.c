@@ -29,6 +29,7 @@ const struct place places[] = {
     {'o', N_("Runs"), N_("the runs of this session and of earlier ones"), app_show_runs},
     {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
     {'t', N_("Try it"), N_("what a model says of images; its confusion matrix"), try_open},
+    {'a', N_("Advisor"), N_("which technique to use, read off one's own runs"), advisor_open},
     {'e', N_("Export"), N_("write the session to a file"), ask_export},
     {'h', N_("Help"), N_("every key, and the words used"), open_help},
 };
