@@ -214,3 +214,24 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
     model_free(&maker.model);
     return made;
 }
+
+/* --- in the background --- */
+
+static bool work(void *subject, struct errand *errand, struct error *error)
+{
+    struct study_job *job = subject;
+    const struct study_run_request request = {.device = "cpu",
+                                              .threads = job->threads,
+                                              .wanted = job->wanted,
+                                              .progress = errand_progress,
+                                              .context = errand};
+    struct run *run = run_open(job->directory, error);
+    bool made = run && study_pictures_of_run(&job->pictures, &job->study, run, &request, error);
+    run_free(run);
+    return made;
+}
+
+struct errand *study_pictures_start(struct study_job *job, struct error *error)
+{
+    return errand_start(work, job, error);
+}

@@ -346,6 +346,7 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 static void draw_hints(struct app *app, struct rect area)
 {
     bool editing = app->chooser.open || app->tryit.chooser.open ||
+                   (app->study.editing && app_screen(app) == &screen_study) ||
                    (app->advisor.editing && app_screen(app) == &screen_advisor) ||
                    (app->form.editing && app_screen(app) == &screen_form);
     int column = 0;

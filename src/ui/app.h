@@ -17,6 +17,7 @@
 #include "ui/places.h"
 #include "ui/run_list.h"
 #include "ui/sample_view.h"
+#include "ui/study_view.h"
 #include "ui/try_view.h"
 #include "ui/ui.h"
 
@@ -34,7 +35,7 @@ struct screen {
 };
 
 extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
-extern const struct screen screen_try, screen_advisor;
+extern const struct screen screen_try, screen_advisor, screen_study;
 extern const struct key_table keys_everywhere, keys_editing;
 
 enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
@@ -85,6 +86,7 @@ struct app {
     struct compare_view compare;
     struct try_view tryit;
     struct advisor_view advisor;
+    struct study_view study;
     int help_scroll;
     struct dialog dialog;
     struct menu menu;
@@ -141,6 +143,10 @@ void try_open(struct app *app);
 /* --- screen_advisor.c --- */
 void advisor_open(struct app *app);
 void advisor_step(struct app *app); /* news of a measurement */
+
+/* --- screen_study.c --- */
+void study_open(struct app *app);
+void study_step(struct app *app); /* news of the pictures */
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);

@@ -8,6 +8,7 @@ void background_step(struct app *app)
 {
     try_view_step(&app->tryit);
     advisor_step(app);
+    study_step(app);
 }
 
 bool background_busy(const struct app *app, double *seconds)
@@ -17,5 +18,5 @@ bool background_busy(const struct app *app, double *seconds)
         *seconds = 0; /* its work goes on between frames */
     else if (!trying)
         *seconds = LOOK_SECONDS;
-    return trying || app->advisor.errand || app->advisor.gathering;
+    return trying || app->advisor.errand || app->advisor.gathering || app->study.errand;
 }

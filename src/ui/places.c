@@ -30,6 +30,7 @@ const struct place places[] = {
     {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
     {'t', N_("Try it"), N_("what a model says of images; its confusion matrix"), try_open},
     {'a', N_("Advisor"), N_("which technique to use, read off one's own runs"), advisor_open},
+    {'p', N_("Study"), N_("can people tell a network's pictures from real ones?"), study_open},
     {'e', N_("Export"), N_("write the session to a file"), ask_export},
     {'h', N_("Help"), N_("every key, and the words used"), open_help},
 };

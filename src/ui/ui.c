@@ -50,6 +50,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
     compare_view_free(&app->compare);
     try_view_free(&app->tryit);
     advisor_view_free(&app->advisor);
+    study_view_free(&app->study);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
     curves_free(&app->run.curves);
