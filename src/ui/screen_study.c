@@ -173,6 +173,7 @@ static void hold_session(struct app *app)
 static void begin(struct app *app)
 {
     struct study_view *view = &app->study;
+    struct study_display display;
     struct error error;
     const size_t run = study_view_chosen(view, 0);
     look_at_display(view);
@@ -189,8 +190,10 @@ static void begin(struct app *app)
         app_say(app, ROLE_WARNING, "%s",
                 view->run_count ? _("Choose a run first: space on its line.")
                                 : _("There is no run whose pictures could be judged."));
-    else
+    else if (study_display_find_here(&display, &view->display_error)) /* before the work */
         make(app, run);
+    else
+        app_say_error(app, &view->display_error);
 }
 
 /* --- keys --- */

@@ -10,9 +10,8 @@
 #include <string.h>
 
 static const struct {
-    const char *file, *mark, *words;
-} kinds[] = {{"best.safetensors", "best", N_("best weights")},
-             {"weights.safetensors", "last", N_("last weights")}};
+    const char *file, *mark;
+} kinds[] = {{"best.safetensors", N_("best")}, {"weights.safetensors", N_("last")}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static const char *directory_of(const struct run_entry *entry)
@@ -22,17 +21,16 @@ static const char *directory_of(const struct run_entry *entry)
                                     : "";
 }
 
-/* "lenet on digits, best weights, top-1 97.31 %" */
+/* "top-1 97.31 %, lenet on digits" */
 static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
 {
     const struct run_snapshot *now = &entry->snapshot;
     const double top1 = kind == 0 ? now->best_top1 : now->top1;
-    if (now->has_validation && isfinite(top1))
-        snprintf(text, size, _("%.60s on %.40s, %s, top-1 %.2f %%"), entry->config.network,
-                 entry->config.data, gettext(kinds[kind].words), top1);
+    const char *network = file_base_name(entry->config.network);
+    if (now->has_validation && isfinite(top1) && isfinite(now->top1))
+        snprintf(text, size, _("top-1 %.2f %%, %.60s on %.60s"), top1, network, entry->config.data);
     else
-        snprintf(text, size, _("%.60s on %.60s, %s"), entry->config.network, entry->config.data,
-                 gettext(kinds[kind].words));
+        snprintf(text, size, _("%.60s on %.60s"), network, entry->config.data);
 }
 
 static bool make_source(struct run_entry *entry, size_t kind, struct try_source *source)
@@ -46,7 +44,7 @@ static bool make_source(struct run_entry *entry, size_t kind, struct try_source 
     if (!file_exists(source->path))
         return false;
     snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
-             kinds[kind].mark);
+             gettext(kinds[kind].mark));
     snprintf(source->data, sizeof source->data, "%s",
              config->validate[0] ? config->validate : config->data);
     write_note(entry, kind, source->note, sizeof source->note);

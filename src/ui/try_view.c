@@ -240,6 +240,14 @@ void try_view_walk(struct try_view *view, enum try_walk walk, size_t label, size
     view->walk = walk;
     view->label = label;
     view->guess = guess;
+    if (walk == WALK_CELL || walk == WALK_CLASS) { /* they begin at their first image */
+        for (size_t i = 0; i < look->outcome_count; i++)
+            if (is_walked(view, &look->outcomes[i])) {
+                try_view_show(view, look->outcomes[i].image);
+                return;
+            }
+        return;
+    }
     if (walk == WALK_ALL || (before < look->outcome_count && !view->path[0] &&
                              is_walked(view, &look->outcomes[before])))
         return;
