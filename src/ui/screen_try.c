@@ -76,12 +76,23 @@ static bool is_asked_for(const struct app *app)
                                  strcmp(source.path, app->tryit.request.model) != 0);
 }
 
+/* Another model than the one that was asked for is not shown without a word. */
+static void tell_unsaved(struct app *app)
+{
+    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct try_source source;
+    if (entry && !try_source_of_run(entry, &source))
+        app_say(app, ROLE_WARNING, "%s",
+                _("This run has saved no weights yet: w on its screen writes them."));
+}
+
 void try_open(struct app *app)
 {
     struct try_source source;
     struct error error;
     if (!run_list_find_kept(&app->kept, &app->runs, &error))
         app_say_error(app, &error);
+    tell_unsaved(app);
     if (is_asked_for(app) && find_first(app, &source))
         open_source(app, &source);
     app_show(app, &screen_try);

@@ -81,7 +81,7 @@ static int widest_name(const struct try_view *view, int most)
 static void draw_bars(const struct try_view *view, struct canvas *canvas, struct rect area, int row)
 {
     const struct probe_answer *answer = &view->answer;
-    const int name = widest_name(view, area.columns / 2), figure = 8;
+    const int name = widest_name(view, area.columns / 2), figure = 9;
     const int bar = area.columns - 2 - name - 1 - figure;
     for (size_t i = 0; i < answer->top_count; i++, row++) {
         const struct prediction *top = &answer->top[i];
@@ -93,7 +93,7 @@ static void draw_bars(const struct try_view *view, struct canvas *canvas, struct
         if (bar > 0)
             draw_gauge(canvas, area, row, 2 + name + 1, bar, (double)top->probability,
                        truth ? ROLE_GOOD : ROLE_GAUGE);
-        draw_format(canvas, area, row, area.columns - figure, role, "%6.2f %%",
+        draw_format(canvas, area, row, area.columns - figure + 1, role, "%6.2f %%",
                     100 * (double)top->probability);
     }
 }
