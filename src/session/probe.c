@@ -41,7 +41,7 @@ struct probe {
     struct model model;
     struct dataset *dataset;
     struct outcome *outcomes;
-    size_t outcome_count;
+    size_t outcome_count, batch;
     float *input, *target;
 };
 
@@ -203,16 +203,30 @@ static void close_all(struct probe *probe)
     probe->outcome_count = 0;
 }
 
-/* A training beside it must not be driven into swap. */
-static bool check_memory(const struct model *model, struct error *error)
+static size_t choose_batch(const struct network *network)
 {
-    const struct plan_settings settings = {
-        .mode = PLAN_INFERENCE, .batch = 1, .threads = model->device->threads, .with_loss = true};
+    const uint64_t flops = graph_flops(&network->graph);
+    const uint64_t fits = flops > 0 ? BATCH_FLOPS / flops : BATCH_MOST;
+    if (network->classes == 0) /* the noise of a generator belongs to a pair's number */
+        return 1;
+    return fits < 1 ? 1 : fits > BATCH_MOST ? BATCH_MOST : (size_t)fits;
+}
+
+/* A training beside it must not be driven into swap: a smaller batch, or none at all. */
+static bool check_memory(struct probe *probe, struct error *error)
+{
+    const struct model *model = &probe->model;
+    const struct device *device = model->device;
+    struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                     .batch = choose_batch(model->network),
+                                     .threads = device->threads,
+                                     .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
-    if (!memory_plan(model->network, model->device->driver, &settings, &forecast.memory, error))
+    if (!memory_plan(model->network, device->driver, &settings, &forecast.memory, error))
         return false;
-    memory_check(model->network, model->device->driver, &settings, true, &forecast);
-    return forecast.fits || forecast_refuse(&forecast, 1, error);
+    memory_check(model->network, device->driver, &settings, true, &forecast);
+    probe->batch = forecast.fits ? settings.batch : forecast.largest_batch;
+    return probe->batch > 0 || forecast_refuse(&forecast, 1, error);
 }
 
 static bool open_model(struct probe *probe, const struct probe_request *request,
@@ -227,7 +241,7 @@ static bool open_model(struct probe *probe, const struct probe_request *request,
     const size_t targets = inputs > outputs ? inputs : outputs;
     probe->input = memory_new_aligned(inputs, sizeof(float), "an image", error);
     probe->target = memory_new_aligned(targets, sizeof(float), "an image", error);
-    return probe->input && probe->target && check_memory(model, error);
+    return probe->input && probe->target && check_memory(probe, error);
 }
 
 static bool open_data(struct probe *probe, const char *spec, struct error *error)
@@ -263,19 +277,10 @@ static bool between_batches(void *context, uint64_t done, uint64_t of, struct er
     return true;
 }
 
-static size_t choose_batch(const struct network *network)
-{
-    const uint64_t flops = graph_flops(&network->graph);
-    const uint64_t fits = flops > 0 ? BATCH_FLOPS / flops : BATCH_MOST;
-    if (network->classes == 0) /* the noise of a generator belongs to a pair's number */
-        return 1;
-    return fits < 1 ? 1 : fits > BATCH_MOST ? BATCH_MOST : (size_t)fits;
-}
-
 static bool evaluate(struct probe *probe, struct error *error)
 {
     struct evaluation evaluation;
-    const struct evaluation_request request = {.batch = choose_batch(probe->model.network),
+    const struct evaluation_request request = {.batch = probe->batch,
                                                .readers = 1,
                                                .progress = between_batches,
                                                .watch = take_outcome,

@@ -39,6 +39,8 @@ static void draw_value(const struct advisor_view *view, struct canvas *canvas, s
     const bool focused = view->focus == field;
     if (focused && view->editing) {
         struct rect box = {line.row, line.column + column, 1, line.columns - column};
+        if (rect_is_empty(box))
+            return;
         size_t cursor, start = line_edit_window(&view->edit, (size_t)box.columns, &cursor);
         draw_fill(canvas, box, ROLE_EDIT);
         draw_text(canvas, box, 0, 0, ROLE_EDIT, view->edit.text + start);

@@ -54,7 +54,7 @@ void try_draw_status(const struct try_view *view, struct canvas *canvas, struct 
         snprintf(text, sizeof text, "%s", _("opening the model ..."));
     else if (area.columns < 64 && view->look.images > 0)
         write_short(view, text, sizeof text);
-    else if (view->look.phase == PROBE_EVALUATING)
+    else if (view->look.images > 0 && !view->look.evaluated)
         write_progress(view, text, sizeof text);
     else if (view->look.evaluated)
         write_result(view, text, sizeof text);

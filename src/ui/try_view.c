@@ -81,19 +81,18 @@ static void count_outcomes(struct try_view *view)
     try_view_sort(view);
 }
 
-static bool take_answer(struct try_view *view)
+static void take_answer(struct try_view *view)
 {
     struct probe_answer answer;
     if (!probe_take(view->probe, &answer))
-        return false;
+        return;
     if (answer.ticket != view->ticket) { /* of what is not looked at any more */
         probe_answer_free(&answer);
-        return false;
+        return;
     }
     forget_answer(view);
     view->answer = answer;
     view->answered = true;
-    return true;
 }
 
 /* The first image is shown as soon as the model is open. */
@@ -107,18 +106,16 @@ static void ask_first(struct try_view *view)
         try_view_show(view, view->image);
 }
 
-bool try_view_step(struct try_view *view)
+void try_view_step(struct try_view *view)
 {
-    const enum probe_phase phase = view->look.phase;
-    const size_t count = view->look.outcome_count;
     if (!view->probe)
-        return false;
+        return;
     probe_look(view->probe, &view->look);
     count_outcomes(view);
     if (view->look.phase == PROBE_EVALUATING || view->look.phase == PROBE_READY)
         ask_first(view);
-    bool answered = view->ticket && take_answer(view);
-    return answered || phase != view->look.phase || count != view->look.outcome_count;
+    if (view->ticket)
+        take_answer(view);
 }
 
 bool try_view_busy(const struct try_view *view, double *seconds)

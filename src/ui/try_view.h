@@ -74,8 +74,8 @@ bool try_view_open(struct try_view *view, const struct try_source *source, struc
 /* Opens the same file again: other data, other threads, newer weights. */
 void try_view_reopen(struct try_view *view);
 
-/* Takes what is new from the probe. True: something is. */
-bool try_view_step(struct try_view *view);
+/* Takes what is new from the probe. */
+void try_view_step(struct try_view *view);
 /* Whether something is going on that is to be looked at again soon; `*seconds` says how soon. */
 bool try_view_busy(const struct try_view *view, double *seconds);
 
