@@ -269,6 +269,8 @@ static int compare_classes(const void *first, const void *second)
 void try_view_sort(struct try_view *view)
 {
     const size_t classes = view->confusion.classes;
+    if (classes == 0) /* no image was seen yet */
+        return;
     if (!view->order)
         view->order = memory_new(classes, sizeof *view->order, "the classes", &view->error);
     for (size_t i = 0; view->order && i < classes; i++)

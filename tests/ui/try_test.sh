@@ -62,6 +62,12 @@ screen_keys 121 Enter
 screen_shows 'from 1 to 120' "which is checked"
 screen_keys Escape
 
+# --- keys that come before the first outcome ---
+screen_keys u s s s
+screen_shows 'most often taken for' "the classes can be asked for before any image was seen"
+screen_keys v
+screen_shows 'image 7 of 120' "and the image is still there"
+
 # --- those told wrong ---
 wrong=$(awk -v top1="$("$JSON_LOOK" out top1)" 'BEGIN { printf "%.0f", 120 - 1.2 * top1 }')
 screen_keys f
