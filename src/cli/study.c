@@ -171,8 +171,10 @@ static void name_folder(const char *path, char *name, size_t size)
 static bool make_pictures(const struct study_request *request, struct study *study,
                           struct study_pictures *pictures, struct error *error)
 {
-    const struct study_run_request of_run = {request->data, request->device, request->threads,
-                                             request->images};
+    const struct study_run_request of_run = {.data = request->data,
+                                             .device = request->device,
+                                             .threads = request->threads,
+                                             .wanted = request->images};
     if (request->network)
         snprintf(study->network, sizeof study->network, "%s", request->network);
     if (!request->run) {

@@ -438,3 +438,33 @@ size_t feed_batches_per_epoch(const struct feed *feed)
 {
     return feed->per_epoch;
 }
+
+/* --- one example --- */
+
+static void write_centre(const struct dataset *dataset, const struct normalisation *normalisation,
+                         const struct image *image, float *values)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    const struct crop crop = crop_centre(image, facts->width, facts->height);
+    struct sample_table table;
+    sample_table_fill(&table, normalisation);
+    crop_write(values, image, &crop, &table);
+}
+
+bool feed_example(const struct dataset *dataset, const struct normalisation *normalisation,
+                  size_t index, float *image, float *target, struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    struct image read = {0}, read_target = {0};
+    if (index >= facts->images)
+        return error_set(error, ERROR_USAGE, facts->spec, NULL,
+                         "there is no image %zu: the set has %zu", index, facts->images);
+    if (!dataset_image_for(dataset, index, true, &read, facts->paired ? &read_target : NULL, error))
+        return false;
+    write_centre(dataset, normalisation, &read, image);
+    if (facts->paired)
+        write_centre(dataset, normalisation, &read_target, target);
+    image_free(&read);
+    image_free(&read_target);
+    return true;
+}

@@ -60,4 +60,9 @@ void feed_statistics(const struct feed *feed, struct feed_statistics *statistics
 
 size_t feed_batches_per_epoch(const struct feed *feed);
 
+/* Example `index` alone, to the bit as an evaluation's feed gives it: `image`, and for paired sets
+ * `target`, are [C, H, W] of the set's facts. Needs no feed. Thread safe. */
+bool feed_example(const struct dataset *dataset, const struct normalisation *normalisation,
+                  size_t index, float *image, float *target, struct error *error);
+
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum answer { NO, YES, UNKNOWN };
+enum answer { NO = ADVISE_NO, YES = ADVISE_YES, UNKNOWN = ADVISE_UNKNOWN };
 static const size_t no_row = (size_t)-1;
 static const double mega = 1e6;
 
@@ -52,17 +52,30 @@ __attribute__((format(printf, 2, 3))) static void note(struct inquiry *inquiry, 
     advice->step_count++;
 }
 
-static void note_gap(struct inquiry *inquiry, const char *what, const char *command)
+/* The gap is to be filled by the caller; NULL: it is known already, or there are too many. */
+static struct advise_gap *note_gap(struct inquiry *inquiry, const char *what, const char *command)
 {
     struct advice *advice = inquiry->advice;
     for (size_t i = 0; i < advice->gap_count; i++)
         if (strcmp(advice->gaps[i].command, command) == 0)
-            return;
+            return NULL;
     if (advice->gap_count == ADVISE_GAPS)
-        return;
-    snprintf(advice->gaps[advice->gap_count].what, sizeof advice->gaps[0].what, "%s", what);
-    snprintf(advice->gaps[advice->gap_count++].command, sizeof advice->gaps[0].command, "%s",
-             command);
+        return NULL;
+    struct advise_gap *gap = &advice->gaps[advice->gap_count++];
+    *gap = (struct advise_gap){.technique = "none"};
+    snprintf(gap->what, sizeof gap->what, "%s", what);
+    snprintf(gap->command, sizeof gap->command, "%s", command);
+    return gap;
+}
+
+static void note_fork(struct inquiry *inquiry, enum advise_question question, const char *technique,
+                      enum answer answer)
+{
+    struct advice *advice = inquiry->advice;
+    if (advice->path_count < ADVISE_PATH)
+        advice->path[advice->path_count++] =
+            (struct advise_fork){question, technique, (enum advise_reply)answer,
+                                 question == ADVISE_POWERFUL && advice->assumed};
 }
 
 static void note_row(struct inquiry *inquiry, size_t row)
@@ -113,13 +126,14 @@ static const struct measurement *time_of(const struct inquiry *inquiry, size_t r
 static void note_untrained(struct inquiry *inquiry, const char *technique)
 {
     const struct advice *advice = inquiry->advice;
-    const struct run_config *config = NULL;
+    const struct run *like = NULL;
     struct text command = {0};
     char what[160];
     for (size_t i = 0; i < inquiry->table->count; i++)
         if (is_of(row_at(inquiry, i), advice) &&
-            (!config || strcmp(row_at(inquiry, i)->technique, "none") == 0))
-            config = run_config(row_at(inquiry, i)->run);
+            (!like || strcmp(row_at(inquiry, i)->technique, "none") == 0))
+            like = row_at(inquiry, i)->run;
+    const struct run_config *config = like ? run_config(like) : NULL;
     bool plain = strcmp(technique, "none") == 0;
     if (config) {
         bool path = strchr(config->network, '/') != NULL;
@@ -130,7 +144,12 @@ static void note_untrained(struct inquiry *inquiry, const char *technique)
     }
     snprintf(what, sizeof what, "%.64s%s%s is not trained (then: tinca measure RUN --device %s)",
              advice->network, plain ? "" : "-", plain ? "" : technique, advice->device);
-    note_gap(inquiry, what, command.data ? command.data : "");
+    struct advise_gap *gap = note_gap(inquiry, what, command.data ? command.data : "");
+    if (gap) {
+        gap->training = true;
+        gap->technique = technique;
+        gap->run = like;
+    }
     text_free(&command);
 }
 
@@ -140,7 +159,11 @@ static void note_unmeasured(struct inquiry *inquiry, size_t row, const char *wha
     compare_measure_command(inquiry->table, row, inquiry->advice->device, command, sizeof command);
     snprintf(text, sizeof text, "%s of %s on %s", what, row_at(inquiry, row)->network,
              inquiry->advice->device);
-    note_gap(inquiry, text, command);
+    struct advise_gap *gap = note_gap(inquiry, text, command);
+    if (gap) {
+        gap->run = row_at(inquiry, row)->run;
+        gap->threads = compare_threads(inquiry->table, inquiry->advice->device);
+    }
 }
 
 /* --- requirements --- */
@@ -334,6 +357,7 @@ static void try_techniques(struct inquiry *inquiry, bool latency, bool size)
             note(inquiry, "%s comes next; no run of it was found.", order[i]);
             note_untrained(inquiry, order[i]);
         }
+        note_fork(inquiry, ADVISE_DOES, order[i], answer);
         if (answer != NO) {
             conclude(inquiry, answer == YES ? ADVISE_USE : ADVISE_TRY, order[i]);
             return;
@@ -357,13 +381,20 @@ static void follow(struct inquiry *inquiry)
         fast = latency ? is_fast(inquiry, inquiry->plain) : YES;
         small = size ? is_small(inquiry, inquiry->plain) : YES;
     }
+    note_fork(inquiry, ADVISE_MEETS, NULL,
+              fast == YES && small == YES ? YES
+              : fast == NO || small == NO ? NO
+                                          : UNKNOWN);
     if (fast == YES && small == YES) {
         note(inquiry, "It meets the requirements as it is: leave it alone.");
         conclude(inquiry, ADVISE_KEEP, "none");
         return;
     }
-    if (latency && fast != YES)
+    note_fork(inquiry, ADVISE_HURRY, NULL, latency && fast != YES ? YES : NO);
+    if (latency && fast != YES) {
         judge_device(inquiry);
+        note_fork(inquiry, ADVISE_POWERFUL, NULL, inquiry->advice->powerful ? YES : NO);
+    }
     if (latency && fast != YES && inquiry->advice->powerful) {
         bool open = fast == UNKNOWN && isfinite(inquiry->request->limit_ms);
         note(inquiry,

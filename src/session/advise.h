@@ -41,7 +41,31 @@ enum advise_verdict {
 };
 const char *advise_verdict_name(enum advise_verdict verdict);
 
-enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8 };
+enum { ADVISE_ROWS = 4, ADVISE_STEPS = 16, ADVISE_GAPS = 8, ADVISE_PATH = 8 };
+
+/* The questions of the flowchart, and how one was answered. */
+enum advise_question {
+    ADVISE_MEETS,    /* does the network meet the requirements as it is? */
+    ADVISE_HURRY,    /* is it to be faster? */
+    ADVISE_POWERFUL, /* is the device a powerful one? */
+    ADVISE_DOES,     /* does a technique do? */
+};
+enum advise_reply { ADVISE_NO, ADVISE_YES, ADVISE_UNKNOWN };
+struct advise_fork {
+    enum advise_question question;
+    const char *technique; /* of ADVISE_DOES */
+    enum advise_reply reply;
+    bool assumed; /* nobody has measured it */
+};
+
+/* What is not known, and what would tell. */
+struct advise_gap {
+    char what[160], command[1024];
+    bool training;         /* the technique is to be trained, else the run to be measured */
+    const char *technique; /* to be trained */
+    const struct run *run; /* to be measured, or to be trained like; NULL: there is none */
+    size_t threads;        /* that others were measured with; 0: all cores */
+};
 
 struct advice {
     enum advise_verdict verdict;
@@ -51,10 +75,10 @@ struct advice {
     size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that were read */
     char steps[ADVISE_STEPS][320];       /* sentences, in order */
     size_t step_count;
-    struct {
-        char what[160], command[1024];
-    } gaps[ADVISE_GAPS];
+    struct advise_gap gaps[ADVISE_GAPS];
     size_t gap_count;
+    struct advise_fork path[ADVISE_PATH]; /* through the flowchart, in order */
+    size_t path_count;
 };
 
 /* The comparison holds the runs of any networks; a run that saved no model is not looked at. Of

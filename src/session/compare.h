@@ -94,6 +94,9 @@ bool compare_gap(const struct comparison *comparison, size_t row, size_t device,
 void compare_measure_command(const struct comparison *comparison, size_t row, const char *device,
                              char *command, size_t size);
 
+/* Threads that rows were measured with on the device; 0: none was. */
+size_t compare_threads(const struct comparison *comparison, const char *device);
+
 /* --- as text --- */
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_CSV, COMPARE_MARKDOWN };

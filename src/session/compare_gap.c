@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Threads that another row was measured with on the device; 0: none was. */
-static size_t threads_of(const struct comparison *comparison, const char *device)
+size_t compare_threads(const struct comparison *comparison, const char *device)
 {
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
@@ -24,7 +23,7 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
 {
     const struct compare_row *row = &comparison->rows[number];
     struct text text = {0};
-    size_t threads = threads_of(comparison, device);
+    size_t threads = compare_threads(comparison, device);
     if (row->model_bytes > 0) {
         text_append(&text, "tinca measure ");
         shell_word_append(&text, row->name);

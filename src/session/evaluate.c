@@ -58,34 +58,54 @@ static bool check_names(const struct model *model, const struct dataset *dataset
     return true;
 }
 
-static bool evaluate_on(struct model *model, const struct dataset *dataset, size_t batch,
-                        size_t images, struct evaluation *evaluation, struct error *error)
+struct telling {
+    const struct evaluation_request *request;
+    uint64_t of;
+};
+
+static bool tell_progress(void *context, uint64_t done, struct error *error)
+{
+    const struct telling *telling = context;
+    return telling->request->progress(telling->request->context, done, telling->of, error);
+}
+
+bool model_evaluate_set(struct model *model, const struct dataset *dataset,
+                        const struct evaluation_request *request, struct evaluation *evaluation,
+                        struct error *error)
 {
     struct evaluator_settings settings = {.network = model->network,
                                           .weights = &model->weights,
                                           .device = model->device,
                                           .dataset = dataset,
                                           .normalisation = &model->normalisation,
-                                          .batch = batch,
+                                          .batch = request->batch,
                                           .tolerance = model->tolerance,
                                           .memory_free = host_memory_free(),
-                                          .images = images,
-                                          .warm_up = true};
+                                          .images = request->images,
+                                          .warm_up = request->timed,
+                                          .readers = request->readers,
+                                          .watch = request->watch,
+                                          .watcher = request->context};
+    const size_t images = dataset_facts(dataset)->images;
+    struct telling telling = {request, request->images && request->images < images ? request->images
+                                                                                   : images};
     struct evaluator evaluator = {0};
     bool evaluated = check_names(model, dataset, error) &&
                      evaluator_create(&evaluator, &settings, error) &&
-                     evaluator_run(&evaluator, NULL, NULL, evaluation, error);
+                     evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
+                                   evaluation, error);
     evaluator_free(&evaluator);
     return evaluated;
 }
 
-static bool evaluate_spec(struct model *model, const char *data_spec, size_t batch, size_t images,
-                          struct evaluation *evaluation, struct error *error)
+static bool evaluate_spec(struct model *model, const char *data_spec,
+                          const struct evaluation_request *request, struct evaluation *evaluation,
+                          struct error *error)
 {
     struct shape input = model->network->input;
     struct dataset_wish wish = {input.channels, input.height, input.width};
     struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
-    bool evaluated = dataset && evaluate_on(model, dataset, batch, images, evaluation, error);
+    bool evaluated = dataset && model_evaluate_set(model, dataset, request, evaluation, error);
     dataset_free(dataset);
     return evaluated;
 }
@@ -93,13 +113,17 @@ static bool evaluate_spec(struct model *model, const char *data_spec, size_t bat
 bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error)
 {
-    return evaluate_spec(model, data_spec, batch, 0, evaluation, error);
+    const struct evaluation_request request = {.batch = batch, .timed = true};
+    return evaluate_spec(model, data_spec, &request, evaluation, error);
 }
 
 bool model_measure(struct model *model, const char *data_spec, size_t images,
-                   struct evaluation *evaluation, struct error *error)
+                   evaluation_progress *progress, void *context, struct evaluation *evaluation,
+                   struct error *error)
 {
-    return evaluate_spec(model, data_spec, 1, images, evaluation, error);
+    const struct evaluation_request request = {
+        .batch = 1, .images = images, .timed = true, .progress = progress, .context = context};
+    return evaluate_spec(model, data_spec, &request, evaluation, error);
 }
 
 /* --- one image --- */
@@ -128,8 +152,8 @@ const float *model_infer(struct model *model, const float *input, uint64_t numbe
 }
 
 /* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
-static bool read_input(const struct model *model, const char *path, float *values,
-                       struct error *error)
+bool model_read_image(const struct model *model, const char *path, float *values,
+                      struct error *error)
 {
     struct shape input = model->network->input;
     struct sample_table table;
@@ -151,8 +175,8 @@ static bool read_input(const struct model *model, const char *path, float *value
 }
 
 /* The softmax of the logits, in double, without overflow. */
-static void choose_top(const float *logits, size_t classes, size_t top,
-                       struct prediction *predictions)
+void model_choose_top(const float *logits, size_t classes, size_t top,
+                      struct prediction *predictions)
 {
     double sum = 0, largest = -INFINITY;
     for (size_t c = 0; c < classes; c++)
@@ -187,9 +211,9 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
     float *input =
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
     bool predicted =
-        input && make_execution(model, error) && read_input(model, image_path, input, error);
+        input && make_execution(model, error) && model_read_image(model, image_path, input, error);
     if (predicted)
-        choose_top(model_infer(model, input, 0, error), classes, top, predictions);
+        model_choose_top(model_infer(model, input, 0, error), classes, top, predictions);
     free(input);
     return predicted;
 }
@@ -220,7 +244,7 @@ bool model_translate(struct model *model, const char *image_path, const char *ou
                          "this network makes no pictures");
     float *input =
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
-    bool read = input && read_input(model, image_path, input, error);
+    bool read = input && model_read_image(model, image_path, input, error);
     const float *output = read ? model_infer(model, input, 0, error) : NULL;
     bool translated = output && write_output(model, output, output_path, error);
     free(input);

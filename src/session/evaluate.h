@@ -36,14 +36,43 @@ struct evaluation {
     uint64_t memory_bytes; /* that the passes were planned to take: weights, activations, ... */
 };
 
+/* What came of one image of a set. */
+struct outcome {
+    uint32_t image, label, guess; /* by number; guess: the most probable class, or OUTCOME_NONE */
+    float share; /* 0..1: the guess's probability; of networks that make pictures, pixels right */
+};
+#define OUTCOME_NONE UINT32_MAX /* the network's output was no number */
+typedef void outcome_watch(void *watcher, const struct outcome *outcome);
+
+/* Told after each batch how many images are done, and of how many; false, with a reason in `error`,
+ * ends the evaluation. */
+typedef bool evaluation_progress(void *context, uint64_t done, uint64_t of, struct error *error);
+
+/* How to go through a set. {0}: all of it, for its accuracy. */
+struct evaluation_request {
+    size_t batch;                  /* images at a time; 0: decided here */
+    size_t images;                 /* only the first so many; 0: all */
+    bool timed;                    /* the times are asked for: a warm-up comes first */
+    size_t readers;                /* threads that read images; 0: decided here */
+    evaluation_progress *progress; /* NULL: nobody is told */
+    outcome_watch *watch;          /* NULL likewise */
+    void *context;                 /* of both */
+};
+
+/* The opened set must be of the model's input. */
+bool model_evaluate_set(struct model *model, const struct dataset *dataset,
+                        const struct evaluation_request *request, struct evaluation *evaluation,
+                        struct error *error);
+
 /* batch 0: decided here. The numbers do not depend on it but for the order of float32 sums. */
 bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
                     struct evaluation *evaluation, struct error *error);
 
 /* The same, one image at a time, over the first `images` of the set (0: all): the dissertation's
- * inference time. */
+ * inference time. `progress` may be NULL. */
 bool model_measure(struct model *model, const char *data_spec, size_t images,
-                   struct evaluation *evaluation, struct error *error);
+                   evaluation_progress *progress, void *context, struct evaluation *evaluation,
+                   struct error *error);
 
 /* What a network that makes images makes of one image file, as an RGB PNG. */
 bool model_translate(struct model *model, const char *image_path, const char *output_path,
@@ -58,6 +87,14 @@ struct prediction {
  * first. */
 bool model_predict(struct model *model, const char *image_path, size_t top,
                    struct prediction *predictions, struct error *error);
+
+/* One image file as model_predict reads it, for model_infer: [C, H, W] of the network's input. */
+bool model_read_image(const struct model *model, const char *path, float *values,
+                      struct error *error);
+
+/* The `top` classes of the logits of one image, as model_predict tells them. */
+void model_choose_top(const float *logits, size_t classes, size_t top,
+                      struct prediction *predictions);
 
 /* The output for one normalised input [C, H, W], borrowed until the next call; NULL with an error.
  * `number` chooses the noise of networks that have noise when they infer: the image's number. */

@@ -60,7 +60,10 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
 bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settings *settings,
                       struct error *error)
 {
-    *evaluator = (struct evaluator){.network = settings->network, .dataset = settings->dataset};
+    *evaluator = (struct evaluator){.network = settings->network,
+                                    .dataset = settings->dataset,
+                                    .watch = settings->watch,
+                                    .watcher = settings->watcher};
     if (!check_set(settings->network, settings->dataset, error) ||
         !make_plan(evaluator, settings, error))
         return false;
@@ -68,7 +71,8 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
         evaluator->tolerance[c] =
             (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
     struct feed_settings feed = {.batch = evaluator->plan->batch,
-                                 .normalisation = *settings->normalisation};
+                                 .normalisation = *settings->normalisation,
+                                 .threads = settings->readers};
     evaluator->execution =
         execution_create(evaluator->plan, settings->device, settings->weights, NULL, 0, error);
     evaluator->feed = evaluator->execution ? feed_open(settings->dataset, &feed, error) : NULL;
@@ -112,13 +116,13 @@ static size_t rank_of(const float *values, size_t classes, size_t label)
     return better;
 }
 
-/* A pixel is right when every channel is within the tolerance of its target. */
-static void tally_pixels(const struct evaluator *evaluator, const float *output,
-                         const float *target, struct tally *tally)
+/* A pixel is right when every channel is within the tolerance of its target. Returns the share. */
+static double tally_pixels(const struct evaluator *evaluator, const float *output,
+                           const float *target, struct tally *tally)
 {
     const struct graph *graph = &evaluator->network->graph;
     const struct shape shape = graph->nodes[graph->output].output;
-    const size_t area = shape_area(shape);
+    const size_t area = shape_area(shape), before = tally->right_pixels;
     for (size_t p = 0; p < area; p++) {
         bool right = true;
         for (size_t c = 0; c < shape.channels; c++) {
@@ -128,6 +132,30 @@ static void tally_pixels(const struct evaluator *evaluator, const float *output,
         tally->right_pixels += right;
     }
     tally->pixels += area;
+    return (double)(tally->right_pixels - before) / (double)area;
+}
+
+/* The class that has rank 0, and how sure the network is of it; OUTCOME_NONE when a value is no
+ * number, since then no class has. */
+static void find_guess(const float *values, size_t classes, struct outcome *outcome)
+{
+    double sum = 0;
+    size_t best = 0;
+    bool numbers = true;
+    for (size_t c = 0; c < classes; c++) {
+        numbers = numbers && !isnan(values[c]);
+        best = values[c] > values[best] ? c : best;
+    }
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)values[c] - (double)values[best]);
+    outcome->guess = numbers ? (uint32_t)best : OUTCOME_NONE;
+    outcome->share = numbers ? (float)(1 / sum) : 0;
+}
+
+static void tell(const struct evaluator *evaluator, struct outcome outcome)
+{
+    if (evaluator->watch)
+        evaluator->watch(evaluator->watcher, &outcome);
 }
 
 static void tally_batch(const struct evaluator *evaluator, const struct feed_batch *batch,
@@ -141,12 +169,19 @@ static void tally_batch(const struct evaluator *evaluator, const struct feed_bat
         if (!classes) {
             const struct graph *graph = &evaluator->network->graph;
             const size_t values = shape_count(graph->nodes[graph->output].output);
-            tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
+            double share =
+                tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
+            tell(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share});
             continue;
         }
         size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
         tally->right1 += rank == 0;
         tally->right5 += rank < 5;
+        if (evaluator->watch) {
+            struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
+            find_guess(output + i * classes, classes, &outcome);
+            tell(evaluator, outcome);
+        }
     }
     tally->images += batch->count;
 }

@@ -23,6 +23,8 @@ struct evaluator {
     struct feed *feed;
     double *times; /* ms/image by batch, of the last pass */
     size_t batches, warm_up;
+    outcome_watch *watch;
+    void *watcher;
     double tolerance[3]; /* by channel, in what the network sees */
 };
 
@@ -37,6 +39,9 @@ struct evaluator_settings {
     double tolerance;     /* a pixel is right when every channel is within this, of 255 */
     size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* pass over the first batch unmeasured before: the times are asked for */
+    size_t readers;       /* threads that read images; 0: decided here */
+    outcome_watch *watch; /* told of every image, in order; NULL: nobody is */
+    void *watcher;
 };
 
 /* Refuses a set that the network cannot be measured on. */

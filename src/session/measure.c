@@ -91,7 +91,8 @@ static bool measure_model(const char *path, const struct run_config *config,
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;
-    bool measured = model_measure(&model, data, request->images, &evaluation, error);
+    bool measured = model_measure(&model, data, request->images, request->progress,
+                                  request->context, &evaluation, error);
     if (measured) {
         snprintf(measurement->data, sizeof measurement->data, "%s", data);
         fill(measurement, &evaluation, model.device);
@@ -110,4 +111,24 @@ bool measure_run(const struct run *run, const struct measure_request *request,
                     measurements_put(directory, measurement, error);
     free(path);
     return measured;
+}
+
+/* --- in the background --- */
+
+static bool work(void *subject, struct errand *errand, struct error *error)
+{
+    struct measure_job *job = subject;
+    const struct measure_request request = {.device = job->device,
+                                            .threads = job->threads,
+                                            .progress = errand_progress,
+                                            .context = errand};
+    struct run *run = run_open(job->directory, error);
+    bool measured = run && measure_run(run, &request, &job->result, error);
+    run_free(run);
+    return measured;
+}
+
+struct errand *measure_start(struct measure_job *job, struct error *error)
+{
+    return errand_start(work, job, error);
 }

@@ -10,6 +10,8 @@
 #define TINCA_SESSION_MEASUREMENT_H
 
 #include "base/error.h"
+#include "session/errand.h"
+#include "session/evaluate.h"
 #include "session/statistics.h"
 
 #include <stdbool.h>
@@ -71,10 +73,20 @@ struct measure_request {
     const char *device; /* NULL: the run's */
     size_t threads;     /* 0: all cores */
     size_t images;      /* 0: the whole set */
+    evaluation_progress *progress; /* NULL: nobody is told */
+    void *context;
 };
 
 /* Measures the run's model and keeps what came out in its directory. */
 bool measure_run(const struct run *run, const struct measure_request *request,
                  struct measurement *measurement, struct error *error);
+
+/* The same of a run's directory, in the background. The job must live until errand_finish. */
+struct measure_job {
+    char directory[512], device[32];
+    size_t threads;
+    struct measurement result;
+};
+struct errand *measure_start(struct measure_job *job, struct error *error);
 
 #endif

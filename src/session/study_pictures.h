@@ -7,6 +7,8 @@
 #define TINCA_SESSION_STUDY_PICTURES_H
 
 #include "data/image.h"
+#include "session/errand.h"
+#include "session/evaluate.h"
 #include "session/run.h"
 #include "session/study.h"
 
@@ -29,10 +31,22 @@ void study_pictures_free(struct study_pictures *pictures); /* leaves it {0} */
 struct study_run_request {
     const char *data, *device;
     size_t threads, wanted;
+    evaluation_progress *progress; /* told of pictures; NULL: nobody is */
+    void *context;
 };
 bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
                            const struct run *run, const struct study_run_request *request,
                            struct error *error);
+
+/* The same of a run's directory, in the background: `study` begins with what study_pictures_of_run
+ * wants. The job must live until errand_finish; what it made is the caller's. */
+struct study_job {
+    char directory[512];
+    size_t threads, wanted;
+    struct study study;
+    struct study_pictures pictures;
+};
+struct errand *study_pictures_start(struct study_job *job, struct error *error);
 
 /* The same from the PNG and JPEG pictures of two folders. Files of the same name but for its
  * ending are taken to show the same scene. Pictures of several sizes are cut to one shape and

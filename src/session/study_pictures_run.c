@@ -143,6 +143,13 @@ static bool make_picture(struct maker *maker, size_t index, const struct feed_ba
     return true;
 }
 
+static bool tell(const struct maker *maker, size_t made, struct error *error)
+{
+    const struct study_run_request *request = maker->request;
+    return !request->progress ||
+           request->progress(request->context, made, maker->study->count, error);
+}
+
 static bool make_pictures(struct maker *maker, struct feed *feed, struct error *error)
 {
     struct feed_batch batch;
@@ -153,9 +160,8 @@ static bool make_pictures(struct maker *maker, struct feed *feed, struct error *
         for (size_t i = 0; i < maker->study->count; i++) {
             if (maker->study->images[i].source != pair)
                 continue;
-            if (!make_picture(maker, i, &batch, error))
+            if (!make_picture(maker, i, &batch, error) || !tell(maker, ++made, error))
                 return false;
-            made++;
         }
     }
     return true;
@@ -207,4 +213,25 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
     dataset_free(maker.dataset);
     model_free(&maker.model);
     return made;
+}
+
+/* --- in the background --- */
+
+static bool work(void *subject, struct errand *errand, struct error *error)
+{
+    struct study_job *job = subject;
+    const struct study_run_request request = {.device = "cpu",
+                                              .threads = job->threads,
+                                              .wanted = job->wanted,
+                                              .progress = errand_progress,
+                                              .context = errand};
+    struct run *run = run_open(job->directory, error);
+    bool made = run && study_pictures_of_run(&job->pictures, &job->study, run, &request, error);
+    run_free(run);
+    return made;
+}
+
+struct errand *study_pictures_start(struct study_job *job, struct error *error)
+{
+    return errand_start(work, job, error);
 }

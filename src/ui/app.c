@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "ui/background.h"
 #include "ui/columns.h"
 #include "ui/last_form.h"
 #include "ui/sweep_draw.h"
@@ -346,7 +347,7 @@ static void draw_title(struct app *app, struct rect area)
     char right[96] = "", text[256];
     size_t waiting = run_list_waiting(&app->runs);
     draw_fill(&app->canvas, area, ROLE_TITLE);
-    snprintf(text, sizeof text, "%s", app_screen(app)->name);
+    snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
     if (active && waiting > 0)
@@ -379,11 +380,13 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
         if (!binding->hint || is_overridden(app, table, binding))
             continue;
         int length = (int)strcspn(binding->name, " ");
-        if (column + length + 1 + (int)strlen(binding->hint) > area.columns)
+        if (column + length + 1 + (int)columns_of(gettext(binding->hint)) > area.columns)
             return area.columns;
         column =
             draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
-        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", binding->hint) + 2;
+        column =
+            draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", gettext(binding->hint)) +
+            2;
     }
     return column;
 }
@@ -391,7 +394,10 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
 /* Help and the way back first: whoever is lost must see them at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
-    bool editing = app->chooser.open || (app->form.editing && app_screen(app) == &screen_form);
+    bool editing = app->chooser.open || app->tryit.chooser.open ||
+                   (app->study.editing && app_screen(app) == &screen_study) ||
+                   (app->advisor.editing && app_screen(app) == &screen_advisor) ||
+                   (app->form.editing && app_screen(app) == &screen_form);
     int column = 0;
     if (editing) {
         draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
@@ -479,10 +485,12 @@ static bool is_setting_up(const struct app *app)
 /* How long nothing needs to be done unless a key or a signal comes. */
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
-    double seconds = 3600;
+    double seconds = 3600, soon;
     if (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || owed ||
         sweep_view_is_live(&app->sweep))
         seconds = seconds_until(tick);
+    if (background_busy(app, &soon))
+        seconds = fmin(seconds, soon);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
     if (is_setting_up(app) && setup_waits(&app->setup))
@@ -508,6 +516,7 @@ static void loop(struct app *app)
         if (app->devices.meter)
             device_meter_look(app->devices.meter, app_screen(app) == &screen_devices);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
+        background_step(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);
             tick = after(TICK_SECONDS);

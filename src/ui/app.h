@@ -6,6 +6,7 @@
 #ifndef TINCA_UI_APP_H
 #define TINCA_UI_APP_H
 
+#include "ui/advisor_view.h"
 #include "ui/arena_view.h"
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
@@ -24,8 +25,10 @@
 #include "ui/runs_view.h"
 #include "ui/sample_view.h"
 #include "ui/setup_view.h"
+#include "ui/study_view.h"
 #include "ui/sweep_view.h"
 #include "ui/trace_choice.h"
+#include "ui/try_view.h"
 #include "ui/ui.h"
 #include "ui/views.h"
 
@@ -54,6 +57,9 @@ extern const struct screen screen_run;
 extern const struct screen screen_runs;
 extern const struct screen screen_settings;
 extern const struct screen screen_sweep;
+extern const struct screen screen_advisor;
+extern const struct screen screen_study;
+extern const struct screen screen_try;
 extern const struct key_table keys_everywhere, keys_editing;
 
 /* What the run screen shows and how. */
@@ -108,6 +114,9 @@ struct app {
     struct runs_view table;
     struct compare_view compare;
     struct sweep_view sweep;
+    struct try_view tryit;
+    struct advisor_view advisor;
+    struct study_view study;
     int help_scroll;
     struct log_book log;
     struct log_view log_view;
@@ -177,6 +186,17 @@ void compare_open(struct app *app);
 void sweep_show(struct app *app);
 void ask_sweep_stop(struct app *app);
 void ask_sweep_export(struct app *app);
+
+/* --- screen_try.c --- */
+void try_open(struct app *app);
+
+/* --- screen_advisor.c --- */
+void advisor_open(struct app *app);
+void advisor_step(struct app *app); /* news of a measurement */
+
+/* --- screen_study.c --- */
+void study_open(struct app *app);
+void study_step(struct app *app); /* news of the pictures */
 
 /* --- questions.c --- */
 void ask_stop(struct app *app);

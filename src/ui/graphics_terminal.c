@@ -23,8 +23,10 @@ static bool variable_is(const char *name, const char *value)
     return found && strcmp(found, value) == 0;
 }
 
+/* The entry of a terminal that is open already (the workbench's) stays the one in force. */
 static void look_up(struct graphics_facts *facts)
 {
+    TERMINAL *before = cur_term;
     int status;
     if (!facts->terminal[0] || setupterm(facts->terminal, STDOUT_FILENO, &status) != OK)
         return;
@@ -35,7 +37,11 @@ static void look_up(struct graphics_facts *facts)
     if (tigetflag("RGB") == 1 || tigetnum("RGB") > 0 || (direct && direct != (const char *)-1) ||
         tigetflag("Tc") == 1)
         facts->colours = 1 << 24;
-    del_curterm(cur_term);
+    TERMINAL *looked_up = cur_term;
+    if (looked_up == before)
+        return;
+    set_curterm(before);
+    del_curterm(looked_up);
 }
 
 void graphics_look(struct graphics_facts *facts)

@@ -99,6 +99,13 @@ enum action {
     ACTION_UNMARK,
     ACTION_RENAME,
     ACTION_CLONE,
+    ACTION_FILTER,
+    ACTION_WEIGHTS,
+    ACTION_FILE,
+    ACTION_DATA,
+    ACTION_THREADS,
+    ACTION_UPDATE,
+    ACTION_GO,
 };
 
 struct key_binding {

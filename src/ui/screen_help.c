@@ -105,10 +105,10 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 
 static void put_table(struct writer *writer, const struct key_table *keys)
 {
-    put_heading(writer, keys->title);
+    put_heading(writer, gettext(keys->title));
     for (size_t i = 0; i < keys->count; i++)
         if (keys->bindings[i].help)
-            put_entry(writer, keys->bindings[i].name, keys->bindings[i].help);
+            put_entry(writer, keys->bindings[i].name, gettext(keys->bindings[i].help));
     writer->line++;
 }
 
@@ -116,7 +116,8 @@ static void draw(struct app *app, struct rect body)
 {
     const struct key_table *tables[] = {screen_form.keys,    &keys_editing,    screen_pictures.keys,
                                         screen_run.keys,     screen_runs.keys, screen_compare.keys,
-                                        screen_sweep.keys,   screen_log.keys,  screen_devices.keys,
+                                        screen_sweep.keys,   screen_try.keys,  screen_advisor.keys,
+                                        screen_study.keys,   screen_log.keys,  screen_devices.keys,
                                         screen_settings.keys};
     const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
     struct writer writer = {app, body, 0};
@@ -128,7 +129,7 @@ static void draw(struct app *app, struct rect body)
             put_table(&writer, tables[i]);
     put_heading(&writer, "The menu (m)");
     for (size_t i = 0; i < place_count; i++)
-        put_entry(&writer, (char[2]){(char)places[i].key}, places[i].what);
+        put_entry(&writer, (char[2]){(char)places[i].key}, gettext(places[i].what));
     writer.line++;
     put_heading(&writer, "Words and marks");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

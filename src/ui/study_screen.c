@@ -445,10 +445,9 @@ static void fill_vote(const struct show *show)
     vote->rows = (size_t)show->canvas.rows;
 }
 
-static bool run(struct show *show, struct error *error)
+/* The terminal is open. */
+static bool run_session(struct show *show, struct error *error)
 {
-    if (!open_terminal(error))
-        return false;
     theme_load(&show->theme, "default");
     show->canvas.theme = &show->theme;
     show->canvas.glyphs = glyphs_for(show->display->facts.utf8);
@@ -458,7 +457,6 @@ static bool run(struct show *show, struct error *error)
         const char *take_away = graphics_take_away(show->display->graphics);
         graphics_send(take_away, strlen(take_away));
     }
-    terminal_close(show->gone);
     if (show->done)
         fill_vote(show);
     else if (!show->failed)
@@ -469,22 +467,65 @@ static bool run(struct show *show, struct error *error)
     return show->done;
 }
 
+static bool begin(struct show *show, const struct study_display *display, const struct study *study,
+                  const struct image *images, const char *participant, struct study_vote *vote,
+                  struct error *error)
+{
+    *show = (struct show){.display = display,
+                          .study = study,
+                          .images = images,
+                          .participant = participant,
+                          .vote = vote,
+                          .error = error};
+    show->order = memory_new(study->count, sizeof *show->order, "the order", error);
+    if (show->order)
+        study_order(study, participant, show->order);
+    return show->order;
+}
+
+static void end(struct show *show)
+{
+    free(show->order);
+    text_free(&show->bytes);
+}
+
 bool study_screen_run(const struct study_display *display, const struct study *study,
                       const struct image *images, const char *participant, struct study_vote *vote,
                       struct error *error)
 {
-    struct show show = {.display = display,
-                        .study = study,
-                        .images = images,
-                        .participant = participant,
-                        .vote = vote,
-                        .error = error};
-    show.order = memory_new(study->count, sizeof *show.order, "the order", error);
-    if (!show.order)
+    struct show show;
+    if (!begin(&show, display, study, images, participant, vote, error))
         return false;
-    study_order(study, participant, show.order);
-    bool finished = run(&show, error);
-    free(show.order);
-    text_free(&show.bytes);
+    bool finished = open_terminal(error);
+    if (finished) {
+        finished = run_session(&show, error);
+        terminal_close(show.gone);
+    }
+    end(&show);
+    return finished;
+}
+
+/* --- inside the workbench --- */
+
+bool study_display_find_here(struct study_display *display, struct error *error)
+{
+    graphics_look(&display->facts);
+    if (!graphics_possible(&display->facts, NULL, error) || !check_size(error))
+        return false;
+    graphics_ask(&display->facts);
+    return graphics_choose(&display->facts, NULL, &display->graphics, error);
+}
+
+bool study_screen_run_here(const struct study_display *display, const struct study *study,
+                           const struct image *images, const char *participant,
+                           struct study_vote *vote, struct error *error)
+{
+    struct show show;
+    if (!begin(&show, display, study, images, participant, vote, error))
+        return false;
+    terminal_guard("\033\\");
+    bool finished = run_session(&show, error);
+    terminal_guard(NULL);
+    end(&show);
     return finished;
 }

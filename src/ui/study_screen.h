@@ -32,4 +32,12 @@ bool study_screen_run(const struct study_display *display, const struct study *s
                       const struct image *images, const char *participant, struct study_vote *vote,
                       struct error *error);
 
+/* The same two inside a terminal that is open already (the workbench's), whose screen they take
+ * over: it is to be drawn afresh afterwards, with its theme loaded anew. A signal stays to be seen
+ * by terminal_wait. */
+bool study_display_find_here(struct study_display *display, struct error *error);
+bool study_screen_run_here(const struct study_display *display, const struct study *study,
+                           const struct image *images, const char *participant,
+                           struct study_vote *vote, struct error *error);
+
 #endif

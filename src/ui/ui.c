@@ -96,6 +96,9 @@ bool ui_run(const struct ui_options *options, struct error *error)
     device_meter_stop(app->devices.meter);
     compare_view_free(&app->compare);
     sweep_view_free(&app->sweep);
+    try_view_free(&app->tryit);
+    advisor_view_free(&app->advisor);
+    study_view_free(&app->study);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
     runs_view_free(&app->table);

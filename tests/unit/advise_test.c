@@ -94,6 +94,46 @@ static void check(const struct advise_request *request, enum advise_verdict verd
         tap_note("%s", advice.steps[i]);
 }
 
+static bool is_path(const struct advise_fork *forks, size_t count)
+{
+    bool same = advice.path_count == count;
+    for (size_t i = 0; same && i < count; i++) {
+        const struct advise_fork *fork = &advice.path[i];
+        same = fork->question == forks[i].question && fork->reply == forks[i].reply &&
+               fork->assumed == forks[i].assumed &&
+               (!forks[i].technique || strcmp(fork->technique, forks[i].technique) == 0);
+    }
+    return same;
+}
+
+/* What is missing says what would be done about it. */
+static void test_gaps(void)
+{
+    static const struct made_run *const alone[] = {&plain, NULL};
+    struct made_run unmeasured = shift;
+    unmeasured.device = NULL;
+    const struct made_run *const both[] = {&plain, &unmeasured, NULL};
+    struct advise_request request = want(ADVISE_FASTER, NAN, NAN, "cpu");
+    if (!have(alone))
+        return;
+    check(&request, ADVISE_TRY, "shift", "shift is next");
+    tap_ok(advice.gap_count == 1 && advice.gaps[0].training &&
+               strcmp(advice.gaps[0].technique, "shift") == 0 && advice.gaps[0].run == runs[0],
+           "it is to be trained as the plain run was");
+    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
+                                          {ADVISE_HURRY, NULL, ADVISE_YES, false},
+                                          {ADVISE_POWERFUL, NULL, ADVISE_NO, true},
+                                          {ADVISE_DOES, "shift", ADVISE_UNKNOWN, false}},
+                   4),
+           "what was assumed and what is not known is told");
+    if (!have(both))
+        return;
+    check(&request, ADVISE_TRY, "shift", "shift is trained, but not measured");
+    tap_ok(advice.gap_count == 1 && !advice.gaps[0].training && advice.gaps[0].run == runs[1] &&
+               advice.gaps[0].threads == compare_threads(&table, "cpu"),
+           "it is to be measured, as the other one was");
+}
+
 static void test_known(void)
 {
     static const struct made_run *const all[] = {&plain, &shift, &dsc, &shuffle, NULL};
@@ -104,9 +144,17 @@ static void test_known(void)
     check(&request, ADVISE_KEEP, "none", "fast enough as it is");
     tap_ok(advice.row_count == 1 && advice.rows[0] == 0 && advice.gap_count == 0,
            "one row was read, nothing is missing");
+    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_YES, false}}, 1),
+           "the first question decided it");
     request = want(ADVISE_FASTER, 1.7, NAN, "cpu");
     check(&request, ADVISE_USE, "shift", "faster on a weak device: shift");
     tap_ok(advice.row_count == 2 && !advice.assumed, "read off two rows, nothing assumed");
+    tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
+                                          {ADVISE_HURRY, NULL, ADVISE_YES, false},
+                                          {ADVISE_POWERFUL, NULL, ADVISE_NO, false},
+                                          {ADVISE_DOES, "shift", ADVISE_YES, false}},
+                   4),
+           "its way through the flowchart is told");
     request = want(ADVISE_FASTER, 1.55, NAN, "cpu");
     check(&request, ADVISE_ELSEWHERE, "none", "an interval that passes the limit does not meet it");
     request = want(ADVISE_FASTER, NAN, NAN, "cpu");
@@ -243,6 +291,7 @@ int main(void)
     if (!tap_ok(make_home(), "a home for the tests"))
         return tap_done();
     test_known();
+    test_gaps();
     test_unknown();
     test_devices();
     clear();
