@@ -63,7 +63,7 @@ screen_shows 'from 1 to 120' "which is checked"
 screen_keys Escape
 
 # --- keys that come before the first outcome ---
-screen_keys u s s s
+screen_keys u s s
 screen_shows 'most often taken for' "the classes can be asked for before any image was seen"
 screen_keys v
 screen_shows 'image 7 of 120' "and the image is still there"
