@@ -22,6 +22,7 @@ struct planner {
     size_t nodes;
     bool *needed, *wants_gradient; /* by node */
     bool *written;                 /* by block: a gradient that someone has begun */
+    bool *listed;                  /* by block: among the plan's arrays */
     size_t *value_block, *gradient_block, *saved_block; /* by node (saved: by step) */
     struct memory_block *blocks;
     size_t block_count;
@@ -387,6 +388,35 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
                       forecast->activations + forecast->workspace;
 }
 
+/* A block that several share is listed once, as its first owner's. */
+static void list_array(struct planner *planner, enum plan_array_kind kind, size_t node,
+                       size_t block)
+{
+    struct plan *plan = planner->plan;
+    if (block == NO_BLOCK || planner->listed[block] || planner->blocks[block].bytes == 0)
+        return;
+    const struct memory_block *found = &planner->blocks[block];
+    planner->listed[block] = true;
+    plan->arrays[plan->array_count++] = (struct plan_array){.kind = kind,
+                                                            .node = node,
+                                                            .offset = found->offset,
+                                                            .bytes = found->bytes,
+                                                            .first = found->first,
+                                                            .last = found->last};
+}
+
+/* Gradients are written from the last node to the first. */
+static void list_arrays(struct planner *planner)
+{
+    const struct plan *plan = planner->plan;
+    for (size_t n = 0; n < planner->nodes; n++)
+        list_array(planner, PLAN_VALUE, n, planner->value_block[n]);
+    for (size_t n = planner->nodes; n-- > 0;)
+        list_array(planner, PLAN_GRADIENT, n, planner->gradient_block[n]);
+    for (size_t s = 0; s < plan->step_count; s++)
+        list_array(planner, PLAN_SAVED, plan->steps[s].node, planner->saved_block[s]);
+}
+
 static bool lay_out_arena(struct planner *planner, struct error *error)
 {
     struct plan *plan = planner->plan;
@@ -399,6 +429,7 @@ static bool lay_out_arena(struct planner *planner, struct error *error)
     }
     for (size_t s = 0; s < plan->step_count; s++)
         plan->steps[s].saved = offset_of(planner, planner->saved_block[s]);
+    list_arrays(planner);
     size_t workspace = workspace_bytes(plan);
     plan->workspace = packed;
     plan->arena_bytes = packed + workspace;
@@ -422,12 +453,15 @@ static bool planner_create(struct planner *planner, struct error *error)
     planner->needed = memory_new(nodes, sizeof(bool), "the plan", error);
     planner->wants_gradient = memory_new(nodes, sizeof(bool), "the plan", error);
     planner->written = memory_new(3 * nodes, sizeof(bool), "the plan", error);
+    planner->listed = memory_new(3 * nodes, sizeof(bool), "the plan", error);
+    planner->plan->arrays = memory_new(3 * nodes, sizeof(struct plan_array), "the plan", error);
     planner->blocks = memory_new(3 * nodes, sizeof *planner->blocks, "the plan", error);
     planner->value_block = new_indices(nodes, error);
     planner->gradient_block = new_indices(nodes, error);
     planner->saved_block = new_indices(nodes, error);
-    return planner->needed && planner->wants_gradient && planner->written && planner->blocks &&
-           planner->value_block && planner->gradient_block && planner->saved_block;
+    return planner->needed && planner->wants_gradient && planner->written && planner->listed &&
+           planner->plan->arrays && planner->blocks && planner->value_block &&
+           planner->gradient_block && planner->saved_block;
 }
 
 static void planner_free(struct planner *planner)
@@ -435,6 +469,7 @@ static void planner_free(struct planner *planner)
     free(planner->needed);
     free(planner->wants_gradient);
     free(planner->written);
+    free(planner->listed);
     free(planner->blocks);
     free(planner->value_block);
     free(planner->gradient_block);
@@ -492,6 +527,7 @@ void plan_free(struct plan *plan)
     free(plan->steps);
     free(plan->values);
     free(plan->gradients);
+    free(plan->arrays);
     free(plan);
 }
 

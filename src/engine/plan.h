@@ -26,6 +26,18 @@ struct memory_forecast {
     uint64_t weights, gradients, solver, activations, workspace, total;
 };
 
+/* What lies in the arena, and when. Time i is the forward pass of step i of S, 2S - 1 - i its
+ * backward pass; from 2S on the iteration is over (what is kept for the caller). */
+enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED };
+struct plan_array {
+    enum plan_array_kind kind;
+    size_t node; /* whose it is; views of it and results computed in place lie there too */
+    size_t offset, bytes;
+    size_t first, last; /* times, both included */
+};
+
+enum { PLAN_CHOICE_SIZE = 384 };
+
 /* What happens at one node. Offsets are bytes into the arena, PLAN_NOWHERE where there is nothing.
  */
 struct plan_step {
@@ -36,8 +48,8 @@ struct plan_step {
     struct kernel_site site;
     bool backward; /* it takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS];
-    size_t saved;     /* offset */
-    char choice[160]; /* why this kernel: for people */
+    size_t saved;                  /* offset */
+    char choice[PLAN_CHOICE_SIZE]; /* why this kernel: for people */
 };
 
 struct plan {
@@ -48,9 +60,11 @@ struct plan {
     size_t batch, threads;
     struct plan_step *steps; /* in order of execution; the input is not among them */
     size_t step_count;
-    size_t *values;    /* by node: offset of its output; the input's is PLAN_NOWHERE */
-    size_t *gradients; /* by node: offset of the gradient of its output */
-    size_t workspace;  /* offset; shared by all steps */
+    size_t *values;            /* by node: offset of its output; the input's is PLAN_NOWHERE */
+    size_t *gradients;         /* by node: offset of the gradient of its output */
+    struct plan_array *arrays; /* all of the arena but the workspace */
+    size_t array_count;
+    size_t workspace; /* offset; shared by all steps */
     size_t arena_bytes;
     struct memory_forecast forecast;
 };

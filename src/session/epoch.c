@@ -66,6 +66,41 @@ static bool save_now(struct trainer *trainer)
     return journal_add_event(&trainer->run->journal, "save", NULL, trainer->error);
 }
 
+/* --- looking inside --- */
+
+/* Looking is not the run's business: when it fails, the snapshot says so and the run goes on. */
+static void report_look(struct trainer *trainer, const struct error *failed)
+{
+    trainer->now.error = *failed;
+    trainer_publish(trainer);
+}
+
+static void begin_look(struct trainer *trainer)
+{
+    struct error failed;
+    if (!inspector_begin(&trainer->inspector, &trainer->prepared, trainer->moment.iteration,
+                         &failed))
+        report_look(trainer, &failed);
+}
+
+void trainer_end_look(struct trainer *trainer, bool last)
+{
+    struct error failed;
+    const uint64_t began = clock_nanoseconds();
+    if (!inspector_is_complete(&trainer->inspector, last))
+        return;
+    struct inspection *seen = inspector_end(&trainer->inspector, &trainer->prepared, &failed);
+    bool good = seen && inspection_save(seen, trainer->run->directory, &failed);
+    if (seen) {
+        const uint64_t took = clock_nanoseconds() - began;
+        trainer->mark += took;
+        seen->cost += 1e-9 * (double)took;
+        run_state_put_inspection(trainer->run, seen);
+    }
+    if (!good)
+        report_look(trainer, &failed);
+}
+
 /* --- commands --- */
 
 static void change_rate(struct trainer *trainer, double wanted)
@@ -83,6 +118,8 @@ static bool obey(struct trainer *trainer, const struct commands *commands)
     trainer->stop_at_epoch |= commands_have(commands, COMMAND_STOP_AT_EPOCH);
     if (commands_have(commands, COMMAND_LEARNING_RATE))
         change_rate(trainer, commands->learning_rate);
+    if (commands_have(commands, COMMAND_INSPECT))
+        begin_look(trainer);
     return !commands_have(commands, COMMAND_SAVE) || save_now(trainer);
 }
 

@@ -197,7 +197,16 @@ static bool put_state(FILE *stream, const struct run_snapshot *snapshot, struct 
     return true;
 }
 
-static bool put_run(FILE *stream, const struct run *run, struct error *error)
+/* Where the time went, if anybody has looked. */
+static bool put_profile(FILE *stream, struct run *run, struct error *error)
+{
+    struct error unread;
+    const struct inspection *inspection = run_inspection(run, &unread);
+    struct json *tree = inspection ? inspection_profile(inspection) : NULL;
+    return !inspection || put_tree(stream, "profile", tree, tree, error);
+}
+
+static bool put_run(FILE *stream, struct run *run, struct error *error)
 {
     const struct run_facts *facts = run_facts(run);
     struct run_snapshot snapshot;
@@ -215,7 +224,7 @@ static bool put_run(FILE *stream, const struct run *run, struct error *error)
         return false;
     put_curves(stream, run);
     put = put_findings(stream, run, snapshot.finding_count, error) &&
-          put_timing(stream, run, &snapshot, error);
+          put_timing(stream, run, &snapshot, error) && put_profile(stream, run, error);
     fputc('}', stream);
     return put;
 }

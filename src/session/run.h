@@ -12,6 +12,7 @@
 #include "engine/plan.h"
 #include "session/config.h"
 #include "session/finding.h"
+#include "session/inspection.h"
 #include "session/series.h"
 
 #include <stdbool.h>
@@ -50,7 +51,8 @@ struct run_snapshot {
     double pixel_accuracy;                         /* percent; NaN: the network tells classes */
     uint64_t validation_done, validation_of;       /* images, while validating */
     size_t finding_count;
-    struct error error; /* when failed or refused; while running: a save on command that failed */
+    struct error
+        error; /* when failed or refused; while running: a save or look on command that failed */
 };
 
 enum run_command {
@@ -60,6 +62,7 @@ enum run_command {
     COMMAND_STOP_AT_EPOCH, /* after this epoch, save */
     COMMAND_SAVE,          /* a checkpoint now */
     COMMAND_LEARNING_RATE, /* value: the rate from the next iteration on */
+    COMMAND_INSPECT,       /* look inside the next iterations: run_inspection has it later */
 };
 
 struct run;
@@ -69,6 +72,7 @@ struct run;
 struct run_facts {
     char id[40];
     char created[24]; /* RFC 3339 */
+    char host[128];   /* the machine it ran on; "": not known */
     char directory[512];
     char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
     char technique[16];
@@ -114,6 +118,11 @@ void run_snapshot(const struct run *run, struct run_snapshot *snapshot);
 const struct series *run_series(const struct run *run);
 /* Copies finding `index` (< snapshot.finding_count). */
 void run_finding(const struct run *run, size_t index, struct finding *finding);
+
+/* The newest look inside the run, or the one that its directory has kept; NULL with error->kind
+ * ERROR_NONE: nobody has looked yet. Never waits, and never makes the worker wait. Belongs to the
+ * run and lives until the next call; to be called by one thread at a time. */
+const struct inspection *run_inspection(struct run *run, struct error *error);
 
 /* False for a run without a worker (run_open). Never blocks and is never full; of two contrary
  * commands the later one counts. Async-signal-safe. */

@@ -46,6 +46,7 @@ struct run *run_state_create(const struct run_config *config, struct error *erro
     atomic_init(&run->facts, &run->early_facts);
     atomic_init(&run->series, &run->no_series);
     atomic_init(&run->finding_count, 0);
+    atomic_init(&run->inspection_new, NULL);
     create_condition(run);
     return run;
 }
@@ -67,7 +68,28 @@ bool run_state_add_finding(struct run *run, const struct finding *finding)
     return true;
 }
 
+void run_state_put_inspection(struct run *run, struct inspection *inspection)
+{
+    inspection_free(
+        atomic_exchange_explicit(&run->inspection_new, inspection, memory_order_acq_rel));
+}
+
 /* --- what readers ask for --- */
+
+const struct inspection *run_inspection(struct run *run, struct error *error)
+{
+    struct inspection *newer =
+        atomic_exchange_explicit(&run->inspection_new, NULL, memory_order_acq_rel);
+    if (newer) {
+        inspection_free(run->inspection);
+        run->inspection = newer;
+    } else if (!run->has_worker && !run->inspection_sought) {
+        run->inspection_sought = true;
+        run->inspection = inspection_load(run->directory, &run->inspection_error);
+    }
+    *error = run->inspection_error;
+    return run->inspection;
+}
 
 const struct run_config *run_config(const struct run *run)
 {

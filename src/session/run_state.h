@@ -1,7 +1,9 @@
 /* run_state.h: what a struct run holds. Internal to session/.
  *
  * One thread, the worker, writes; readers see: the snapshot (snapshot.h); facts and series, each
- * published once through an atomic pointer; findings below their atomic count, which never change.
+ * published once through an atomic pointer; findings below their atomic count, which never change;
+ * a look inside the run, which changes hands: the worker puts it down (and takes back an older one
+ * that nobody has taken), a reader takes it up, each with one exchange of a pointer.
  * A run that was opened from its directory has no worker and is complete when run_open returns. */
 #ifndef TINCA_SESSION_RUN_STATE_H
 #define TINCA_SESSION_RUN_STATE_H
@@ -27,6 +29,10 @@ struct run {
     _Atomic(const struct series *) series; /* one of the two */
     struct finding findings[FINDINGS_MAX];
     atomic_size_t finding_count;
+    _Atomic(struct inspection *) inspection_new; /* put down, not taken up yet */
+    struct inspection *inspection;               /* the reader's */
+    bool inspection_sought;                      /* the reader has looked into the directory */
+    struct error inspection_error;               /* why what is kept there cannot be read */
 
     struct command_box commands;
     bool has_worker;
@@ -44,6 +50,9 @@ void run_state_publish(struct run *run, const struct run_facts *facts);
 
 /* Appends a finding; false when there is no room for more. */
 bool run_state_add_finding(struct run *run, const struct finding *finding);
+
+/* Hands a look over to the readers. */
+void run_state_put_inspection(struct run *run, struct inspection *inspection);
 
 /* In worker.c: the worker's life. */
 void *worker_main(void *run);

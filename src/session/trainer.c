@@ -176,11 +176,20 @@ bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
                                     .count = batch.count};
     uint64_t iteration = trainer->moment.iteration;
     double rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
+    const bool looking = inspector_is_on(&trainer->inspector);
+    if (looking)
+        trainer->mark += inspector_before(&trainer->inspector, prepared);
     bool stepped = prepared->gan
                        ? gan_iterate(prepared->gan, &bound, iteration, (float)rate, &losses)
                        : step_alone(prepared, &bound, iteration, (float)rate, &losses);
     if (!stepped)
         return diverge(trainer, &losses, rate);
+    if (looking)
+        trainer->mark += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;
-    return record(trainer, &losses, rate);
+    if (!record(trainer, &losses, rate))
+        return false;
+    if (looking)
+        trainer_end_look(trainer, false);
+    return true;
 }

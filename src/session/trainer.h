@@ -6,6 +6,7 @@
 
 #include "engine/loss_meter.h"
 #include "engine/schedule.h"
+#include "session/inspector.h"
 #include "session/prepare.h"
 #include "session/run_state.h"
 #include "session/tempo.h"
@@ -20,6 +21,7 @@ struct trainer {
     struct schedule_state schedule_state;
     struct tempo tempo;
     struct watcher watcher;
+    struct inspector inspector;
     struct moment moment;      /* iterations and epochs done */
     double epoch_loss;         /* sum over `epoch_iterations` */
     uint64_t epoch_iterations; /* since the epoch began */
@@ -56,6 +58,9 @@ bool trainer_save_samples(struct trainer *trainer);
 
 /* Looks at memory and feed, and reports what is amiss. */
 bool trainer_look_around(struct trainer *trainer);
+
+/* Publishes what a look inside the run has seen, once it is complete; `last`: whatever it has. */
+void trainer_end_look(struct trainer *trainer, bool last);
 
 /* Shared by all: records a finding, publishes the snapshot, time since the start without pauses. */
 bool trainer_find(struct trainer *trainer, const struct finding *finding);

@@ -113,6 +113,7 @@ static enum run_status live(struct trainer *trainer)
         return RUN_REFUSED;
     if (!begin(trainer) || !train(trainer))
         return RUN_FAILED;
+    trainer_end_look(trainer, true);
     bool stopped = trainer->stop && trainer->moment.iteration < trainer->now.iterations;
     if (trainer->moment.iteration > 0 && !save_all(trainer))
         return RUN_FAILED;
@@ -151,6 +152,7 @@ void *worker_main(void *context)
     snapshot_read(&run->snapshot, &trainer.now);
     enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
+    inspector_abandon(&trainer.inspector, &trainer.prepared);
     loss_meter_free(&trainer.meter);
     prepare_free(&trainer.prepared);
     journal_close(&run->journal);

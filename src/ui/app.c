@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/columns.h"
+#include "ui/last_form.h"
 #include "ui/terminal.h"
 
 #include <math.h>
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6;
+static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6,
+                    ANSWER_SECONDS = 0.05;
 
 static uint64_t after(double seconds)
 {
@@ -133,6 +135,8 @@ static void start_run(struct app *app)
         app_say_error(app, &error);
         return;
     }
+    if (app->options->remember)
+        last_form_write(&app->form.config, NULL); /* here already: who knows how this ends */
     run_list_step(&app->runs);
     if (!busy)
         log_start(app, NULL);
@@ -286,6 +290,7 @@ static void take_news(struct app *app)
         tell_findings(app, &app->runs.entries[index], findings);
     if (app->closing || ended == app->runs.count)
         return;
+    setup_look_again(&app->setup);
     const struct run_entry *entry = &app->runs.entries[ended];
     bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
     bool in_sight = app_screen(app) == &screen_run && !app->run.kept && app->run.entry == ended;
@@ -448,6 +453,11 @@ static double seconds_until(uint64_t then)
     return then > now ? clock_seconds(now, then) : 0;
 }
 
+static bool is_setting_up(const struct app *app)
+{
+    return app_screen(app) == &screen_form || app_screen(app) == &screen_pictures;
+}
+
 /* How long nothing needs to be done unless a key or a signal comes. */
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
@@ -456,6 +466,8 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
+    if (is_setting_up(app) && setup_waits(&app->setup))
+        seconds = fmin(seconds, ANSWER_SECONDS);
     if (app_screen(app) == &screen_devices)
         seconds = fmin(seconds, seconds_until(tick));
     if (export_is_on(app))

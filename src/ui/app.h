@@ -6,6 +6,7 @@
 #ifndef TINCA_UI_APP_H
 #define TINCA_UI_APP_H
 
+#include "ui/arena_view.h"
 #include "ui/chooser.h"
 #include "ui/compare_view.h"
 #include "ui/curve.h"
@@ -13,13 +14,17 @@
 #include "ui/dialog.h"
 #include "ui/draw.h"
 #include "ui/form.h"
+#include "ui/insight.h"
 #include "ui/keys.h"
 #include "ui/log_book.h"
 #include "ui/places.h"
+#include "ui/preferences.h"
 #include "ui/run_list.h"
 #include "ui/runs_view.h"
 #include "ui/sample_view.h"
+#include "ui/setup_view.h"
 #include "ui/ui.h"
+#include "ui/views.h"
 
 #include "session/export_job.h"
 
@@ -37,16 +42,14 @@ struct screen {
 };
 
 extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_devices,
-    screen_help, screen_log;
+    screen_help, screen_log, screen_pictures, screen_settings;
 extern const struct key_table keys_everywhere, keys_editing;
-
-enum run_view_kind { VIEW_CURVES, VIEW_FINDINGS, VIEW_MEMORY, VIEW_SAMPLE, VIEWS };
 
 /* What the run screen shows and how. */
 struct run_view {
-    bool kept;    /* a run of an earlier session */
-    size_t entry; /* of app->runs, or of app->kept */
-    enum run_view_kind kind;
+    bool kept;      /* a run of an earlier session */
+    size_t entry;   /* of app->runs, or of app->kept */
+    size_t view;    /* see views.h */
     size_t picture; /* of the curves, see run_plot.c */
     bool log_x, log_y;
     enum curve_x x;
@@ -54,9 +57,16 @@ struct run_view {
     struct curves curves;
     struct plot plot;
     struct sample_view sample;
+    struct insight insight;
+    struct insight_table_view layers, gemm, weights;
+    struct arena_view arena;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */
+};
+
+struct settings_view {
+    size_t selected, top;
 };
 
 enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
@@ -73,7 +83,12 @@ struct app {
     const struct screen *stack[APP_MAX_DEPTH];
     size_t depth;
 
+    struct preferences preferences; /* in force */
+    struct preferences saved;       /* what the configuration file holds */
+    struct settings_view settings;
+
     struct form form;
+    struct setup_view setup;
     struct chooser chooser;
     uint64_t forecast_at;       /* when the forecast is to be made, if form.stale */
     struct run_list runs, kept; /* of this session, and of earlier ones */
@@ -109,6 +124,9 @@ void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);
 
+/* Brings colours and symbols in line with the preferences in force. */
+void app_apply_preferences(struct app *app);
+
 /* The form has changed: its forecast will be made when typing rests. */
 void app_form_changed(struct app *app);
 /* Runs what the form says, or puts it in the queue. */
@@ -143,6 +161,8 @@ void ask_compare_export(struct app *app);
 
 /* --- export_dialog.c --- */
 void ask_export(struct app *app);
+/* A name in the folder where exports go. */
+void export_in_folder(const struct app *app, const char *name, char *path, size_t size);
 bool export_is_on(const struct app *app);
 void export_tell(struct app *app); /* says how an export ended, if one has */
 

@@ -224,9 +224,15 @@ static void fill_picks(struct app *app)
     }
 }
 
+void export_in_folder(const struct app *app, const char *name, char *path, size_t size)
+{
+    const char *folder = app->preferences.export_directory;
+    snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
+}
+
 void ask_export(struct app *app)
 {
-    char name[64];
+    char name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
     if (offered(app, 0) == WHATS) {
@@ -234,10 +240,11 @@ void ask_export(struct app *app)
         return;
     }
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
+    export_in_folder(app, name, path, sizeof path);
     struct dialog *dialog = dialog_begin(app, _("Export"), answer_export);
     app->export_format = EXPORT_JSON;
     fill_picks(app);
-    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : name,
+    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : path,
                     sizeof dialog->edit.text, true);
     dialog->edited = edited;
     edited(app);

@@ -23,12 +23,14 @@ static const struct glyphs unicode_glyphs = {
     .right = "›",
     .up = "↑",
     .down = "↓",
+    .sorted = "↓",
     .dot = "·",
     .best = "▲",
     .full = "█",
     .empty = "░",
     .eighths = {"░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"},
     .levels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+    .shades = {"▒", "░", "▓"},
     .upper_half = "▀",
 };
 
@@ -46,12 +48,14 @@ static const struct glyphs ascii_glyphs = {
     .right = ">",
     .up = "^",
     .down = "v",
+    .sorted = "*",
     .dot = "-",
     .best = "^",
     .full = "#",
     .empty = ".",
     .eighths = {".", ".", ".", ".", "=", "=", "=", "="},
     .levels = {"_", "_", "_", "-", "-", "-", "\"", "\""},
+    .shades = {":", ".", "%"},
 };
 
 const struct glyphs *glyphs_for(bool unicode)

@@ -17,11 +17,13 @@ struct glyphs {
     const char *top_left, *top_right, *bottom_left, *bottom_right;
     const char *tick_left, *tick_down, *corner; /* of a plot's axes */
     const char *left, *right, *up, *down;       /* that there is more */
+    const char *sorted;                         /* the column that sorts a table */
     const char *dot;                            /* between things in one line */
     const char *best;                           /* the best epoch */
     const char *full, *empty;                   /* of a gauge */
     const char *eighths[8];                     /* of a gauge's last cell; [0] is empty */
     const char *levels[8];                      /* of a sparkline, lowest first */
+    const char *shades[3];                      /* kinds of areas, told apart without colour */
     const char *upper_half;                     /* two pixels of a picture; NULL: one a cell */
 };
 

@@ -201,16 +201,24 @@ static void answer_compare(struct app *app, size_t choice)
     }
 }
 
+static const char *proposed_ending(const struct app *app)
+{
+    const char *format = app->preferences.export_format;
+    return strcmp(format, "csv") == 0 ? "csv" : strcmp(format, "json") == 0 ? "json" : "md";
+}
+
 void ask_compare_export(struct app *app)
 {
-    char name[64];
+    char date_text[32], name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
-    strftime(name, sizeof name, "comparison-%Y%m%d-%H%M%S.md", localtime_r(&now, &date));
+    strftime(date_text, sizeof date_text, "%Y%m%d-%H%M%S", localtime_r(&now, &date));
+    snprintf(name, sizeof name, "comparison-%s.%s", date_text, proposed_ending(app));
+    export_in_folder(app, name, path, sizeof path);
     struct dialog *dialog = dialog_begin(app, "Export the comparison", answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
              "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
-    line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
     dialog->edited = note_compare;
     note_compare(app);
 }

@@ -1,11 +1,9 @@
-/* The run: its curves, findings or memory, with the figures that matter beside or below. A finished
+/* The run: one of its views (views.h), with the figures that matter beside or below. A finished
  * run looks as it did at its last moment. */
 #include "ui/app.h"
 
 #include "base/clock.h"
-#include "base/host.h"
-#include "base/text.h"
-#include "session/sample_files.h"
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/run_plot.h"
 #include "ui/run_text.h"
@@ -18,7 +16,18 @@ static const struct key_binding bindings[] = {
     {' ', 0, ACTION_PAUSE, "space", "pause", "pause the run, and go on"},
     {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
     {'v', 0, ACTION_VIEW, "v", "view",
-     "the next view: curves, findings, memory; of networks that make pictures a sample"},
+     N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
+        "weights; "
+        "of networks that make pictures a sample")},
+    {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, N_("one of these views: its digit stands at its tab")},
+    {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
+    {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},
+    {'4', 0, ACTION_VIEW_1 + 3, "4", NULL, NULL},
+    {'5', 0, ACTION_VIEW_1 + 4, "5", NULL, NULL},
+    {'6', 0, ACTION_VIEW_1 + 5, "6", NULL, NULL},
+    {'7', 0, ACTION_VIEW_1 + 6, "7", NULL, NULL},
+    {'8', 0, ACTION_VIEW_1 + 7, "8", NULL, NULL},
+    {'9', 0, ACTION_VIEW_9, "9", NULL, NULL},
     {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
     {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
     {'y', 0, ACTION_QUANTITY, "y", NULL,
@@ -31,42 +40,24 @@ static const struct key_binding bindings[] = {
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, "the next run of this session"},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, "the run before"},
     {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "scroll the findings; another example of the sample"},
+    {UI_UP, 0, ACTION_UP, "Up", NULL,
+     N_("within a view: scroll, select a row or an array, another example of the sample")},
     {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL,
+     N_("sort a table by the column before; in the arena the plan before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL,
+     N_("sort a table by the next column; in the arena the next plan")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
+     N_("the selected row's details, where a table leaves no room for them")},
 };
 static const struct key_table table = {"Watching a run", bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[VIEWS] = {"Curves", "Findings", "Memory", "Sample"};
-
 /* --- deciding --- */
-
-/* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
-static size_t examples_of(const struct run_entry *entry)
-{
-    if (!entry || !entry->run || entry->snapshot.status == RUN_PREPARING)
-        return 0;
-    return sample_examples(run_facts(entry->run));
-}
-
-static size_t view_count(const struct run_entry *entry)
-{
-    return examples_of(entry) > 0 ? VIEWS : VIEW_SAMPLE;
-}
-
-static void next_view(struct app *app)
-{
-    app->run.kind = (enum run_view_kind)((app->run.kind + 1) % view_count(app_entry(app)));
-    app->run.scroll = 0;
-}
-
-static void scroll(struct app *app, int step)
-{
-    if (app->run.kind == VIEW_SAMPLE)
-        sample_view_move(&app->run.sample, step);
-    else if (step > 0 || app->run.scroll > 0)
-        app->run.scroll += step;
-}
 
 static bool send(struct app *app, enum run_command command, const char *words)
 {
@@ -109,6 +100,14 @@ static void switch_run(struct app *app, size_t step)
 
 static void act(struct app *app, enum action action)
 {
+    const struct run_entry *entry = app_entry(app);
+    const struct view *view = views_shown(app, entry);
+    if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
+        views_go(app, entry, action - ACTION_VIEW_1 + 1);
+        return;
+    }
+    if (view->act && view->act(app, action))
+        return;
     switch (action) {
     case ACTION_PAUSE:
         pause_or_go_on(app);
@@ -117,7 +116,7 @@ static void act(struct app *app, enum action action)
         ask_stop(app);
         break;
     case ACTION_VIEW:
-        next_view(app);
+        views_next(app, entry);
         break;
     case ACTION_QUANTITY:
         next_picture(app);
@@ -138,12 +137,6 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_FORM:
         app_show(app, &screen_form);
-        break;
-    case ACTION_UP:
-        scroll(app, -1);
-        break;
-    case ACTION_DOWN:
-        scroll(app, 1);
         break;
     default:
         plot_act(app, action);
@@ -256,98 +249,27 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
     draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, "n goes to the form to change it.");
 }
 
-static void draw_findings(struct app *app, struct rect area, const struct run_entry *entry)
-{
-    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
-    int row = 0, count = (int)entry->snapshot.finding_count;
-    if (count == 0) {
-        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                     "Nothing found so far. Watched for: negative loss (Caffe's running mean), "
-                     "overfitting, divergence, plateaus, memory beyond the forecast.");
-        return;
-    }
-    if (app->run.scroll > count - 1)
-        app->run.scroll = count - 1;
-    for (int i = app->run.scroll; i < count && row < inside.rows; i++) {
-        struct finding finding;
-        run_finding(entry->run, (size_t)i, &finding);
-        if (i == app->run.scroll)
-            draw_cursor(&app->canvas, area, row, 0);
-        draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
-        draw_format(&app->canvas, inside, row++, 0, ROLE_STRONG,
-                    "%s from iteration %llu, epoch %.2f", finding_kind_words(finding.kind),
-                    (unsigned long long)finding.iteration, finding.epoch);
-        row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
-    }
-}
-
-static void draw_memory(struct app *app, struct rect area, const struct run_news *news)
-{
-    char text[32];
-    if (!news->facts) {
-        draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, "Known when the run is prepared.");
-        return;
-    }
-    const struct memory_forecast *forecast = &news->facts->forecast;
-    const struct {
-        const char *label;
-        uint64_t bytes;
-    } rows[] = {{"weights", forecast->weights},
-                {"gradients", forecast->gradients},
-                {"solver state", forecast->solver},
-                {"activations", forecast->activations},
-                {"workspace", forecast->workspace},
-                {"forecast in all", forecast->total},
-                {"measured now", news->calm.memory_measured},
-                {"highest", host_process_peak()}};
-    uint64_t most = 1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        most = rows[i].bytes > most ? rows[i].bytes : most;
-    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, "Memory of this run");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int row = (int)i + 1 + (i >= 5 && area.rows >= 11) + (i >= 6 && area.rows >= 11);
-        struct rect number = {area.row, area.column + 16, area.rows, 12};
-        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, rows[i].label);
-        draw_right(&app->canvas, number, row, ROLE_TEXT,
-                   rows[i].bytes ? text_bytes(rows[i].bytes, text, sizeof text) : "-");
-        int width = area.columns - 32 > 60 ? 60 : area.columns - 32;
-        if (width > 4)
-            draw_gauge(&app->canvas, area, row, 31, width, (double)rows[i].bytes / (double)most,
-                       ROLE_GAUGE);
-    }
-    struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
-    if (area.rows >= 14)
-        draw_wrapped(&app->canvas, note, 12, ROLE_FAINT,
-                     "Measured is what the whole program holds: the plan's arena, the images read "
-                     "ahead, libraries. The forecast is the arena's exact size.");
-}
-
-static void draw_view(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                      const struct run_news *news)
+static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
+                      const struct run_layout *layout, const struct run_news *news)
 {
     const struct run_snapshot *now = &entry->snapshot;
+    const char *waiting = !entry->run ? _("It waits for the run before it to end.")
+                          : now->status == RUN_PREPARING
+                              ? _("Opening the data and drawing the weights ...")
+                              : NULL;
     if (rect_is_empty(layout->view))
         return;
-    if (app->run.kind == VIEW_FINDINGS && entry->run)
-        draw_findings(app, layout->view, entry);
-    else if (app->run.kind == VIEW_MEMORY)
-        draw_memory(app, layout->view, news);
-    else if (app->run.kind == VIEW_SAMPLE && examples_of(entry) > 0)
-        sample_view_draw(&app->run.sample, &app->canvas, layout->view,
-                         run_facts(entry->run)->directory, examples_of(entry));
-    else if (entry->refused)
+    if (entry->refused)
         draw_failure(app, layout->view, &entry->error);
-    else if (!entry->run)
-        draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT,
-                  "It waits for the run before it to end.");
+    else if (waiting)
+        draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT, waiting);
     else if ((now->status == RUN_FAILED || now->status == RUN_REFUSED) && now->iteration == 0)
         draw_failure(app, layout->view, &now->error);
-    else if (now->status == RUN_PREPARING)
-        draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT,
-                  "Opening the data and drawing the weights ...");
     else
-        run_plot_draw(app, entry, layout->view, layout->rate);
+        view->draw(app, entry, layout, news);
 }
+
+enum { FINDING_COLUMNS = 50 };
 
 /* The newest finding, in the line of the tabs. */
 static void draw_finding(struct app *app, const struct run_entry *entry, struct rect area)
@@ -356,25 +278,40 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
     if (!entry->run || entry->snapshot.finding_count == 0 || rect_is_empty(area))
         return;
     run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
-    draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s from epoch %.2f (iteration %llu)",
-                finding_kind_words(finding.kind), finding.epoch,
-                (unsigned long long)finding.iteration);
+    const char *kind = finding_kind_words(finding.kind);
+    char text[160];
+    snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
+             (unsigned long long)finding.iteration);
+    if ((int)columns_of(text) <= area.columns)
+        draw_text(&app->canvas, area, 0, 0, ROLE_BAD, text);
+    else
+        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s", kind);
 }
 
+/* A finding goes before the names of the views. */
 static void draw_tab_line(struct app *app, const struct run_entry *entry, struct rect area)
 {
-    size_t count = view_count(entry), shown = app->run.kind < count ? app->run.kind : VIEW_CURVES;
-    int end = 0, cursor = 1;
+    const bool finding = entry->run && entry->snapshot.finding_count > 0;
     if (rect_is_empty(area))
         return;
-    if (area.columns >= 60)
-        end = draw_tabs(&app->canvas, area, view_names, count, shown) + 2;
+    int end = views_draw_tabs(app, entry, area, area.columns - (finding ? FINDING_COLUMNS : 0)) + 1;
     struct rect rest = {area.row, area.column + end, 1, area.columns - end};
     draw_finding(app, entry, rest);
-    for (size_t i = 0; i < shown; i++)
-        cursor += (int)strlen(view_names[i]) + 2;
-    if (app->canvas.cursor_row < 0 && end > 0)
-        draw_cursor(&app->canvas, area, 0, cursor);
+}
+
+/* Where there is little room a view that needs it takes the figures' lines, and all but the curves
+ * those of the learning rate's strip. */
+static void give_room(struct run_layout *layout, const struct view *view)
+{
+    if (view == &view_curves)
+        return;
+    if (!rect_is_empty(layout->rate))
+        layout->view.rows = layout->rate.row + layout->rate.rows - layout->view.row;
+    layout->rate.rows = 0;
+    if (view->spreads && layout->density < DENSITY_NORMAL) {
+        layout->view.rows += layout->facts.rows;
+        layout->facts.rows = 0;
+    }
 }
 
 static void draw(struct app *app, struct rect body)
@@ -388,12 +325,10 @@ static void draw(struct app *app, struct rect body)
     }
     if (entry->run)
         run_plot_gather(app, entry, layout.view);
-    if (app->run.kind == VIEW_SAMPLE && examples_of(entry) > 0 && layout.density < DENSITY_NORMAL) {
-        layout.view.rows += layout.facts.rows; /* a picture of four rows shows nothing */
-        layout.facts.rows = 0;
-    }
+    const struct view *view = views_shown(app, entry);
+    give_room(&layout, view);
     struct run_news news = news_of(app, entry);
-    draw_view(app, entry, &layout, &news);
+    draw_view(app, entry, view, &layout, &news);
     if (!rect_is_empty(layout.facts))
         draw_facts(app, &layout, &news);
     draw_progress(app, layout.progress, &news);
@@ -433,4 +368,13 @@ static void title(const struct app *app, char *text, size_t size)
              entry->config.batch, dot, entry->config.device);
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw, NULL};
+/* Nothing slow: the run is asked for what the view in sight needs. */
+static bool work(struct app *app)
+{
+    struct run_entry *entry = app_entry(app);
+    if (entry && entry->run && views_shown(app, entry)->looks)
+        insight_ask(&app->run.insight, entry);
+    return false;
+}
+
+const struct screen screen_run = {"Run", &table, title, NULL, act, draw, work};

@@ -2,7 +2,10 @@
 # A session exported by the program is valid against docs/session.schema.json, and the schema is
 # strict enough to refuse what is not one.
 reason=
-python3 -c 'import jsonschema' 2>/dev/null || reason='python3-jsonschema is not installed'
+python=python3 # or the system's, where another Python is the first in PATH
+judge='from jsonschema import Draft202012Validator'
+$python -c "$judge" 2>/dev/null || python=/usr/bin/python3
+$python -c "$judge" 2>/dev/null || reason='python3-jsonschema (4 or later) is not installed'
 [ -x "$TINCA" ] || reason='the program has not been built'
 if [ -n "$reason" ]; then
     echo "1..0 # SKIP $reason"
@@ -26,7 +29,7 @@ check() {
     fi
 }
 valid() {
-    python3 - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
+    $python - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft202012Validator.check_schema(schema)
@@ -43,7 +46,7 @@ assert all(x is not None for x in run["series"]["loss"]) or run["findings"], "nu
 PYTHON
 }
 spoilt() {
-    python3 - "$srcdir/docs/session.schema.json" "$dir/done.json" <<'PYTHON'
+    $python - "$srcdir/docs/session.schema.json" "$dir/done.json" <<'PYTHON'
 import copy, json, sys, jsonschema
 validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
 good = json.load(open(sys.argv[2]))
@@ -86,4 +89,25 @@ NETWORK
 check "a run of two networks is valid" valid "$dir/pair-run.json"
 check "and has the losses of both" sh -c 'grep -q "\"loss_discriminator\":\[[0-9]" "$1" &&
     grep -q "\"pixel_accuracy\":\[[0-9]" "$1"' sh "$dir/pair-run.json"
+# a look inside, as the workbench keeps it
+python3 - "$XDG_STATE_HOME" <<'PYTHON'
+import glob, json, sys
+layer = {"name": "conv", "op": "conv", "kernel": "k", "choice": "k chosen", "memory_bytes": 0,
+         "forward_seconds": 1e-3, "backward_seconds": None, "forward_flops": 1, "backward_flops": 2,
+         "output": [1, 2, 3]}
+network = {"name": "network", "layers": [layer], "weights": [],
+           "gemm": [{"kind": "nt", "shape": [1, 2, 3], "calls": 4, "seconds": 0.5}]}
+profile = {"format": "tinca-profile", "version": 1, "iteration": 1, "iterations": 2, "images": 2,
+           "threads": 1, "seconds": 0.1, "cost": 0.01, "networks": [network, network], "arenas": []}
+for run in glob.glob(sys.argv[1] + "/tinca/runs/*pair*"):
+    json.dump(profile, open(run + "/profile.json", "w"))
+PYTHON
+"$TINCA" export "$("$TINCA" runs --json | python3 -c 'import json, sys
+print([run["id"] for run in json.load(sys.stdin)["runs"] if "pair" in run["id"]][0])')" \
+    -o "$dir/looked.json" >"$dir/out" 2>&1
+check "one that was looked into is valid" valid "$dir/looked.json"
+check "and says what was seen, of both networks" python3 -c 'import json, sys
+profile = json.load(open(sys.argv[1]))["runs"][0]["profile"]
+assert profile["iterations"] == 2 and profile["layers"][0]["output"] == [1, 2, 3]
+assert profile["discriminator"]["gemm"][0]["shape"] == [1, 2, 3]' "$dir/looked.json"
 echo "1..$number"

@@ -4,6 +4,7 @@
  * thread. Configurations are the real ones. */
 #include "session/export.h"
 #include "session/forecast.h"
+#include "session/inspection.h"
 #include "session/run.h"
 
 #include "base/clock.h"
@@ -25,7 +26,8 @@ struct run {
     struct series series;
     uint64_t started, stop_at, frozen_at;
     double learning_rate;
-    bool failing, makes_samples;
+    bool failing, makes_samples, kept;
+    struct inspection *inspection;
 };
 
 /* --- forecast --- */
@@ -238,6 +240,7 @@ struct run *run_open(const char *directory, struct error *error)
         return NULL;
     snprintf(run->facts.id, sizeof run->facts.id, "%.39s", file_base_name(directory));
     run->makes_samples = false;
+    run->kept = true;
     run->frozen_at = run->snapshot.iterations;
     advance(run);
     return run;
@@ -255,8 +258,10 @@ bool run_peek(const char *directory, struct run_outline *outline, struct error *
 
 void run_free(struct run *run)
 {
-    if (run)
+    if (run) {
         series_free(&run->series);
+        inspection_free(run->inspection);
+    }
     free(run);
 }
 
@@ -291,6 +296,65 @@ void run_finding(const struct run *run, size_t index, struct finding *finding)
              "learnt now does not carry over");
 }
 
+/* --- a look inside --- */
+
+/* What profile.json would say of two layers; a discriminator's part comes between. */
+#define FAKE_LAYER(name, shape, forward)                                                           \
+    "{\"name\": \"" name "\", \"op\": \"conv\", \"kernel\": \"conv direct\", \"choice\": "         \
+    "\"conv direct chosen; conv fast refused: too few channels\", \"memory_bytes\": 2097152, "     \
+    "\"forward_seconds\": " forward ", \"backward_seconds\": 0.002, \"forward_flops\": 1e9, "      \
+    "\"backward_flops\": 2e9, \"output\": " shape "}"
+#define FAKE_TENSOR(name, update)                                                                  \
+    "{\"name\": \"" name "\", \"count\": 500, \"rank\": 4, \"learnable\": true, \"mean\": 0.01, "  \
+    "\"deviation\": 0.2, \"low\": -1, \"high\": 1, \"norm\": 4, \"gradient_norm\": 0.5, "          \
+    "\"update_norm\": " update                                                                     \
+    ", \"histogram\": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,16,15,14,"                           \
+    "13,12,11,10,9,8,7,6,5,4,3,2,1]}"
+#define FAKE_NETWORK(name, first)                                                                  \
+    "{\"name\": \"" name                                                                           \
+    "\", \"layers\": [" FAKE_LAYER(first, "[20, 24, 24]", "0.001") ", " FAKE_LAYER(                \
+        "conv2", "[50, 8, 8]",                                                                     \
+        "0.003") "], \"gemm\": [{\"kind\": \"nn\", \"shape\": "                                    \
+                 "[20, 576, 25], \"calls\": 64, \"seconds\": 0.003}, {\"kind\": \"tn\", "          \
+                 "\"shape\": [25, 64, 20], "                                                       \
+                 "\"calls\": 32, \"seconds\": 0.002}], \"weights\": [" FAKE_TENSOR(                \
+                     first ".weight", "0.004") ", " FAKE_TENSOR("conv2.weight", "0.4") "]}"
+#define FAKE_ARENA(name)                                                                           \
+    "{\"name\": \"" name "\", \"steps\": 3, \"bytes\": 8388608, \"workspace\": 1048576, "          \
+    "\"arrays\": [{\"kind\": \"value\", \"name\": \"conv1\", \"offset\": 0, \"bytes\": 4194304, "  \
+    "\"first\": 0, \"last\": 5}, {\"kind\": \"gradient\", \"name\": \"conv2\", \"offset\": "       \
+    "4194304, "                                                                                    \
+    "\"bytes\": 3145728, \"first\": 3, \"last\": 4}]}"
+#define FAKE_HEAD                                                                                  \
+    "{\"format\": \"tinca-profile\", \"version\": 1, \"iteration\": 101, \"iterations\": 16, "     \
+    "\"images\": 1024, \"threads\": 2, \"seconds\": 0.01, \"cost\": 0.001, \"networks\": ["
+
+static const char fake_alone[] =
+    FAKE_HEAD FAKE_NETWORK("network", "conv1") "], \"arenas\": [" FAKE_ARENA("network") "]}";
+static const char
+    fake_contest[] =
+        FAKE_HEAD FAKE_NETWORK("generator", "down1") ", " FAKE_NETWORK("discriminator", "judge1") "], \"arenas\": [" FAKE_ARENA(
+            "generator") ", " FAKE_ARENA("discriminator") ", " FAKE_ARENA("judging") "]}";
+
+static void look(struct run *run)
+{
+    struct json_document document;
+    const char *text = is_contest(run) ? fake_contest : fake_alone;
+    if (run->inspection || !json_parse(&document, text, strlen(text), "a fake", NULL))
+        return;
+    run->inspection = inspection_from_json(&document, NULL);
+    json_document_free(&document);
+}
+
+/* Of the kept runs only those of lenet have been looked into. */
+const struct inspection *run_inspection(struct run *run, struct error *error)
+{
+    *error = (struct error){0};
+    if (run->kept && strcmp(run->config.network, "lenet") == 0)
+        look(run);
+    return run->inspection;
+}
+
 bool run_send(struct run *run, enum run_command command, double value)
 {
     struct run_snapshot *now = &run->snapshot;
@@ -299,7 +363,9 @@ bool run_send(struct run *run, enum run_command command, double value)
     else if (command == COMMAND_GO_ON && now->status == RUN_PAUSED) {
         now->status = RUN_RUNNING;
         run->started = clock_nanoseconds() - now->iteration * 1000000000 / RATE;
-    } else if (command == COMMAND_LEARNING_RATE)
+    } else if (command == COMMAND_INSPECT)
+        look(run);
+    else if (command == COMMAND_LEARNING_RATE)
         run->learning_rate = value;
     else if (command == COMMAND_STOP || command == COMMAND_STOP_AT_EPOCH) {
         run->stop_at =

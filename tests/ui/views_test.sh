@@ -82,8 +82,8 @@ screen_shows 'within 16' "pixel accuracy comes with its tolerance"
 screen_shows 'G.* generator +D.* discriminator' "both are curves, with letters"
 screen_keys y
 screen_shows 'Curves: generator loss' "y: one of them"
-screen_keys v v v
-screen_shows '\[Sample\]' "v: a sample"
+screen_keys 8
+screen_shows '\[Sample\]' "8: a sample"
 screen_shows "$HALF$HALF$HALF" "in half blocks"
 screen_shows 'epoch [0-9]+ +from example 1 of 2' "of an epoch that it names"
 sample_epoch() { screen_text | sed -n 's/^ *epoch \([0-9]*\) .*from example.*/\1/p'; }
@@ -107,7 +107,7 @@ screen_shows 'input +generated +target' "and in a large one"
 screen_end
 screen_start 80x24 C env NO_COLOR=1 "$FAKE" --start --network pix2pix --epochs 1000 --run-dir made
 screen_wait 'gen. loss'
-screen_keys v v v
+screen_keys 8
 screen_shows '%%%%%%' "without colours in characters from dark to bright"
 screen_shows 'made/sample-[0-9]+.png' "and where the file lies"
 done_testing

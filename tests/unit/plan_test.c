@@ -149,11 +149,42 @@ static void test_in_place(void)
     network_free(network);
 }
 
+static bool arrays_clash(const struct plan_array *a, const struct plan_array *b)
+{
+    return a->first <= b->last && b->first <= a->last && a->offset < b->offset + b->bytes &&
+           b->offset < a->offset + a->bytes;
+}
+
+/* The map of the arena that a view draws. */
+static void test_arrays(void)
+{
+    struct network *network;
+    struct plan *plan = plan_for(&network, "resnet20", PLAN_TRAINING, 8);
+    if (!plan)
+        return;
+    size_t end = 0, clashes = 0, kinds[3] = {0};
+    for (size_t i = 0; i < plan->array_count; i++) {
+        const struct plan_array *array = &plan->arrays[i];
+        kinds[array->kind]++;
+        end = array->offset + array->bytes > end ? array->offset + array->bytes : end;
+        clashes += array->first > array->last || array->last > 2 * plan->step_count;
+        for (size_t k = 0; k < i; k++)
+            clashes += arrays_clash(array, &plan->arrays[k]);
+    }
+    tap_ok(kinds[PLAN_VALUE] > 20 && kinds[PLAN_GRADIENT] > 20 && kinds[PLAN_SAVED] > 0,
+           "the plan lists values, gradients and what is saved");
+    tap_ok(end == plan->workspace, "they fill the arena up to the workspace");
+    tap_ok(clashes == 0, "and none lies where another one lives");
+    plan_free(plan);
+    network_free(network);
+}
+
 int main(void)
 {
     test_random_packing();
     test_forecast();
     test_inference_is_small();
     test_in_place();
+    test_arrays();
     return tap_done();
 }

@@ -1,0 +1,327 @@
+/* Looking inside a run: what is seen, that it is kept, and that looking changes no number. The
+ * networks are files of the user's, small enough for sanitizers. */
+#include "session_files.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "session/export.h"
+#include "session/inspect_weights.h"
+
+#include <math.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char tiny[] =
+    "{\"name\": \"tiny\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"name\": \"conv1\", \"output\": 4, \"kernel\": 5},\n"
+    "  {\"op\": \"batch_norm\", \"name\": \"norm1\"}, {\"op\": \"relu\", \"name\": \"relu1\"},\n"
+    "  {\"op\": \"max_pool\", \"name\": \"pool1\", \"kernel\": 2, \"stride\": 2},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc2\", \"output\": \"classes\"}]}\n";
+
+static const char contest[] =
+    "{\"name\": \"contest\", \"input\": [3, 16, 16], \"normalise\": \"signed\", \"loss\": "
+    "\"l1_loss\",\n"
+    " \"layers\": [{\"block\": \"unet\", \"name\": \"unet\", \"width\": 8, \"widest\": 16,\n"
+    "   \"steps\": 3, \"dropout_steps\": 1}, {\"op\": \"tanh\", \"name\": \"tanh\"}],\n"
+    " \"discriminator\": {\"layers\": [\n"
+    "  {\"op\": \"conv\", \"output\": 8, \"kernel\": 4, \"stride\": 2, \"pad\": 1},\n"
+    "  {\"op\": \"leaky_relu\", \"slope\": 0.2},\n"
+    "  {\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}\n";
+
+static struct run *start(const char *network, const char *const *settings)
+{
+    struct run_config config = configure(settings);
+    struct error error;
+    config_set(&config, "network", home_path(network), NULL);
+    struct run *run = run_start(&config, NULL, &error);
+    if (!run)
+        note_error(&error);
+    return run;
+}
+
+static struct run *start_tiny(void)
+{
+    return start("tiny.json", SETTINGS("data=digits,limit=640", "batch=16", "epochs=4", "seed=3",
+                                       "lr=0.05", "momentum=0.9", "threads=2"));
+}
+
+/* Asks as often as a view would, and more. */
+static size_t look_all_the_time(struct run *run)
+{
+    const struct inspection *last = NULL;
+    struct error error;
+    size_t seen = 0;
+    while (!run_wait(run, 0.002)) {
+        const struct inspection *now = run_inspection(run, &error);
+        seen += now != last;
+        last = now;
+        run_send(run, COMMAND_INSPECT, 0);
+    }
+    return seen + (run_inspection(run, &error) != last);
+}
+
+static const struct inspection_layer *layer_named(const struct inspection_network *network,
+                                                  const char *name)
+{
+    for (size_t i = 0; i < network->layer_count; i++)
+        if (strcmp(network->layers[i].name, name) == 0)
+            return &network->layers[i];
+    return NULL;
+}
+
+static const struct inspection_tensor *tensor_named(const struct inspection_network *network,
+                                                    const char *name)
+{
+    for (size_t i = 0; i < network->tensor_count; i++)
+        if (strcmp(network->tensors[i].name, name) == 0)
+            return &network->tensors[i];
+    return NULL;
+}
+
+static uint64_t histogram_total(const struct inspection_tensor *tensor)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < INSPECTION_BINS; i++)
+        total += tensor->histogram[i];
+    return total;
+}
+
+/* --- looking changes nothing --- */
+
+static bool same_file(const struct run *a, const struct run *b, const char *name)
+{
+    char paths[2][700];
+    char *bytes[2];
+    size_t sizes[2];
+    snprintf(paths[0], sizeof paths[0], "%s/%s", run_facts(a)->directory, name);
+    snprintf(paths[1], sizeof paths[1], "%s/%s", run_facts(b)->directory, name);
+    for (size_t i = 0; i < 2; i++)
+        bytes[i] = file_read(paths[i], 1 << 24, &sizes[i], NULL);
+    bool same =
+        bytes[0] && bytes[1] && sizes[0] == sizes[1] && memcmp(bytes[0], bytes[1], sizes[0]) == 0;
+    free(bytes[0]);
+    free(bytes[1]);
+    return same;
+}
+
+static bool same_losses(const struct series *a, const struct series *b)
+{
+    bool same = series_count(a) == series_count(b) && series_count(a) > 0;
+    for (size_t i = 0; same && i < series_count(a); i++)
+        same = memcmp(&a->points[i].loss, &b->points[i].loss, sizeof(float)) == 0 &&
+               a->points[i].loss_caffe == b->points[i].loss_caffe;
+    return same;
+}
+
+static void check_untouched(struct run *(*start_run)(void), const char *what, bool adversarial)
+{
+    struct error error;
+    struct run *plain = start_run();
+    if (plain)
+        run_wait(plain, -1);
+    struct run *watched = start_run();
+    if (!tap_ok(plain && watched, "two runs of %s", what))
+        return;
+    size_t seen = look_all_the_time(watched);
+    tap_ok(seen > 0, "one is looked into: %zu times", seen);
+    tap_ok(!run_inspection(plain, &error) && error.kind == ERROR_NONE, "the other one is not");
+    tap_ok(same_losses(run_series(plain), run_series(watched)), "both have the same losses");
+    tap_ok(same_file(plain, watched, "weights.safetensors") &&
+               (!adversarial || same_file(plain, watched, "discriminator.safetensors")),
+           "and end with the same weights, to the bit");
+    run_free(plain);
+    run_free(watched);
+}
+
+/* --- what is seen --- */
+
+static void check_layers(const struct inspection *seen)
+{
+    const struct inspection_network *network = &seen->networks[0];
+    const struct inspection_layer *conv = layer_named(network, "conv1");
+    if (!tap_ok(seen->network_count == 1 && conv, "a network with its layers"))
+        return;
+    double sum = 0;
+    for (size_t i = 0; i < network->layer_count; i++)
+        sum += network->layers[i].forward_seconds + network->layers[i].backward_seconds;
+    /* 24 x 24 x 4 outputs of 25 products: forward, and backward for the weights alone */
+    double flops = 2.0 * 24 * 24 * 4 * 25 * (double)seen->images;
+    tap_ok(seen->images == 16 * seen->iterations && seen->iterations <= 16,
+           "%zu iterations of 16 images", (size_t)seen->iterations);
+    tap_ok(fabs(conv->forward_flops - flops) < 1 && fabs(conv->backward_flops - flops) < 1,
+           "the convolution's work is counted");
+    tap_ok(conv->forward_seconds > 0 && conv->backward_seconds > 0 && sum <= seen->seconds,
+           "layers take time, and no more than the steps");
+    tap_ok(conv->output.channels == 4 && conv->output.height == 24 && conv->memory_bytes > 0 &&
+               strstr(conv->choice, "chosen"),
+           "shape, memory and kernel: %s", conv->choice);
+    tap_ok(layer_named(network, "relu1") && layer_named(network, "relu1")->memory_bytes == 0,
+           "what works in place takes no memory");
+    tap_ok(network->gemm_count > 0 && network->gemm[0].calls > 0, "matrix products by shape");
+}
+
+static void check_weights(const struct inspection *seen)
+{
+    const struct inspection_network *network = &seen->networks[0];
+    const struct inspection_tensor *fc = tensor_named(network, "fc2.weight"),
+                                   *mean = tensor_named(network, "norm1.running_mean");
+    if (!tap_ok(fc && mean, "weights by name"))
+        return;
+    double ratio = inspection_update_ratio(fc);
+    tap_ok(histogram_total(fc) == fc->count && fc->low < fc->high && fc->deviation > 0,
+           "their distribution");
+    tap_ok(fc->gradient_norm > 0 && ratio > 0 && ratio < 1, "gradient, and update over weight: %g",
+           ratio);
+    tap_ok(!mean->learnable && isnan(mean->gradient_norm) && isnan(mean->update_norm),
+           "a running statistic has neither");
+}
+
+static void check_arena(const struct inspection *seen)
+{
+    const struct inspection_arena *arena = &seen->arenas[0];
+    size_t inside = 0;
+    for (size_t i = 0; i < arena->array_count; i++)
+        inside +=
+            arena->arrays[i].offset + arena->arrays[i].bytes <= arena->bytes - arena->workspace &&
+            arena->arrays[i].last <= 2 * arena->steps;
+    tap_ok(seen->arena_count == 1 && arena->array_count > 5 && inside == arena->array_count,
+           "the arena's arrays lie within it");
+}
+
+/* But for the cost, to which writing the file has added. */
+static bool same_inspection(struct inspection kept, const struct inspection *seen)
+{
+    kept.cost = seen->cost;
+    struct json *trees[2] = {inspection_to_json(&kept), inspection_to_json(seen)};
+    char *texts[2] = {json_print(trees[0], false, NULL), json_print(trees[1], false, NULL)};
+    bool same = texts[0] && texts[1] && strcmp(texts[0], texts[1]) == 0;
+    for (size_t i = 0; i < 2; i++) {
+        free(texts[i]);
+        json_free(trees[i]);
+    }
+    return same;
+}
+
+static void check_export(struct run *run)
+{
+    struct error error;
+    struct json_document document;
+    const char *path = home_path("session.json");
+    if (!tap_ok(export_session(&run, 1, path, &error) &&
+                    json_read_file(&document, path, 1 << 24, &error),
+                "a session of it is written"))
+        return note_error(&error);
+    const struct json *profile =
+        json_member(json_first(json_member(document.root, "runs")), "profile");
+    tap_ok(json_length(json_member(profile, "layers")) > 3 &&
+               json_length(json_member(profile, "gemm")) > 0,
+           "with the profile");
+    json_document_free(&document);
+}
+
+static void check_reopened(const char *directory, const struct inspection *seen)
+{
+    struct error error;
+    struct run *opened = run_open(directory, &error);
+    if (!tap_ok(opened, "the run is opened again"))
+        return note_error(&error);
+    const struct inspection *kept = run_inspection(opened, &error);
+    if (tap_ok(kept, "and shows what was seen last"))
+        tap_ok(same_inspection(*kept, seen), "all of it");
+    check_export(opened);
+    run_free(opened);
+}
+
+/* A file that somebody has spoilt is refused with its line, and costs nothing else. */
+static void check_damaged(const char *directory)
+{
+    struct error error;
+    char path[700];
+    snprintf(path, sizeof path, "%s/profile.json", directory);
+    write_text(path, "{\"format\": \"tinca-profile\",\n \"iteration\": true}");
+    struct run *opened = run_open(directory, &error);
+    tap_ok(opened && !run_inspection(opened, &error) && error.kind == ERROR_INPUT,
+           "a damaged profile is refused: %s", error.why);
+    run_free(opened);
+}
+
+static void test_look(void)
+{
+    struct error error;
+    struct run *run = start_tiny();
+    if (!tap_ok(run, "a run"))
+        return;
+    run_send(run, COMMAND_INSPECT, 0);
+    run_wait(run, -1);
+    const struct inspection *seen = run_inspection(run, &error);
+    if (tap_ok(seen && seen->iteration == 1, "one question, one look, from the first iteration")) {
+        check_layers(seen);
+        check_weights(seen);
+        check_arena(seen);
+        tap_ok(run_inspection(run, &error) == seen, "it stays until there is a newer one");
+        check_reopened(run_facts(run)->directory, seen);
+        check_damaged(run_facts(run)->directory);
+    }
+    run_free(run);
+}
+
+static struct run *start_contest(void)
+{
+    return start("contest.json",
+                 SETTINGS("data=maps,limit=6", "epochs=6", "batch=1", "solver=adam", "lr=0.002",
+                          "momentum=0.5", "schedule=linear", "threads=2"));
+}
+
+static void test_contest(void)
+{
+    struct error error;
+    struct run *run = start_contest();
+    if (!tap_ok(run, "a run with a discriminator"))
+        return;
+    run_send(run, COMMAND_INSPECT, 0);
+    run_wait(run, -1);
+    const struct inspection *seen = run_inspection(run, &error);
+    if (tap_ok(seen && seen->network_count == 2 && seen->arena_count == 3,
+               "both networks and their three plans are seen")) {
+        const struct inspection_network *judge = &seen->networks[1];
+        const struct inspection_layer *first = &judge->layers[0];
+        const struct inspection_tensor *tensor = tensor_named(judge, "conv1.weight");
+        tap_ok(strcmp(judge->name, "discriminator") == 0 &&
+                   fabs(first->backward_flops - first->forward_flops) < 1,
+               "the first convolution learns twice and hands its gradient on once");
+        tap_ok(tensor && tensor->gradient_norm > 0 && inspection_update_ratio(tensor) > 0,
+               "the discriminator's weights move");
+    }
+    run_free(run);
+}
+
+static void test_figures(void)
+{
+    struct inspection_tensor tensor = {0};
+    const float values[] = {1, NAN, 3, INFINITY, 5}, others[] = {1, 2, 3, 0, 1};
+    inspect_values(&tensor, values, 5);
+    tap_ok(tensor.mean == 3 && fabs(tensor.deviation - sqrt(8.0 / 3)) < 1e-12 && tensor.low == 1 &&
+               tensor.high == 5 && histogram_total(&tensor) == 3,
+           "what is not finite counts for nothing");
+    tap_ok(fabs(inspect_distance(others, values, 1)) == 0 &&
+               inspect_norm((const float[]){3, 4}, 2) == 5 && isnan(inspect_norm(NULL, 2)),
+           "norms");
+    tensor = (struct inspection_tensor){0};
+    inspect_values(&tensor, (const float[]){NAN}, 1);
+    tap_ok(isnan(tensor.mean) && isnan(tensor.low), "nothing finite: no figures");
+}
+
+int main(void)
+{
+    if (!make_home())
+        return 99;
+    write_text(home_path("tiny.json"), tiny);
+    write_text(home_path("contest.json"), contest);
+    test_figures();
+    test_look();
+    test_contest();
+    check_untouched(start_tiny, "a network alone", false);
+    check_untouched(start_contest, "a network and its discriminator", true);
+    remove_home();
+    return tap_done();
+}
