@@ -4,8 +4,10 @@
 #include "cli/output.h"
 
 #include "base/host.h"
+#include "base/host_load.h"
 #include "base/text.h"
 #include "engine/device.h"
+#include "session/gpu_meter.h"
 
 #include <stdio.h>
 
@@ -17,6 +19,60 @@ static bool build_host(struct json *root, const struct host *host)
            json_add_count(object, "cores", host->cores) &&
            json_add_count(object, "memory_bytes", host->memory_bytes) &&
            json_add_string(object, "instruction_set", instruction_set_name(host_instruction_set()));
+}
+
+/* A limit, or null where there is none. */
+static bool add_limit(struct json *object, const char *key, uint64_t bytes)
+{
+    return bytes == UINT64_MAX ? json_add_null(object, key) : json_add_count(object, key, bytes);
+}
+
+static bool build_details(struct json *root)
+{
+    static const char *const names[HOST_CACHES] = {"l1_data_bytes", "l2_bytes", "l3_bytes"};
+    struct host_processor processor;
+    struct host_limits limits;
+    host_describe_processor(&processor);
+    host_read_limits(&limits);
+    struct json *object = json_add_object(root, "processor"), *memory;
+    bool complete = json_add_string(object, "instruction_sets", processor.sets);
+    for (size_t i = 0; complete && i < HOST_CACHES; i++)
+        complete = processor.caches[i] ? json_add_count(object, names[i], processor.caches[i])
+                                       : json_add_null(object, names[i]);
+    memory = json_add_object(root, "memory");
+    return complete && json_add_count(memory, "available_bytes", host_memory_free()) &&
+           add_limit(memory, "control_group_bytes", limits.control_group) &&
+           add_limit(memory, "address_space_bytes", limits.address_space) &&
+           add_limit(memory, "data_bytes", limits.data);
+}
+
+/* What a card does not tell is null. */
+static bool build_gpu(struct json *list, const struct gpu_reading *gpu)
+{
+    struct json *object = json_add_object(list, NULL);
+    bool complete =
+        gpu->name[0] ? json_add_string(object, "name", gpu->name) : json_add_null(object, "name");
+    for (enum gpu_metric metric = 0; complete && metric < GPU_METRICS; metric++)
+        complete = gpu_has(gpu, metric)
+                       ? json_add_number(object, gpu_metric_name(metric), gpu->values[metric])
+                       : json_add_null(object, gpu_metric_name(metric));
+    return complete;
+}
+
+static bool build_gpus(struct json *root)
+{
+    struct error error;
+    struct gpu_reading gpus[GPU_MAX];
+    struct gpu_meter *meter = gpu_meter_open(NULL, &error);
+    size_t count = meter ? gpu_meter_read(meter, gpus) : 0;
+    struct json *list = json_add_array(root, "gpus");
+    bool complete = list;
+    for (size_t i = 0; complete && i < count; i++)
+        complete = build_gpu(list, &gpus[i]);
+    complete = complete &&
+               (meter ? json_add_null(root, "no_gpu") : json_add_string(root, "no_gpu", error.why));
+    gpu_meter_close(meter);
+    return complete;
 }
 
 static bool build_device(struct json *list, const struct device_driver *driver)
@@ -38,7 +94,24 @@ static int print_json(const struct host *host)
     struct json *list = json_add_array(root, "devices");
     for (size_t i = 0; device_drivers[i]; i++)
         complete = complete && build_device(list, device_drivers[i]);
-    return output_json(root, complete && list);
+    return output_json(root, complete && list && build_details(root) && build_gpus(root));
+}
+
+static void print_gpus(void)
+{
+    struct error error;
+    struct gpu_reading gpus[GPU_MAX];
+    char bytes[32];
+    struct gpu_meter *meter = gpu_meter_open(NULL, &error);
+    size_t count = meter ? gpu_meter_read(meter, gpus) : 0;
+    for (size_t i = 0; i < count; i++)
+        printf("\nGPU %zu: %s, %s of memory\n", i, gpus[i].name[0] ? gpus[i].name : "unnamed",
+               gpu_has(&gpus[i], GPU_MEMORY_TOTAL)
+                   ? text_bytes((uint64_t)gpus[i].values[GPU_MEMORY_TOTAL], bytes, sizeof bytes)
+                   : "an unknown amount");
+    if (!meter)
+        printf("\nno GPU: %s\n", error.why);
+    gpu_meter_close(meter);
 }
 
 static int print_table(const struct host *host)
@@ -55,7 +128,9 @@ static int print_table(const struct host *host)
         table_cell(&table, "%s", available ? "yes" : "no");
         table_cell(&table, "%s", available ? device_drivers[i]->description : reason);
     }
-    return table_print(&table);
+    int status = table_print(&table);
+    print_gpus();
+    return status;
 }
 
 static int devices_run(const struct command *command, int argc, char **argv)

@@ -297,6 +297,7 @@ bool run_directory_is_own_file(const char *name)
                                       "discriminator.safetensors",
                                       "summary.json",
                                       "measurements.json",
+                                      "profile.json",
                                       "name.txt",
                                       "lock"};
     size_t length = length_without_part(name);

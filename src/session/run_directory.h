@@ -8,6 +8,7 @@
  *   summary.json           how it ended; written last
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
+ *   profile.json           what a look inside the run found (inspection.h)
  *   name.txt               the user's own name for it (run_name.h)
  *   lock                   held (flock) while the run is alive: a run without summary whose lock is
  *                          free was interrupted

@@ -67,7 +67,7 @@ char *run_name_read(const char *directory, char *name)
         return name;
     line[strcspn(line, "\n")] = '\0';
     if (!objection(line))
-        snprintf(name, RUN_NAME_SIZE, "%s", line);
+        snprintf(name, RUN_NAME_SIZE, "%.63s", line); /* no longer: see objection */
     return name;
 }
 

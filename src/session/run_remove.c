@@ -3,6 +3,7 @@
  * and can be deleted again. */
 #include "session/run_remove.h"
 
+#include "base/file.h"
 #include "session/run_directory.h"
 
 #include <dirent.h>
@@ -47,8 +48,9 @@ static bool visit_files(const char *directory, visit_file *visit, void *context,
         if (fstatat(dirfd(stream), name, &status, AT_SYMLINK_NOFOLLOW) != 0)
             good = error_set_errno(error, name, "check its permissions", "cannot be looked at");
         else if (!S_ISREG(status.st_mode) || !run_directory_is_own_file(name))
-            good = error_set(error, ERROR_USAGE, directory, "move it elsewhere first",
-                             "\"%s\" there was not written by tinca: nothing was deleted", name);
+            good =
+                error_set(error, ERROR_USAGE, file_base_name(directory), "move it elsewhere first",
+                          "\"%s\" there was not written by tinca: nothing was deleted", name);
         else
             good = visit(dirfd(stream), name, &status, context, error);
     }
@@ -83,7 +85,8 @@ static bool remove_file(int directory, const char *name, const struct stat *stat
 bool run_remove_check(const char *directory, struct run_removal *removal, struct error *error)
 {
     if (run_directory_is_alive(directory))
-        return error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+        return error_set(error, ERROR_USAGE, file_base_name(directory),
+                         "wait for its end, or stop it",
                          "this run is on, here or in another process");
     return visit_files(directory, count_file, removal, error);
 }

@@ -1,0 +1,95 @@
+/* A stand-in for NVIDIA's management library: two cards, of which the second tells little.
+ * Compiled three times: whole; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES the
+ * driver does not start. */
+#include <string.h>
+
+enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9 };
+
+struct memory {
+    unsigned long long total, free, used;
+};
+struct utilisation {
+    unsigned gpu, memory;
+};
+
+static int cards[2];
+
+static int tells(const void *device)
+{
+    return device == &cards[0] ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlInit_v2(void);
+int nvmlInit_v2(void)
+{
+#ifdef FAKE_REFUSES
+    return DRIVER_NOT_LOADED;
+#else
+    return SUCCESS;
+#endif
+}
+
+int nvmlShutdown(void);
+int nvmlShutdown(void)
+{
+    return SUCCESS;
+}
+
+const char *nvmlErrorString(int code);
+const char *nvmlErrorString(int code)
+{
+    return code == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Unknown Error";
+}
+
+#ifndef FAKE_WITHOUT_COUNT
+int nvmlDeviceGetCount_v2(unsigned *count);
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 2;
+    return SUCCESS;
+}
+#endif
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    *device = &cards[index];
+    return SUCCESS;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned length);
+int nvmlDeviceGetName(void *device, char *name, unsigned length)
+{
+    strncpy(name, device == &cards[0] ? "Fake Accelerator" : "Fake Card", length);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory);
+int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
+{
+    *memory = (struct memory){16ull << 30, 12ull << 30, 4ull << 30};
+    return tells(device);
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, struct utilisation *utilisation);
+int nvmlDeviceGetUtilizationRates(void *device, struct utilisation *utilisation)
+{
+    *utilisation = (struct utilisation){0, 7}; /* idle is a value, not a lack of one */
+    return tells(device);
+}
+
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *degrees);
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *degrees)
+{
+    (void)device;
+    *degrees = sensor == 0 ? 41 : 0;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts);
+int nvmlDeviceGetPowerUsage(void *device, unsigned *milliwatts)
+{
+    *milliwatts = 71500;
+    return tells(device);
+}
+/* nvmlDeviceGetClockInfo is missing: an older library */

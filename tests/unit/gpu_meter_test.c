@@ -1,0 +1,65 @@
+/* The meter of the GPUs over libraries that the tests build: what a card tells is valid, what it
+ * does not tell is not, and each way not to have a card is said in words. */
+#include "session/gpu_meter.h"
+
+#include "tap.h"
+
+#include <string.h>
+
+static void check_first(const struct gpu_reading *card)
+{
+    tap_ok(strcmp(card->name, "Fake Accelerator") == 0, "the first card's name");
+    tap_ok(gpu_has(card, GPU_MEMORY_USED) && card->values[GPU_MEMORY_USED] == 4.0 * (1 << 30) &&
+               gpu_has(card, GPU_MEMORY_TOTAL) &&
+               card->values[GPU_MEMORY_TOTAL] == 16.0 * (1 << 30),
+           "memory in bytes");
+    tap_ok(gpu_has(card, GPU_UTILISATION) && card->values[GPU_UTILISATION] == 0,
+           "an idle card's utilisation is a valid 0");
+    tap_ok(gpu_has(card, GPU_POWER) && card->values[GPU_POWER] == 71.5, "power in watts");
+    tap_ok(gpu_has(card, GPU_TEMPERATURE) && card->values[GPU_TEMPERATURE] == 41,
+           "the core's temperature");
+    tap_ok(!gpu_has(card, GPU_CLOCK) && !gpu_has(card, GPU_CLOCK_MEMORY),
+           "what the library has no function for is not valid");
+}
+
+static void check_second(const struct gpu_reading *card)
+{
+    tap_ok(!gpu_has(card, GPU_MEMORY_USED) && !gpu_has(card, GPU_MEMORY_TOTAL) &&
+               !gpu_has(card, GPU_UTILISATION) && !gpu_has(card, GPU_POWER),
+           "what a card does not support is not valid");
+    tap_ok(gpu_has(card, GPU_TEMPERATURE), "what it does is");
+}
+
+static void check_whole(void)
+{
+    struct error error;
+    struct gpu_reading cards[GPU_MAX];
+    struct gpu_meter *meter = gpu_meter_open("./fake_nvml.so", &error);
+    if (!tap_ok(meter, "the library opens")) {
+        tap_note("%s", error.why);
+        return;
+    }
+    bool two = tap_ok(gpu_meter_read(meter, cards) == 2, "two cards");
+    if (two) {
+        check_first(&cards[0]);
+        check_second(&cards[1]);
+    }
+    gpu_meter_close(meter);
+}
+
+static void check_refusal(const char *library, const char *words)
+{
+    struct error error = {0};
+    struct gpu_meter *meter = gpu_meter_open(library, &error);
+    tap_ok(!meter && strstr(error.why, words) && error.advice[0], "%s: \"%s\"", library, words);
+    gpu_meter_close(meter);
+}
+
+int main(void)
+{
+    check_whole();
+    check_refusal("./fake_nvml_without_count.so", "no nvmlDeviceGetCount_v2");
+    check_refusal("./fake_nvml_refuses.so", "Driver Not Loaded");
+    check_refusal("./no_such_library.so", "no NVIDIA driver");
+    return tap_done();
+}
