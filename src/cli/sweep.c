@@ -468,6 +468,7 @@ const struct command command_sweep = {
        "interrupted is run again, what failed stays failed until --retry. Cells that the memory "
        "forecast says cannot fit are marked and not tried.\n"
        "FILE.json holds the grid: {\"networks\": [\"mlp\", \"lenet\"], \"batches\": \"1..512\", "
-       "\"data\": \"digits\", \"iterations\": 100}; options go before it. Exit status 1: a cell "
+       "\"data\": \"digits\", \"iterations\": 100}; options replace what it says. Exit status 1: a "
+       "cell "
        "failed."),
     sweep_run};

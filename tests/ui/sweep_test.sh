@@ -94,7 +94,7 @@ screen_shows '> lasting' "earlier sweeps are listed"
 screen_shows ' tiny' "all of them"
 screen_keys Enter
 screen_shows 'Sweep lasting' "Enter opens one"
-screen_shows 'is on +waits' "a cell of another process is on"
+screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is on"
 kill -INT $cell
 wait $cell
 screen_keys v v v r
