@@ -93,10 +93,15 @@ void host_describe(struct host *host)
     host->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-static void lower(uint64_t *least, uint64_t value)
+struct least {
+    uint64_t bytes;
+    enum memory_bound bound;
+};
+
+static void lower(struct least *least, uint64_t bytes, enum memory_bound bound)
 {
-    if (value < *least)
-        *least = value;
+    if (bytes < least->bytes)
+        *least = (struct least){bytes, bound};
 }
 
 static bool read_number(const char *path, uint64_t *value)
@@ -109,25 +114,33 @@ static bool read_number(const char *path, uint64_t *value)
     return read;
 }
 
-static void lower_to_limit(uint64_t *least, int resource, uint64_t used)
+static void lower_to_limit(struct least *least, int resource, uint64_t used)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        lower(least, limit.rlim_cur > used ? limit.rlim_cur - used : 0);
+        lower(least, limit.rlim_cur > used ? limit.rlim_cur - used : 0, BOUND_ULIMIT);
 }
 
 uint64_t host_memory_free(void)
 {
-    uint64_t least = UINT64_MAX, limit, used;
+    enum memory_bound unused;
+    return host_memory_free_by(&unused);
+}
+
+uint64_t host_memory_free_by(enum memory_bound *bound)
+{
+    struct least least = {UINT64_MAX, BOUND_UNKNOWN};
+    uint64_t limit, used;
     uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
     if (available)
-        lower(&least, available);
+        lower(&least, available, BOUND_MACHINE);
     if (read_number("/sys/fs/cgroup/memory.max", &limit) &&
         read_number("/sys/fs/cgroup/memory.current", &used))
-        lower(&least, limit > used ? limit - used : 0);
+        lower(&least, limit > used ? limit - used : 0, BOUND_CONTROL_GROUP);
     lower_to_limit(&least, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
     lower_to_limit(&least, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
-    return least == UINT64_MAX ? 0 : least;
+    *bound = least.bound;
+    return least.bound == BOUND_UNKNOWN ? 0 : least.bytes;
 }
 
 uint64_t host_process_memory(void)

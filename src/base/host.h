@@ -23,9 +23,14 @@ void host_describe(struct host *host);
 enum instruction_set host_instruction_set(void);
 const char *instruction_set_name(enum instruction_set set);
 
+/* What leaves the least memory. */
+enum memory_bound { BOUND_UNKNOWN, BOUND_MACHINE, BOUND_CONTROL_GROUP, BOUND_ULIMIT };
+
 /* Bytes that could be allocated now without swapping: the least of the machine's available memory,
  * the control group's limit and RLIMIT_AS / RLIMIT_DATA. 0: not known. */
 uint64_t host_memory_free(void);
+/* The same, with which of them it is. */
+uint64_t host_memory_free_by(enum memory_bound *bound);
 
 /* Resident memory of this process in bytes, now and at its highest. 0: not known. */
 uint64_t host_process_memory(void);

@@ -44,19 +44,21 @@ static bool offers_field(const struct option_set *set, const char *key)
     return false;
 }
 
-static struct option *add_long(struct reader *reader, const char *name, bool has_argument)
+static struct option *add_long(struct reader *reader, const char *name, int has_argument)
 {
     struct option *option = &reader->longs[reader->count];
-    *option = (struct option){.name = name,
-                              .has_arg = has_argument ? required_argument : no_argument,
-                              .val = FIRST_VALUE + (int)reader->count};
+    *option = (struct option){
+        .name = name, .has_arg = has_argument, .val = FIRST_VALUE + (int)reader->count};
     return option;
 }
 
 static void add_row(struct reader *reader, const struct option_row *row)
 {
     size_t length = strlen(reader->letters);
-    add_long(reader, row->name, row->argument);
+    add_long(reader, row->name,
+             row->kind == OPTION_FLAG ? optional_argument
+             : row->argument          ? required_argument
+                                      : no_argument);
     if (row->letter)
         snprintf(reader->letters + length, sizeof reader->letters - length, "%c%s", row->letter,
                  row->argument ? ":" : "");
@@ -69,7 +71,7 @@ static struct reader make_reader(const struct command *command, const struct opt
     struct reader reader = {.command = command, .set = set, .letters = ":"};
     for (size_t i = 0; i < config_field_count; i++)
         if (offers_field(set, config_fields[i].key)) {
-            add_long(&reader, config_fields[i].key, true);
+            add_long(&reader, config_fields[i].key, required_argument);
             reader.fields[reader.count++] = &config_fields[i];
         }
     for (const struct option_row *row = set->rows; row->name; row++)
@@ -81,13 +83,15 @@ static struct reader make_reader(const struct command *command, const struct opt
 
 /* --- help --- */
 
-static void print_option(const char *name, char letter, const char *argument, const char *help)
+/* `link` stands between the name and the argument. */
+static void print_option(const char *name, char letter, const char *link, const char *argument,
+                         const char *help)
 {
     char left[96], short_form[8] = "    ";
     if (letter)
         snprintf(short_form, sizeof short_form, "-%c, ", letter);
     size_t length = (size_t)snprintf(left, sizeof left, "  %s--%s%s%s", short_form, name,
-                                     argument ? " " : "", argument ? argument : "");
+                                     argument ? link : "", argument ? argument : "");
     printf("%s", left);
     if (length + 2 > HELP_COLUMN) {
         printf("\n");
@@ -115,7 +119,7 @@ static void print_field(const struct config_field *field, const struct run_confi
     config_get(config, field->key, value, sizeof value);
     if (value[0] && strcmp(field->key, "data") != 0)
         text_append(&help, " [%s]", value);
-    print_option(field->key, 0, field->argument, help.data ? help.data : field->help);
+    print_option(field->key, 0, " ", field->argument, help.data ? help.data : field->help);
     text_free(&help);
 }
 
@@ -129,7 +133,8 @@ static void print_row(const struct option_row *row)
         text_append(&help, " [%s]", row->choices[*(const size_t *)row->value]);
     if (row->kind == OPTION_COUNT && *(const size_t *)row->value)
         text_append(&help, " [%zu]", *(const size_t *)row->value);
-    print_option(row->name, row->letter, row->argument, help.data ? help.data : row->help);
+    print_option(row->name, row->letter, row->kind == OPTION_FLAG ? "=" : " ", row->argument,
+                 help.data ? help.data : row->help);
     text_free(&help);
 }
 
@@ -275,6 +280,15 @@ static int set_choice(const struct option_row *row, const char *value)
     return refuse_value(row, value, expected);
 }
 
+static int set_flag(const struct option_row *row, const char *value)
+{
+    const bool yes = !value || strcmp(value, "yes") == 0;
+    if (!yes && strcmp(value, "no") != 0)
+        return refuse_value(row, value, "yes or no");
+    *(const char **)row->value = yes ? "yes" : "no";
+    return EXIT_DONE;
+}
+
 static int set_row(const struct option_row *row, const char *value)
 {
     switch (row->kind) {
@@ -291,6 +305,8 @@ static int set_row(const struct option_row *row, const char *value)
     case OPTION_CHOICE:
     case OPTION_NAME:
         return set_choice(row, value);
+    case OPTION_FLAG:
+        return set_flag(row, value);
     }
     return EXIT_USAGE;
 }

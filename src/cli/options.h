@@ -19,6 +19,7 @@ enum option_kind {
     OPTION_COUNT,  /* value: size_t, within low and high */
     OPTION_CHOICE, /* value: size_t, the number of the choice */
     OPTION_NAME,   /* value: const char *, one of the choices; NULL unless given */
+    OPTION_FLAG, /* value: const char *, "yes" (also without a value) or "no"; NULL unless given */
 };
 
 struct option_row {

@@ -4,37 +4,109 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "ui/last_form.h"
+
+#include <string.h>
+
+/* What is set up before the workbench opens. */
+struct start {
+    struct ui_options options;
+    struct preferences preferences, saved;
+    const char *given[PREFERENCE_COUNT]; /* on the command line; NULL: not */
+    bool fresh;                          /* --defaults */
+};
+
+enum { OWN_ROWS = 5 };
+
+static enum option_kind kind_of(const struct preference *preference)
+{
+    return preference->kind == PREFERENCE_FLAG   ? OPTION_FLAG
+           : preference->kind == PREFERENCE_NAME ? OPTION_NAME
+                                                 : OPTION_TEXT;
+}
+
+static void make_rows(struct start *start, struct option_row *rows)
+{
+    struct ui_options *options = &start->options;
+    const struct option_row own[OWN_ROWS] = {
+        {"start", 0, NULL, "Run what the options describe at once.", OPTION_SWITCH, &options->start,
+         0, 0, NULL},
+        {"defaults", 0, NULL, "Begin with the defaults and not with the form as it was left.",
+         OPTION_SWITCH, &start->fresh, 0, 0, NULL},
+        {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
+         &options->run.run_directory, 0, 0, NULL},
+        {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
+         OPTION_TEXT, &options->run.save_path, 0, 0, NULL},
+        {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
+         &options->export_path, 0, 0, NULL}};
+    memcpy(rows, own, sizeof own);
+    for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
+        const struct preference *preference = &preference_table[i];
+        rows[OWN_ROWS + i] = (struct option_row){.name = preference->key,
+                                                 .argument = preference->argument,
+                                                 .help = preference->help,
+                                                 .kind = kind_of(preference),
+                                                 .value = &start->given[i],
+                                                 .choices = preference->choices};
+    }
+    rows[OWN_ROWS + PREFERENCE_COUNT] = (struct option_row){0};
+}
+
+/* The configuration file, and over it the command line. */
+static bool take_preferences(struct start *start, struct error *error)
+{
+    preferences_read(&start->saved, &start->options.broken);
+    start->preferences = start->saved;
+    for (size_t i = 0; i < PREFERENCE_COUNT; i++)
+        if (start->given[i] &&
+            !preferences_set(&start->preferences, preference_table[i].key, start->given[i], error))
+            return false;
+    start->options.preferences = &start->preferences;
+    start->options.saved = &start->saved;
+    return true;
+}
+
+/* The form as it was left, and over it the command line; another experiment begins afresh. */
+static void take_last_form(struct start *start)
+{
+    char value[512];
+    const struct run_config given = start->options.config;
+    struct run_config last;
+    if (start->fresh || start->options.start || given.preset[0] ||
+        config_is_given(&given, "network") || !last_form_read(&last, &start->options.skipped))
+        return;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (config_is_given(&given, key))
+            config_set(&last, key, config_get(&given, key, value, sizeof value), NULL);
+    }
+    start->options.config = last;
+}
 
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
-    struct ui_options options = {0};
+    struct start start = {.options.remember = true};
+    struct option_row rows[OWN_ROWS + PREFERENCE_COUNT + 1];
     struct error error;
     struct operands operands;
     int status;
-    const struct option_row rows[] = {
-        {"start", 0, NULL, "Run what the options describe at once.", OPTION_SWITCH, &options.start,
-         0, 0, NULL},
-        {"colours", 0, "NAME", "The colours of the screen.", OPTION_NAME, &options.colours, 0, 0,
-         ui_colours},
-        {"symbols", 0, "NAME", "What curves are drawn with; without it what the locale can show.",
-         OPTION_NAME, &options.symbols, 0, 0, ui_symbols},
-        {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
-         &options.run.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
-         OPTION_TEXT, &options.run.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
-         &options.export_path, 0, 0, NULL},
-        {0}};
+    make_rows(&start, rows);
     const struct option_set set = {
-        .rows = rows, .config = &options.config, .operands_max = 1, .network_operand = true};
-    config_defaults(&options.config);
+        .rows = rows, .config = &start.options.config, .operands_max = 1, .network_operand = true};
+    config_defaults(&start.options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!ui_run(&options, &error))
+    if (!take_preferences(&start, &error))
+        return output_error(&error);
+    take_last_form(&start);
+    if (!ui_run(&start.options, &error))
         return output_error(&error);
     return EXIT_DONE;
 }
 
 const struct command command_ui = {
     "ui", "[NET]", "The workbench: set runs up, watch and export them (the default).",
-    "The options fill the workbench's form. Keys are listed by ? inside it.", ui_command_run};
+    "The options fill the workbench's form, which otherwise is as it was left. Keys are listed by "
+    "? "
+    "inside it.",
+    ui_command_run};

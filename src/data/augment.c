@@ -1,6 +1,9 @@
 #include "data/augment.h"
 
 #include "base/random.h"
+#include "data/source.h"
+
+#include <string.h>
 
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation)
 {
@@ -30,6 +33,37 @@ struct crop crop_random(const struct image *image, size_t width, size_t height, 
     crop.y = (ptrdiff_t)random_next_below(&draws, down + 1) - (ptrdiff_t)pad;
     crop.flip = may_flip && (random_next(&draws) & 1);
     return crop;
+}
+
+struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
+                              const struct crop_draw *draw, size_t index)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    if (!draw->augment)
+        return crop_centre(image, facts->width, facts->height);
+    return crop_random(image, facts->width, facts->height, draw->pad,
+                       dataset_source(dataset)->flips, draw->seed, draw->epoch, index);
+}
+
+bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
+              struct error *error)
+{
+    const size_t channels = image->channels;
+    if (!image_create(out, crop->width, crop->height, channels, error))
+        return false;
+    memset(out->pixels, 0, crop->width * crop->height * channels);
+    for (size_t y = 0; y < crop->height; y++)
+        for (size_t x = 0; x < crop->width; x++) {
+            const ptrdiff_t from_y = crop->y + (ptrdiff_t)y;
+            const ptrdiff_t from_x = crop->x + (ptrdiff_t)(crop->flip ? crop->width - 1 - x : x);
+            if (from_x < 0 || from_y < 0 || from_x >= (ptrdiff_t)image->width ||
+                from_y >= (ptrdiff_t)image->height)
+                continue;
+            memcpy(out->pixels + (y * crop->width + x) * channels,
+                   image->pixels + ((size_t)from_y * image->width + (size_t)from_x) * channels,
+                   channels);
+        }
+    return true;
 }
 
 /* The columns [*first, *last) of a window that lie inside the image. */

@@ -19,6 +19,21 @@ struct crop crop_centre(const struct image *image, size_t width, size_t height);
 struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
                         bool may_flip, uint64_t seed, uint64_t epoch, size_t index);
 
+/* Whether and how a training image is changed at random. */
+struct crop_draw {
+    bool augment; /* else the middle is taken */
+    size_t pad;
+    uint64_t seed, epoch;
+};
+
+/* The window of image `index` that is trained on, as every feed cuts it. */
+struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
+                              const struct crop_draw *draw, size_t index);
+
+/* The window as a picture, owned by the caller. */
+bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
+              struct error *error);
+
 /* A normalisation worked out for every value that a sample can have. */
 struct sample_table {
     float value[3][256];

@@ -104,11 +104,9 @@ static void write_example(const struct feed *feed, const struct slot *slot, size
 {
     const struct feed_settings *settings = &feed->settings;
     const struct dataset_facts *facts = dataset_facts(feed->dataset);
-    struct crop crop =
-        settings->training && settings->augment
-            ? crop_random(image, facts->width, facts->height, settings->pad, feed->source->flips,
-                          settings->seed, slot->epoch, slot->indices[place])
-            : crop_centre(image, facts->width, facts->height);
+    struct crop_draw draw = {settings->training && settings->augment, settings->pad, settings->seed,
+                             slot->epoch};
+    struct crop crop = crop_for_training(feed->dataset, image, &draw, slot->indices[place]);
     crop_write(slot->images + place * feed->image_values, image, &crop, &feed->table);
     if (facts->paired)
         crop_write(slot->targets + place * feed->image_values, target, &crop, &feed->table);

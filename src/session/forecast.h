@@ -3,6 +3,7 @@
 #define TINCA_SESSION_FORECAST_H
 
 #include "base/error.h"
+#include "base/host.h"
 #include "engine/plan.h"
 #include "session/config.h"
 
@@ -14,8 +15,9 @@ struct forecast {
     size_t classes;
     struct shape input;
     struct memory_forecast memory;
-    uint64_t feed_bytes;  /* batches prepared ahead, besides memory.total */
-    uint64_t memory_free; /* bytes that a run may take now; 0: not known */
+    uint64_t feed_bytes;            /* batches prepared ahead, besides memory.total */
+    uint64_t memory_free;           /* bytes that a run may take now; 0: not known */
+    enum memory_bound memory_bound; /* what leaves no more */
     size_t largest_batch; /* filled when both together exceed what is free; 0: not even one fits */
     bool fits;
 };

@@ -26,9 +26,9 @@ static uint64_t address_reserve(size_t threads)
     return limited ? (threads + 2) * each : 0;
 }
 
-static uint64_t usable_memory(size_t threads, bool beforehand)
+static uint64_t usable_memory(size_t threads, bool beforehand, enum memory_bound *bound)
 {
-    uint64_t usable = host_memory_free(), reserve = address_reserve(threads);
+    uint64_t usable = host_memory_free_by(bound), reserve = address_reserve(threads);
     if (usable == 0)
         return 0;
     if (beforehand)
@@ -77,7 +77,9 @@ void memory_check(const struct network *network, const struct device_driver *dri
                   const struct plan_settings *settings, bool beforehand, struct forecast *forecast)
 {
     forecast->feed_bytes = feed_bytes(forecast, settings->batch);
-    forecast->memory_free = driver->host_memory ? usable_memory(settings->threads, beforehand) : 0;
+    forecast->memory_free =
+        driver->host_memory ? usable_memory(settings->threads, beforehand, &forecast->memory_bound)
+                            : 0;
     forecast->fits = forecast->memory_free == 0 ||
                      forecast->memory.total + forecast->feed_bytes <= forecast->memory_free;
     size_t fits = 0, too_large = settings->batch;

@@ -141,23 +141,15 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
 
 /* --- batches --- */
 
-/* The usual border for 32x32 photographs; larger pictures have room around the crop. */
-static size_t choose_pad(const struct dataset_facts *facts)
-{
-    bool small = facts->channels == 3 && facts->height == 32 && facts->stored_height == 32;
-    return small ? 4 : 0;
-}
-
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
-    struct feed_settings settings = {
-        .batch = config->batch,
-        .training = true,
-        .augment = config->augment,
-        .pad = config->augment ? choose_pad(dataset_facts(prepared->data)) : 0,
-        .seed = config->seed,
-        .normalisation = prepared->normalisation};
+    struct feed_settings settings = {.batch = config->batch,
+                                     .training = true,
+                                     .augment = config->augment,
+                                     .pad = settings_pad(config, dataset_facts(prepared->data)),
+                                     .seed = config->seed,
+                                     .normalisation = prepared->normalisation};
     prepared->feed = feed_open(prepared->data, &settings, error);
     if (!prepared->feed)
         return false;

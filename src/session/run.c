@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "base/memory.h"
 #include "session/forecast.h"
 #include "session/run_directory.h"
@@ -49,6 +50,9 @@ static bool check_request(const struct run_config *config, const struct run_opti
 static void set_early_facts(struct run *run, const struct forecast *forecast)
 {
     struct run_facts *facts = &run->early_facts;
+    struct host host;
+    host_describe(&host);
+    snprintf(facts->host, sizeof facts->host, "%s", host.name);
     clock_now_rfc3339(facts->created, sizeof facts->created);
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
     snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(run->config.network));

@@ -72,6 +72,7 @@ struct run;
 struct run_facts {
     char id[40];
     char created[24]; /* RFC 3339 */
+    char host[128];   /* the machine it ran on; "": not known */
     char directory[512];
     char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
     char technique[16];

@@ -130,6 +130,7 @@ bool run_files_write_config(const struct run *run, struct error *error)
                     json_add_count(tree, "version", 1) &&
                     json_add_string(tree, "id", run->early_facts.id) &&
                     json_add_string(tree, "created", run->early_facts.created) &&
+                    json_add_string(tree, "host", run->early_facts.host) &&
                     json_add_string(tree, "tinca", PACKAGE_VERSION) &&
                     config_to_json(&run->config, json_add_object(tree, "config"));
     return write_tree(run, "config.json", tree, complete, error);
@@ -149,6 +150,7 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
     const char *format = json_string(json_member(document.root, "format"));
     read_text(document.root, "id", facts->id, sizeof facts->id);
     read_text(document.root, "created", facts->created, sizeof facts->created);
+    read_text(document.root, "host", facts->host, sizeof facts->host);
     if (!format || strcmp(format, "tinca-run") != 0)
         read = error_set(error, ERROR_INPUT, document.name, NULL, "this is no run of tinca");
     else

@@ -47,3 +47,10 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .solver = settings_solver(config),
                                   .with_loss = true};
 }
+
+/* The usual border for 32x32 photographs; larger pictures have room around the crop. */
+size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts)
+{
+    bool small = facts->channels == 3 && facts->height == 32 && facts->stored_height == 32;
+    return config->augment && small ? 4 : 0;
+}

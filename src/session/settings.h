@@ -2,6 +2,7 @@
 #ifndef TINCA_SESSION_SETTINGS_H
 #define TINCA_SESSION_SETTINGS_H
 
+#include "data/dataset.h"
 #include "engine/plan.h"
 #include "engine/schedule.h"
 #include "session/config.h"
@@ -12,5 +13,7 @@ struct solver_settings settings_solver(const struct run_config *config);
 struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
+/* Black pixels around a training image before its random crop. */
+size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts);
 
 #endif

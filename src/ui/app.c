@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "ui/columns.h"
+#include "ui/last_form.h"
 #include "ui/terminal.h"
 
 #include <math.h>
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6;
+static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6,
+                    ANSWER_SECONDS = 0.05;
 
 static uint64_t after(double seconds)
 {
@@ -117,6 +119,8 @@ static void start_run(struct app *app)
         app_say_error(app, &error);
         return;
     }
+    if (app->options->remember)
+        last_form_write(&app->form.config, NULL); /* here already: who knows how this ends */
     run_list_step(&app->runs);
     if (busy)
         app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
@@ -264,6 +268,7 @@ static void take_news(struct app *app)
         tell_finding(app, &app->runs.entries[index]);
     if (app->closing || ended == app->runs.count)
         return;
+    setup_look_again(&app->setup);
     const struct run_entry *entry = &app->runs.entries[ended];
     bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
     bool in_sight = app_screen(app) == &screen_run && !app->run.kept && app->run.entry == ended;
@@ -421,6 +426,11 @@ static double seconds_until(uint64_t then)
     return then > now ? clock_seconds(now, then) : 0;
 }
 
+static bool is_setting_up(const struct app *app)
+{
+    return app_screen(app) == &screen_form || app_screen(app) == &screen_pictures;
+}
+
 /* How long nothing needs to be done unless a key or a signal comes. */
 static double rest(const struct app *app, uint64_t tick, bool owed)
 {
@@ -429,6 +439,8 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = seconds_until(tick);
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
+    if (is_setting_up(app) && setup_waits(&app->setup))
+        seconds = fmin(seconds, ANSWER_SECONDS);
     if (app->message[0] && app->message_until != UINT64_MAX)
         seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
     return seconds;

@@ -16,8 +16,10 @@
 #include "ui/insight.h"
 #include "ui/keys.h"
 #include "ui/places.h"
+#include "ui/preferences.h"
 #include "ui/run_list.h"
 #include "ui/sample_view.h"
+#include "ui/setup_view.h"
 #include "ui/ui.h"
 #include "ui/views.h"
 
@@ -35,6 +37,7 @@ struct screen {
 };
 
 extern const struct screen screen_form, screen_run, screen_runs, screen_compare, screen_help;
+extern const struct screen screen_pictures, screen_settings;
 extern const struct key_table keys_everywhere, keys_editing;
 
 /* What the run screen shows and how. */
@@ -63,6 +66,10 @@ struct runs_view {
     struct line_edit search;
 };
 
+struct settings_view {
+    size_t selected, top;
+};
+
 enum closing { CLOSING_NO, CLOSING_QUIT, CLOSING_SIGNAL };
 
 enum { APP_MAX_DEPTH = 16 }; /* more than there are screens */
@@ -77,7 +84,12 @@ struct app {
     const struct screen *stack[APP_MAX_DEPTH];
     size_t depth;
 
+    struct preferences preferences; /* in force */
+    struct preferences saved;       /* what the configuration file holds */
+    struct settings_view settings;
+
     struct form form;
+    struct setup_view setup;
     struct chooser chooser;
     uint64_t forecast_at;       /* when the forecast is to be made, if form.stale */
     struct run_list runs, kept; /* of this session, and of earlier ones */
@@ -107,6 +119,9 @@ void app_back(struct app *app);                              /* at the bottom: q
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);
+
+/* Brings colours and symbols in line with the preferences in force. */
+void app_apply_preferences(struct app *app);
 
 /* The form has changed: its forecast will be made when typing rests. */
 void app_form_changed(struct app *app);

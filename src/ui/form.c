@@ -46,6 +46,13 @@ void form_begin(struct form *form, const struct run_config *config)
     changed(form);
 }
 
+void form_replace(struct form *form, const struct run_config *config)
+{
+    form->config = *config;
+    form->editing = false;
+    changed(form);
+}
+
 void form_show_all(struct form *form, bool all)
 {
     form->all = all;
@@ -365,8 +372,9 @@ void form_make_forecast(struct form *form)
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, "the largest batch that fits is %zu",
                  form->forecast.largest_batch);
-    error_set(&form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
-              text_bytes(form->forecast.memory.total, need, sizeof need),
-              text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
+    error_set(
+        &form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
+        text_bytes(form->forecast.memory.total + form->forecast.feed_bytes, need, sizeof need),
+        text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
     form->problem_field = form_blame(form, &form->problem);
 }

@@ -36,6 +36,9 @@ struct form {
 
 void form_begin(struct form *form, const struct run_config *config);
 
+/* Another configuration in the same form: what is shown and where the focus is stay. */
+void form_replace(struct form *form, const struct run_config *config);
+
 /* Shows every field, or only those that mean something (config_applies). The focus stays where it
  * is if its field does. */
 void form_show_all(struct form *form, bool all);

@@ -80,7 +80,8 @@ bool graphics_send(const char *bytes, size_t length)
 /* --- asking --- */
 
 enum { ANSWER_SIZE = 512 };
-static const double PATIENCE = 0.5;
+/* Every terminal answers, but on a slow link or a busy machine it takes a while. */
+static const double PATIENCE = 2;
 
 /* Reads until the answer to the last question (the primary device attributes: "...c"), which every
  * terminal gives, or until time is up. */

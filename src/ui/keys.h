@@ -81,6 +81,10 @@ enum action {
     ACTION_PUBLISHED,
     ACTION_REAL,
     ACTION_GENERATED,
+    ACTION_PICTURES,
+    ACTION_NEXT_PICTURES,
+    ACTION_AS_TRAINED,
+    ACTION_DEFAULTS,
 };
 
 struct key_binding {

@@ -1,10 +1,5 @@
 #include "ui/layout.h"
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static int clamp(int value, int low, int high)
 {
     return value < low ? low : value > high ? high : value;
@@ -72,11 +67,37 @@ struct form_layout layout_form(struct rect body)
         take_right(&body, 2);
     } else
         form.summary = take_bottom(&body, body.rows >= 4);
-    form.fields = body;
-    if (panel)
-        form.fields.columns = least(form.fields.columns, 70);
-    form.label_columns = body.columns >= 36 ? 18 : clamp(body.columns / 2, 0, 14);
+    form.fields = panel ? take_left(&body, 70) : body;
+    if (panel && body.columns >= 26) {
+        take_left(&body, 2);
+        form.pictures = body;
+    }
+    form.label_columns = form.fields.columns >= 36 ? 18 : clamp(form.fields.columns / 2, 0, 14);
     return form;
+}
+
+static struct layout_part *part_of_rank(struct layout_part *parts, size_t count, int rank)
+{
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].rank == rank)
+            return &parts[i];
+    return NULL;
+}
+
+void layout_share(int rows, struct layout_part *parts, size_t count)
+{
+    for (int rank = 0; rank < (int)count; rank++) {
+        struct layout_part *part = part_of_rank(parts, count, rank);
+        const int needed = part->least + part->gap;
+        part->given = part->most > 0 && needed <= rows ? part->least : 0;
+        rows -= part->given > 0 ? needed : 0;
+    }
+    for (int rank = 0; rank < (int)count; rank++) {
+        struct layout_part *part = part_of_rank(parts, count, rank);
+        const int more = part->given > 0 ? clamp(part->most - part->given, 0, rows) : 0;
+        part->given += more;
+        rows -= more;
+    }
 }
 
 struct run_layout layout_run(struct rect body)

@@ -26,12 +26,24 @@ struct frame_layout layout_frame(int rows, int columns);
 
 struct form_layout {
     struct rect fields;
-    struct rect help;    /* about the focused field */
-    struct rect panel;   /* what the configuration would take */
-    struct rect summary; /* the same in one line, where there is no room for the panel */
+    struct rect help;     /* about the focused field */
+    struct rect panel;    /* what the configuration would take */
+    struct rect summary;  /* the same in one line, where there is no room for the panel */
+    struct rect pictures; /* of the data, between the two on wide terminals */
     int label_columns;
 };
 struct form_layout layout_form(struct rect body);
+
+/* Parts below each other that share the rows there are. */
+struct layout_part {
+    int rank;        /* 0: what matters most; each part has its own */
+    int least, most; /* rows it needs, and may use; most 0: not wanted */
+    int gap;         /* empty rows above it */
+    int given;       /* by layout_share; 0: it is left out */
+};
+/* First every part gets what it needs, the most important ones first, as long as there is room;
+ * what is left goes to them in the same order. */
+void layout_share(int rows, struct layout_part *parts, size_t count);
 
 /* How densely facts about a run are written. */
 enum density { DENSITY_TINY, DENSITY_SMALL, DENSITY_NORMAL, DENSITY_PANEL };

@@ -17,6 +17,16 @@ static void open_run(struct app *app)
                 _("No run was started in this session; r on the form starts one."));
 }
 
+static void open_settings(struct app *app)
+{
+    app_show(app, &screen_settings);
+}
+
+static void open_pictures(struct app *app)
+{
+    app_show(app, &screen_pictures);
+}
+
 static void open_help(struct app *app)
 {
     app->help_scroll = 0;
@@ -25,10 +35,13 @@ static void open_help(struct app *app)
 
 const struct place places[] = {
     {'s', N_("Set up"), N_("choose network, technique, data and device, and run"), open_form},
+    {'p', N_("Pictures"), N_("the images of the form's training data"), open_pictures},
     {'r', N_("Run"), N_("the latest run: curves, memory, findings"), open_run},
     {'o', N_("Runs"), N_("the runs of this session and of earlier ones"), app_show_runs},
     {'c', N_("Compare"), N_("curves and tables of several runs"), compare_open},
     {'e', N_("Export"), N_("write the session to a file"), ask_export},
+    {',', N_("Settings"), N_("colours, symbols, mouse, language and where exports go"),
+     open_settings},
     {'h', N_("Help"), N_("every key, and the words used"), open_help},
 };
 const size_t place_count = sizeof places / sizeof *places;

@@ -175,9 +175,16 @@ static void answer_export(struct app *app, size_t choice)
     free(runs);
 }
 
+/* The name in the folder that exports are proposed in. */
+static void in_export_folder(const struct app *app, const char *name, char *path, size_t size)
+{
+    const char *folder = app->preferences.export_directory;
+    snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
+}
+
 void ask_export(struct app *app)
 {
-    char name[64];
+    char name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
     size_t started = 0;
@@ -192,8 +199,11 @@ void ask_export(struct app *app)
     snprintf(dialog->text, sizeof dialog->text,
              "One JSON file of the %zu run%s of this session that %s begun.", started,
              started == 1 ? "" : "s", started == 1 ? "has" : "have");
-    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : name,
-                    sizeof dialog->edit.text, true);
+    if (app->options->export_path)
+        snprintf(path, sizeof path, "%s", app->options->export_path);
+    else
+        in_export_folder(app, name, path, sizeof path);
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, true);
     dialog->edited = note_export;
     note_export(app);
 }
@@ -257,16 +267,24 @@ static void answer_compare(struct app *app, size_t choice)
     }
 }
 
+static const char *proposed_ending(const struct app *app)
+{
+    const char *format = app->preferences.export_format;
+    return strcmp(format, "csv") == 0 ? "csv" : strcmp(format, "json") == 0 ? "json" : "md";
+}
+
 void ask_compare_export(struct app *app)
 {
-    char name[64];
+    char date_text[32], name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
-    strftime(name, sizeof name, "comparison-%Y%m%d-%H%M%S.md", localtime_r(&now, &date));
+    strftime(date_text, sizeof date_text, "%Y%m%d-%H%M%S", localtime_r(&now, &date));
+    snprintf(name, sizeof name, "comparison-%s.%s", date_text, proposed_ending(app));
+    in_export_folder(app, name, path, sizeof path);
     struct dialog *dialog = begin(app, "Export the comparison", answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
              "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
-    line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
     dialog->edited = note_compare;
     note_compare(app);
 }

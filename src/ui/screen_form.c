@@ -3,8 +3,9 @@
  * fault. */
 #include "ui/app.h"
 
-#include "base/text.h"
+#include "base/language.h"
 #include "ui/columns.h"
+#include "ui/form_panel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,11 @@ static const struct key_binding bindings[] = {
     {' ', 0, ACTION_OPEN, "Space", NULL, NULL},
     {'/', 0, ACTION_SEARCH, "/", "search", "search the choices of the field"},
     {'*', 0, ACTION_ALL, "*", "all", "every setting, or only those that mean something here"},
+    {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
+     N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
+    {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
+    {'D', 0, ACTION_DEFAULTS, "D", NULL,
+     N_("the defaults in all fields; D again: what was there before")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, "the first field"},
     {UI_END, 0, ACTION_LAST, "End", NULL, "the last field"},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
@@ -58,6 +64,15 @@ static void open_list(struct app *app)
         chooser_begin(&app->chooser, field->label, items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
+}
+
+static void toggle_defaults(struct app *app)
+{
+    const bool defaults = setup_toggle_defaults(&app->setup, &app->form);
+    app_form_changed(app);
+    app_say(app, ROLE_STRONG, "%s",
+            defaults ? _("The defaults. D again: what was there before.")
+                     : _("What was there before the defaults."));
 }
 
 static bool take_key(struct app *app, int key)
@@ -107,6 +122,15 @@ static void act(struct app *app, enum action action)
                 form->all ? "Every setting is shown."
                           : "Settings are shown where they mean something.");
         break;
+    case ACTION_PICTURES:
+        app_show(app, &screen_pictures);
+        break;
+    case ACTION_NEXT_PICTURES:
+        setup_turn(&app->setup, 1);
+        break;
+    case ACTION_DEFAULTS:
+        toggle_defaults(app);
+        break;
     case ACTION_OPEN:
     case ACTION_SEARCH:
         open_list(app);
@@ -119,11 +143,15 @@ static void act(struct app *app, enum action action)
 /* --- drawing: the fields --- */
 
 /* What is wrong with a field, or NULL. */
-static const struct error *field_error(const struct form *form, size_t field)
+static const struct error *field_error(const struct app *app, size_t field)
 {
+    const struct form *form = &app->form;
     if (field == form->focus && form->edit_error.kind != ERROR_NONE)
         return &form->edit_error;
-    return field == form->problem_field && form->problem.kind != ERROR_NONE ? &form->problem : NULL;
+    if (form->problem.kind != ERROR_NONE)
+        return field == form->problem_field ? &form->problem : NULL;
+    const bool data = strcmp(form->fields[field]->key, "data") == 0;
+    return data ? setup_data_error(&app->setup, form) : NULL;
 }
 
 static void draw_edit(struct app *app, struct rect line)
@@ -176,7 +204,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     char text[800];
     int error_rows = 0;
     for (size_t i = 0; i < form->count; i++) {
-        const struct error *error = field_error(form, i);
+        const struct error *error = field_error(app, i);
         snprintf(text, sizeof text, "%s; %s", error ? error->why : "", error ? error->advice : "");
         if (error && area.columns > 4)
             error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
@@ -185,7 +213,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     int row = 0;
     for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
         bool focused = i == form->focus;
-        const struct error *error = field_error(form, i);
+        const struct error *error = field_error(app, i);
         struct rect line = {area.row + row, area.column + layout->label_columns, 1,
                             area.columns - layout->label_columns};
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
@@ -202,114 +230,6 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
     if (row >= area.rows && form->top + (size_t)area.rows < form->count)
         draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
-}
-
-/* --- drawing: what it would take --- */
-
-static int draw_fact(struct app *app, struct rect area, int row, const char *label,
-                     const char *value)
-{
-    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, label);
-    draw_text(&app->canvas, area, row, 13, ROLE_TEXT, value);
-    return row + 1;
-}
-
-static int draw_memory(struct app *app, struct rect area, int row)
-{
-    const struct forecast *forecast = &app->form.forecast;
-    const struct {
-        const char *label;
-        uint64_t bytes;
-    } kinds[] = {{"weights", forecast->memory.weights},
-                 {"gradients", forecast->memory.gradients},
-                 {"solver", forecast->memory.solver},
-                 {"activations", forecast->memory.activations},
-                 {"workspace", forecast->memory.workspace}};
-    char text[64];
-    int gauge = area.columns - 24;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, kinds[i].label);
-        draw_text(&app->canvas, area, row, 13, ROLE_TEXT,
-                  text_bytes(kinds[i].bytes, text, sizeof text));
-        if (gauge > 0 && forecast->memory.total > 0)
-            draw_gauge(&app->canvas, area, row, 23, gauge,
-                       (double)kinds[i].bytes / (double)forecast->memory.total, ROLE_GAUGE);
-        row++;
-    }
-    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, "memory");
-    draw_text(&app->canvas, area, row++, 13, forecast->fits ? ROLE_STRONG : ROLE_BAD,
-              text_bytes(forecast->memory.total, text, sizeof text));
-    if (forecast->memory_free > 0)
-        row = draw_fact(app, area, row, "of free",
-                        text_bytes(forecast->memory_free, text, sizeof text));
-    return row;
-}
-
-static int draw_verdict(struct app *app, struct rect area, int row)
-{
-    const struct form *form = &app->form;
-    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
-    char text[1100];
-    if (form->problem.kind == ERROR_NONE) {
-        int column = draw_text(&app->canvas, inside, row, 0, ROLE_GOOD, "It fits. Press ");
-        column = draw_text(&app->canvas, inside, row, column, ROLE_KEY, "r");
-        draw_text(&app->canvas, inside, row, column, ROLE_GOOD, " to run it.");
-        return row + 1;
-    }
-    row = draw_wrapped(&app->canvas, inside, row, ROLE_BAD, "! This cannot run.");
-    if (form->problem_field != FORM_NO_FIELD) {
-        snprintf(text, sizeof text, "See %s.", form->fields[form->problem_field]->label);
-        return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
-    }
-    return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT,
-                        error_format(&form->problem, text, sizeof text));
-}
-
-static void draw_panel(struct app *app, struct rect area)
-{
-    const struct form *form = &app->form;
-    const struct forecast *forecast = &form->forecast;
-    char text[96], number[32];
-    if (rect_is_empty(area))
-        return;
-    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, "What it takes");
-    if (form->stale && form->problem.kind == ERROR_NONE)
-        draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
-    if (!form->known) {
-        if (form->problem.kind != ERROR_NONE)
-            draw_verdict(app, area, 2);
-        return;
-    }
-    int row = draw_fact(app, area, 1, "parameters",
-                        text_count(forecast->parameters, number, sizeof number));
-    snprintf(text, sizeof text, "%s an image",
-             text_si((double)forecast->flops, number, sizeof number));
-    row = draw_fact(app, area, row, "FLOPs", text);
-    snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
-             forecast->input.width);
-    row = draw_fact(app, area, row, "input", text);
-    row =
-        draw_fact(app, area, row, "classes", text_count(forecast->classes, number, sizeof number));
-    row += area.rows >= 16;
-    row = draw_memory(app, area, row);
-    if (forecast->memory_free > 0)
-        draw_gauge(&app->canvas, area, row, 1, area.columns - 1,
-                   (double)forecast->memory.total / (double)forecast->memory_free,
-                   forecast->fits ? ROLE_GAUGE : ROLE_BAD);
-    draw_verdict(app, area, row + 1 + (area.rows >= 17));
-}
-
-static void draw_summary(struct app *app, struct rect area)
-{
-    const struct form *form = &app->form;
-    char parameters[32], total[32], text[1100];
-    if (form->problem.kind != ERROR_NONE)
-        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
-                    error_format(&form->problem, text, sizeof text));
-    else if (form->known)
-        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, "%s parameters, memory %s",
-                    text_si((double)form->forecast.parameters, parameters, sizeof parameters),
-                    text_bytes(form->forecast.memory.total, total, sizeof total));
 }
 
 static void draw_help(struct app *app, struct rect area)
@@ -338,9 +258,16 @@ static void draw(struct app *app, struct rect body)
     if (rect_is_empty(layout.fields))
         return;
     draw_fields(app, &layout);
-    draw_panel(app, layout.panel);
-    draw_summary(app, layout.summary);
+    form_panel_draw(app, layout.panel, rect_is_empty(layout.pictures));
+    form_panel_draw_summary(app, layout.summary);
+    setup_draw_pictures(&app->setup, &app->form, &app->canvas, layout.pictures);
     draw_help(app, layout.help);
 }
 
-const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, NULL};
+static bool work(struct app *app)
+{
+    setup_step(&app->setup, &app->form);
+    return false; /* others do the work */
+}
+
+const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, work};

@@ -107,8 +107,9 @@ static void put_table(struct writer *writer, const struct key_table *keys)
 
 static void draw(struct app *app, struct rect body)
 {
-    const struct key_table *tables[] = {screen_form.keys, &keys_editing, screen_run.keys,
-                                        screen_runs.keys, screen_compare.keys};
+    const struct key_table *tables[] = {screen_form.keys,    &keys_editing,    screen_pictures.keys,
+                                        screen_run.keys,     screen_runs.keys, screen_compare.keys,
+                                        screen_settings.keys};
     const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
     struct writer writer = {app, body, 0};
     if (here)

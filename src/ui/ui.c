@@ -2,42 +2,83 @@
 
 #include "base/memory.h"
 #include "ui/app.h"
+#include "ui/last_form.h"
 #include "ui/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_options(const struct ui_options *options, struct error *error)
+/* --- preferences --- */
+
+void app_apply_preferences(struct app *app)
 {
-    enum graph_symbols symbols;
-    if (options->colours && !theme_is_known(options->colours))
-        return error_set(error, ERROR_USAGE, options->colours,
-                         "choose default, light, mono or colour-blind",
-                         "there is no colour scheme of this name");
-    if (options->symbols && !glyphs_parse_symbols(options->symbols, &symbols))
-        return error_set(error, ERROR_USAGE, options->symbols, "choose braille, block or ascii",
-                         "there are no graph symbols of this name");
-    return true;
+    const struct preferences *preferences = &app->preferences;
+    app->symbols = glyphs_default_symbols(app->unicode, getenv("TERM"));
+    if (app->unicode)
+        glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" is none of them */
+    app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
+    theme_load(&app->theme, preferences->colours);
+    app->canvas.theme = &app->theme;
 }
+
+/* The names are in the order of enum curve_x. */
+static const char *const x_names[X_KINDS] = {"iteration", "epoch", "time"};
+
+static void take_preferences(struct app *app, const struct ui_options *options)
+{
+    preferences_defaults(&app->preferences);
+    preferences_defaults(&app->saved);
+    if (options->preferences)
+        app->preferences = *options->preferences;
+    if (options->saved)
+        app->saved = *options->saved;
+    for (enum curve_x x = 0; x < X_KINDS; x++)
+        if (strcmp(app->preferences.x_axis, x_names[x]) == 0)
+            app->run.x = x;
+    app->run.log_x = app->preferences.log_x;
+    app->run.log_y = app->preferences.log_y;
+}
+
+/* Notes a choice that was changed since the start; true when it was. */
+static bool note_choice(struct app *app, const char *key, const char *value)
+{
+    char before[16];
+    if (strcmp(preferences_get(&app->preferences, key, before, sizeof before), value) == 0)
+        return false;
+    return preferences_set(&app->saved, key, value, NULL);
+}
+
+/* Nobody is left to be told when this fails, and nothing is lost but a convenience. */
+static void remember(struct app *app)
+{
+    const struct run_config *before = &app->options->config;
+    const bool x = note_choice(app, "x-axis", x_names[app->run.x]);
+    const bool log_x = note_choice(app, "log-x", app->run.log_x ? "yes" : "no");
+    const bool log_y = note_choice(app, "log-y", app->run.log_y ? "yes" : "no");
+    if ((x || log_x || log_y) && app->options->broken.kind == ERROR_NONE)
+        preferences_write(&app->saved, NULL);
+    if (memcmp(&app->form.config, before, sizeof *before) != 0 || app->runs.count > 0)
+        last_form_write(&app->form.config, NULL);
+}
+
+/* --- all of it --- */
 
 static void prepare(struct app *app, const struct ui_options *options)
 {
     app->options = options;
     app->unicode = glyphs_unicode_works();
-    app->symbols = glyphs_default_symbols(app->unicode, getenv("TERM"));
-    if (options->symbols && app->unicode)
-        glyphs_parse_symbols(options->symbols, &app->symbols);
-    theme_load(&app->theme, options->colours ? options->colours : ui_colours[0]);
-    app->canvas.theme = &app->theme;
-    app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
+    take_preferences(app, options);
+    app_apply_preferences(app);
     form_begin(&app->form, &options->config);
     app_show(app, options->start ? &screen_run : &screen_form);
+    if (options->broken.kind != ERROR_NONE)
+        app_say_error(app, &options->broken);
+    else if (options->skipped.kind != ERROR_NONE)
+        app_say_error(app, &options->skipped);
 }
 
 bool ui_run(const struct ui_options *options, struct error *error)
 {
-    if (!check_options(options, error))
-        return false;
     struct app *app = memory_new(1, sizeof *app, "the workbench", error);
     if (!app)
         return false;
@@ -45,8 +86,11 @@ bool ui_run(const struct ui_options *options, struct error *error)
     if (done) {
         prepare(app, options);
         done = app_run(app, error);
+        if (options->remember)
+            remember(app);
         terminal_close(app->gone);
     }
+    setup_free(&app->setup);
     compare_view_free(&app->compare);
     run_list_free(&app->runs);
     run_list_free(&app->kept);

@@ -37,6 +37,16 @@ for name in $(sed -n 's/^    \.name = "\([a-z0-9_]*\)",$/\1/p' "$srcdir"/src/eng
     fi
 done
 
+# Every setting of the workbench; its options are those that begin with --colours.
+run ui --help
+for key in $(sed -n '/--colours/,/--help/s/^ *--\([a-z-]*\).*/\1/p' "$T/out"); do
+    if grep -q "^\.It Cm .*\b$key\b" "$srcdir/man/tinca-config.5"; then
+        ok "tinca-config(5) names $key"
+    else
+        not_ok "tinca-config(5) names $key"
+    fi
+done
+
 # The examples, each a file of its own; every technique makes something of them.
 awk -v folder="$T" '/^\.Bd -literal/ { file = folder "/example" ++n ".json"; next }
     /^\.Ed/ { file = "" } file { print > file }' "$srcdir/man/tinca-network.5"
@@ -49,7 +59,7 @@ done
 succeeds "example 3 leaves widths and activation open" \
     info "$T/example3.json" --widths 64 --activation sigmoid --json
 
-for page in tinca.1 tinca-network.5; do
+for page in tinca.1 tinca-config.5 tinca-network.5; do
     if ! command -v groff >/dev/null; then
         skip "$page is well-formed" "there is no groff here"
     else

@@ -2,7 +2,10 @@
 # A session exported by the program is valid against docs/session.schema.json, and the schema is
 # strict enough to refuse what is not one.
 reason=
-python3 -c 'import jsonschema' 2>/dev/null || reason='python3-jsonschema is not installed'
+python=python3 # or the system's, where another Python is the first in PATH
+judge='from jsonschema import Draft202012Validator'
+$python -c "$judge" 2>/dev/null || python=/usr/bin/python3
+$python -c "$judge" 2>/dev/null || reason='python3-jsonschema (4 or later) is not installed'
 [ -x "$TINCA" ] || reason='the program has not been built'
 if [ -n "$reason" ]; then
     echo "1..0 # SKIP $reason"
@@ -26,7 +29,7 @@ check() {
     fi
 }
 valid() {
-    python3 - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
+    $python - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1]))
 jsonschema.Draft202012Validator.check_schema(schema)
@@ -43,7 +46,7 @@ assert all(x is not None for x in run["series"]["loss"]) or run["findings"], "nu
 PYTHON
 }
 spoilt() {
-    python3 - "$srcdir/docs/session.schema.json" "$dir/done.json" <<'PYTHON'
+    $python - "$srcdir/docs/session.schema.json" "$dir/done.json" <<'PYTHON'
 import copy, json, sys, jsonschema
 validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
 good = json.load(open(sys.argv[2]))

@@ -9,9 +9,11 @@
 
 int main(int argc, char **argv)
 {
-    struct ui_options options = {.export_path = "session.json"};
+    struct preferences preferences;
+    struct ui_options options = {.export_path = "session.json", .preferences = &preferences};
     struct error error = {0};
     char text[1200];
+    preferences_defaults(&preferences);
     config_defaults(&options.config);
     config_set(&options.config, "validate", "digits", &error);
     for (int i = 1; i < argc; i++) {
@@ -24,9 +26,9 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--run-dir") == 0 && i + 1 < argc)
             options.run.run_directory = argv[++i];
         else if (strcmp(argv[i], "--symbols") == 0 && i + 1 < argc)
-            options.symbols = argv[++i];
+            preferences_set(&preferences, "symbols", argv[++i], &error);
         else if (strcmp(argv[i], "--colours") == 0 && i + 1 < argc)
-            options.colours = argv[++i];
+            preferences_set(&preferences, "colours", argv[++i], &error);
     }
     if (ui_run(&options, &error))
         return EXIT_SUCCESS;

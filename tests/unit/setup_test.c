@@ -1,0 +1,319 @@
+/* What the form finds out about a choice: rows shared out, pictures laid out and read, the learning
+ * rate over the run, and earlier runs of the same work. */
+#include "base/background.h"
+#include "base/clock.h"
+#include "data/augment.h"
+#include "data/feed.h"
+#include "session/past_run.h"
+#include "session/preview.h"
+#include "session/rate_plan.h"
+#include "tap.h"
+#include "ui/layout.h"
+#include "ui/setup_view.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+static void test_share(void)
+{
+    struct layout_part parts[3] = {{.rank = 1, .least = 2, .most = 9},
+                                   {.rank = 0, .least = 3, .most = 3, .gap = 1},
+                                   {.rank = 2, .least = 4, .most = 4}};
+    for (int rows = 0; rows < 30; rows++) {
+        int used = 0;
+        bool whole = true;
+        layout_share(rows, parts, 3);
+        for (int i = 0; i < 3; i++) {
+            used += parts[i].given > 0 ? parts[i].given + parts[i].gap : 0;
+            whole = whole && (parts[i].given == 0 || (parts[i].given >= parts[i].least &&
+                                                      parts[i].given <= parts[i].most));
+        }
+        if (used > rows || !whole)
+            tap_ok(false, "%d rows are enough for what is given", rows);
+    }
+    layout_share(5, parts, 3);
+    tap_ok(parts[1].given == 3 && parts[0].given == 0, "what matters most comes first");
+    layout_share(12, parts, 3);
+    tap_ok(parts[0].given == 4 && parts[2].given == 4, "then what everyone needs, then more");
+}
+
+static void test_grid(void)
+{
+    for (int rows = 1; rows < 120; rows += 7)
+        for (int columns = 1; columns < 400; columns += 13)
+            for (size_t side = 1; side < 300; side += 37) {
+                const struct grid_fit fit = grid_fit(side, 2 * side, rows, columns);
+                const int wide = fit.columns < 6 ? 6 : fit.columns;
+                if (fit.across * fit.down > PREVIEW_MOST || (int)fit.down * (fit.rows + 1) > rows ||
+                    ((int)fit.across * (wide + 1) - 1 > columns && fit.across > 0))
+                    tap_ok(false, "%zu pixels in %dx%d", side, columns, rows);
+            }
+    const struct grid_fit fit = grid_fit(28, 28, 15, 57);
+    tap_ok(fit.across == 2 && fit.down == 1 && fit.rows == 14 && fit.columns == 28,
+           "small pictures are shown in full");
+    tap_ok(grid_fit(28, 28, 3, 57).across == 0, "where there is no room there is no picture");
+    tap_ok(grid_fit(224, 224, 56, 200).rows > 16, "large ones are larger where there is room");
+}
+
+/* --- the learning rate --- */
+
+static void test_rates(void)
+{
+    struct run_config config;
+    struct rate_plan plan;
+    float rates[101];
+    config_defaults(&config);
+    config_set(&config, "lr", "0.1", NULL);
+    config_set(&config, "schedule", "cosine", NULL);
+    tap_ok(rate_plan_make(&config, 0, rates, 101, &plan) && plan.iterations == 0 &&
+               fabs(plan.epochs - 10) < 1e-9,
+           "a schedule is known before the data is");
+    tap_ok(fabs((double)rates[0] - 0.1) < 1e-6 && fabs((double)rates[50] - 0.05) < 1e-3 &&
+               rates[100] < 1e-4f,
+           "cosine: from the rate to nothing");
+    config_set(&config, "schedule", "step", NULL);
+    config_set(&config, "step-size", "100", NULL);
+    tap_ok(!rate_plan_make(&config, 0, rates, 101, &plan), "steps of iterations need the images");
+    tap_ok(rate_plan_make(&config, 1300, rates, 101, &plan) && plan.iterations == 200,
+           "1300 images in batches of 64 are 20 iterations an epoch");
+    tap_ok(rates[0] > 0.09f && rates[99] < 0.02f && rates[40] > 0.09f, "one step, half way");
+    config_set(&config, "iterations", "50", NULL);
+    rate_plan_make(&config, 1300, rates, 101, &plan);
+    tap_ok(fabs(plan.epochs - 2.5) < 1e-9, "50 iterations are two epochs and a half");
+    config_set(&config, "schedule", "plateau", NULL);
+    rate_plan_make(&config, 1300, rates, 101, &plan);
+    tap_ok(plan.by_loss, "a plateau is not known beforehand");
+}
+
+/* --- earlier runs --- */
+
+static void test_past(void)
+{
+    struct run_outline outline = {.snapshot = {.status = RUN_DONE, .ms_per_image_median = 2.5}};
+    struct run_config config;
+    struct past_run found;
+    config_defaults(&config);
+    outline.config = config;
+    snprintf(outline.facts.created, sizeof outline.facts.created, "1970-01-02T00:00:00Z");
+    snprintf(outline.facts.host, sizeof outline.facts.host, "tench");
+    tap_ok(past_run_tells(&outline, &config, "tench", 90000, &found) &&
+               fabs(found.ms_per_image - 2.5) < 1e-12,
+           "a run of the same work tells its time");
+    tap_ok(fabs(found.age_seconds - 3600) < 1e-6, "and how old it is");
+    tap_ok(!past_run_tells(&outline, &config, "carp", 90000, &found), "not on another machine");
+    config_set(&config, "lr", "0.3", NULL);
+    config_set(&config, "epochs", "99", NULL);
+    tap_ok(past_run_is_alike(&outline.config, &config), "rate and length change no time an image");
+    static const char *const changes[][2] = {
+        {"network", "mlp"}, {"technique", "dsc"}, {"batch", "65"}, {"device", "reference"},
+        {"threads", "77"},  {"width-rate", "2"},  {"groups", "4"}};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        struct run_config other = config;
+        config_set(&other, changes[i][0], changes[i][1], NULL);
+        tap_ok(!past_run_is_alike(&config, &other), "another %s does", changes[i][0]);
+    }
+    outline.snapshot.status = RUN_FAILED;
+    tap_ok(!past_run_tells(&outline, &config, "tench", 90000, &found),
+           "a failed run tells nothing");
+    outline.snapshot.status = RUN_DONE;
+    outline.snapshot.ms_per_image_median = NAN;
+    tap_ok(!past_run_tells(&outline, &config, "tench", 90000, &found),
+           "nor does one that measured nothing");
+}
+
+static void test_no_past(void)
+{
+    struct run_config config;
+    struct past_run found = {.found = true};
+    config_defaults(&config);
+    struct past_search *search = past_search_begin(&config, NULL);
+    for (int i = 0; i < 1000 && search && !past_search_result(search, &found); i++)
+        clock_sleep(0.01);
+    tap_ok(search && !found.found, "no runs, no time");
+    past_search_drop(search);
+}
+
+/* --- work in the background --- */
+
+static atomic_int freed;
+static atomic_bool may_end;
+
+static void wait_long(void *state)
+{
+    (void)state;
+    while (!atomic_load(&may_end))
+        clock_sleep(0.005);
+}
+
+static void count_free(void *state)
+{
+    free(state);
+    atomic_fetch_add(&freed, 1);
+}
+
+static void test_background(void)
+{
+    struct error error = {0};
+    int started = 0;
+    for (; started < BACKGROUND_MOST + 1; started++) {
+        struct background *background =
+            background_start(wait_long, count_free, calloc(1, 8), &error);
+        if (!background)
+            break;
+        background_drop(background);
+    }
+    tap_ok(started == BACKGROUND_MOST, "threads that hang are let go of, but not without end: %s",
+           error.why);
+    tap_ok(atomic_load(&freed) == 0, "what they work on stays as long as they do");
+    atomic_store(&may_end, true);
+    for (int i = 0; i < 1000 && atomic_load(&freed) < BACKGROUND_MOST; i++)
+        clock_sleep(0.01);
+    tap_ok(atomic_load(&freed) == BACKGROUND_MOST, "and is freed then");
+    clock_sleep(0.05);
+}
+
+/* --- pictures --- */
+
+static bool wait_open(struct preview *preview, struct dataset_facts *facts, struct error *error)
+{
+    for (int i = 0; i < 2000; i++, clock_sleep(0.01)) {
+        const enum preview_status status = preview_status(preview, facts, error);
+        if (status != PREVIEW_OPENING)
+            return status == PREVIEW_OPENED;
+    }
+    return false;
+}
+
+static bool wait_picture(struct preview *preview, struct preview_picture *picture)
+{
+    for (int i = 0; i < 2000; i++, clock_sleep(0.01))
+        if (preview_take(preview, picture))
+            return true;
+    return false;
+}
+
+/* The first batch of a training, as samples 0..255. */
+static void first_batch(const struct run_config *config, float *images, int32_t *labels)
+{
+    const struct dataset_wish wish = {3, 32, 32};
+    struct feed_batch batch;
+    struct dataset *dataset = dataset_open(config->data, "train", &wish, NULL);
+    struct feed_settings settings = {.batch = 4,
+                                     .training = true,
+                                     .augment = true,
+                                     .pad = 4,
+                                     .seed = config->seed,
+                                     .normalisation = {.deviation = {1, 1, 1}}};
+    struct feed *feed = feed_open(dataset, &settings, NULL);
+    if (feed_next(feed, &batch, NULL)) {
+        memcpy(images, batch.images, 4 * 3 * 32 * 32 * sizeof *images);
+        memcpy(labels, batch.labels, 4 * sizeof *labels);
+    }
+    feed_free(feed);
+    dataset_free(dataset);
+}
+
+static bool is_picture(const struct preview_picture *picture, const float *planes)
+{
+    const struct image *image = &picture->image;
+    if (image->width != 32 || image->height != 32 || image->channels != 3)
+        return false;
+    for (size_t i = 0; i < 32 * 32; i++)
+        for (size_t c = 0; c < 3; c++)
+            if (fabsf((float)image->pixels[3 * i + c] - planes[c * 32 * 32 + i]) > 0.5f)
+                return false;
+    return true;
+}
+
+static void test_as_trained(void)
+{
+    static float images[4 * 3 * 32 * 32];
+    int32_t labels[4];
+    struct run_config config;
+    struct dataset_facts facts;
+    struct error error = {0};
+    struct preview_picture picture;
+    const struct shape input = {.channels = 3, .height = 32, .width = 32};
+    config_defaults(&config);
+    config_set(&config, "data", "shapes,limit=50", NULL);
+    config_set(&config, "seed", "9", NULL);
+    first_batch(&config, images, labels);
+    struct preview *preview = preview_open(&config, &input, &error);
+    tap_ok(preview && wait_open(preview, &facts, &error) && facts.images == 50, "a set is opened");
+    preview_ask(preview,
+                &(struct preview_wish){.count = 4, .as_trained = true, .augment = true, .seed = 9});
+    for (size_t i = 0; i < 4; i++) {
+        const bool came = wait_picture(preview, &picture);
+        tap_ok(came && picture.place == i && is_picture(&picture, images + i * 3 * 32 * 32),
+               "picture %zu is what the network is trained on", i + 1);
+        image_free(&picture.image);
+    }
+    tap_ok(!preview_is_busy(preview), "then there is nothing more to come");
+    preview_ask(preview, &(struct preview_wish){.from = 48, .count = 4, .seed = 9});
+    size_t more = 0;
+    while (more < 4 && wait_picture(preview, &picture)) {
+        more++;
+        image_free(&picture.image);
+    }
+    tap_ok(more == 4, "past the end it begins again");
+    preview_ask(preview, &(struct preview_wish){.count = PREVIEW_MOST, .seed = 9});
+    preview_close(preview); /* in the middle of it */
+}
+
+static void test_no_pictures(void)
+{
+    struct run_config config;
+    struct dataset_facts facts;
+    struct error error = {0};
+    config_defaults(&config);
+    config_set(&config, "data", "folder:/nowhere/at/all", NULL);
+    struct preview *preview = preview_open(&config, NULL, &error);
+    tap_ok(preview && !wait_open(preview, &facts, &error) && error.why[0],
+           "a folder that is not there: %s", error.why);
+    tap_ok(!preview_is_busy(preview), "nothing is waited for then");
+    preview_close(preview);
+}
+
+/* --- the defaults --- */
+
+static void test_defaults(void)
+{
+    static struct form form;
+    static struct setup_view view;
+    struct run_config config;
+    config_defaults(&config);
+    config_set(&config, "batch", "12", NULL);
+    form_begin(&form, &config);
+    tap_ok(setup_toggle_defaults(&view, &form) && form.config.batch == 64, "the defaults");
+    tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 12, "and back");
+    setup_toggle_defaults(&view, &form);
+    config_set(&form.config, "batch", "13", NULL);
+    tap_ok(setup_toggle_defaults(&view, &form) && form.config.batch == 64,
+           "what was changed since gives the defaults again");
+    tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 13, "and comes back");
+}
+
+int main(void)
+{
+    char folder[] = "/tmp/tinca-setup-XXXXXX", command[64];
+    if (!mkdtemp(folder))
+        return 99;
+    setenv("XDG_STATE_HOME", folder, 1);
+    test_share();
+    test_grid();
+    test_rates();
+    test_past();
+    test_no_past();
+    test_background();
+    test_as_trained();
+    test_no_pictures();
+    test_defaults();
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command) != 0)
+        return 99;
+    return tap_done();
+}
