@@ -52,6 +52,9 @@ static const struct {
     {"ms/image", "milliseconds of an iteration divided by the batch; now, and the median"},
     {"~2", "in a comparison: the times of this row and of row 2 cannot be told apart"},
     {"?", "in a comparison: not measured; the selected row says which command would"},
+    {"arena", "the memory of a plan: where each layer's values and gradients lie, and when"},
+    {"GEMM", "matrix products; nn, nt and tn say which operand is transposed"},
+    {"UPDATE/W", "how far a step moved the weights, by their size; about 1e-3 is usual"},
     {"memory", "what the program holds, and what the plan forecast for the run"},
 };
 

@@ -17,8 +17,7 @@ static const struct key_binding bindings[] = {
     {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
     {'v', 0, ACTION_VIEW, "v", "view",
      N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
-        "weights; "
-        "of networks that make pictures a sample")},
+        "weights; of networks that make pictures a sample")},
     {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, N_("one of these views: its digit stands at its tab")},
     {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
     {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},

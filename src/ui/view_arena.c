@@ -1,12 +1,14 @@
 /* The plan's arena as a map: time runs to the right through the forward and the backward pass, the
  * address upwards. A cell shows the array that lies at its middle; what is empty is free then. The
- * workspace lies above all of them at all times, and gets one line. */
+ * selected array is shown however small it is. The workspace lies above all of them at all times,
+ * and gets one line. */
 #include "ui/app.h"
 
 #include "base/language.h"
 #include "base/text.h"
 #include "ui/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,44 +69,38 @@ struct map {
     double times, bytes; /* of what is mapped: all but the workspace */
 };
 
-static const struct inspection_array *array_at(const struct map *map, int row, int column)
+/* The cells [*from, *to) of `count` whose middles lie within first..last of `all`; with `visible`
+ * one at least. */
+static void cells_of(double first, double last, double all, int count, bool visible, int *from,
+                     int *to)
 {
-    const double time = (column + 0.5) * map->times / map->area.columns;
-    const double address = (map->area.rows - row - 0.5) * map->bytes / map->area.rows;
-    for (size_t i = 0; i < map->arena->array_count; i++) {
-        const struct inspection_array *array = &map->arena->arrays[i];
-        if (time >= (double)array->first && time < (double)array->last + 1 &&
-            address >= (double)array->offset && address < (double)(array->offset + array->bytes))
-            return array;
-    }
-    return NULL;
-}
-
-static void draw_cell(struct canvas *canvas, const struct map *map, int row, int column)
-{
-    const struct inspection_array *array = array_at(map, row, column);
-    if (!array)
+    *from = (int)ceil(first * count / all - 0.5);
+    *to = (int)ceil(last * count / all - 0.5);
+    *to = *to < count ? *to : count;
+    if (!visible || *to > *from)
         return;
-    const bool selected = array == map->selected;
-    draw_text(canvas, map->area, row, column, selected ? ROLE_STRONG : kind_roles[array->kind],
-              selected ? canvas->glyphs->full : canvas->glyphs->shades[array->kind]);
+    *from = *from < count ? *from : count - 1;
+    *to = *from + 1;
 }
 
-/* A name in the middle of its array, where that is wide enough. */
-static void draw_label(struct canvas *canvas, const struct map *map,
+/* With its name at the left, where that has room. */
+static void draw_array(struct canvas *canvas, const struct map *map,
                        const struct inspection_array *array)
 {
     const struct rect area = map->area;
-    const int left = (int)((double)array->first * area.columns / map->times) + 1;
-    const int right = (int)((double)(array->last + 1) * area.columns / map->times) - 1;
-    const double middle = (double)array->offset + (double)array->bytes / 2;
-    const int row = area.rows - 1 - (int)(middle * area.rows / map->bytes);
-    const int width = (int)columns_of(array->name);
-    if (row < 0 || right - left < width || array_at(map, row, left) != array ||
-        array_at(map, row, left + width) != array)
-        return;
-    draw_text(canvas, area, row, left, array == map->selected ? ROLE_FOCUS : ROLE_TEXT,
-              array->name);
+    const bool selected = array == map->selected;
+    int left, right, low, high;
+    cells_of((double)array->first, (double)array->last + 1, map->times, area.columns, selected,
+             &left, &right);
+    cells_of((double)array->offset, (double)(array->offset + array->bytes), map->bytes, area.rows,
+             selected, &low, &high);
+    for (int row = area.rows - high; row < area.rows - low; row++)
+        for (int column = left; column < right; column++)
+            draw_text(canvas, area, row, column, selected ? ROLE_STRONG : kind_roles[array->kind],
+                      selected ? canvas->glyphs->full : canvas->glyphs->shades[array->kind]);
+    if (low < high && (int)columns_of(array->name) + 2 <= right - left)
+        draw_text(canvas, area, area.rows - 1 - (low + high - 1) / 2, left + 1,
+                  selected ? ROLE_FOCUS : ROLE_TEXT, array->name);
 }
 
 /* The workspace above, addresses at the left, the passes below. */
@@ -141,11 +137,10 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
                       .bytes = (double)(arena->bytes - arena->workspace)};
     if (rect_is_empty(middle) || !(map.bytes > 0) || !(map.times > 0))
         return;
-    for (int row = 0; row < middle.rows; row++)
-        for (int column = 0; column < middle.columns; column++)
-            draw_cell(canvas, &map, row, column);
     for (size_t i = 0; i < arena->array_count; i++)
-        draw_label(canvas, &map, &arena->arrays[i]);
+        draw_array(canvas, &map, &arena->arrays[i]);
+    if (selected)
+        draw_array(canvas, &map, selected);
     draw_frame(canvas, &map, labels, above, below);
 }
 
