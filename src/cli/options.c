@@ -1,10 +1,11 @@
 /* The table of rows and the table of fields become one array for getopt_long: first the rows, then
- * the fields, then --help. An option's value there is FIRST_VALUE + its place, so that letters and
- * places do not meet. */
+ * the fields, then --language and --help. An option's value there is FIRST_VALUE + its place, so
+ * that letters and places do not meet. */
 #include "config.h"
 
 #include "cli/options.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "cli/output.h"
 
@@ -29,6 +30,15 @@ static const struct option_row help_row = {
     .name = "help", .letter = 'h', .help = "Print this text and end.", .kind = OPTION_SWITCH};
 static const struct option_row version_row = {
     .name = "version", .help = "Print the version and end.", .kind = OPTION_SWITCH};
+
+/* main() has already obeyed it: here it is only checked, and explained */
+static const char *language_given;
+static const struct option_row language_row = {.name = "language",
+                                               .argument = "NAME",
+                                               .help = "The language of the messages.",
+                                               .kind = OPTION_NAME,
+                                               .value = &language_given,
+                                               .choices = language_names};
 
 /* --- the table --- */
 
@@ -74,6 +84,7 @@ static struct reader make_reader(const struct command *command, const struct opt
         }
     for (const struct option_row *row = set->rows; row->name; row++)
         add_row(&reader, row);
+    add_row(&reader, &language_row);
     add_row(&reader, &help_row);
     add_row(&reader, &version_row);
     return reader;

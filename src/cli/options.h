@@ -2,7 +2,7 @@
  *
  * A subcommand's own options are rows that point at its variables; the options that describe an
  * experiment come from session's table of fields, so that --help, the form of the workbench and
- * config.json cannot disagree. --help and --version are understood everywhere.
+ * config.json cannot disagree. --help and --version are understood everywhere, and --language.
  */
 #ifndef TINCA_CLI_OPTIONS_H
 #define TINCA_CLI_OPTIONS_H

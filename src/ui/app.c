@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/terminal.h"
 
@@ -50,7 +51,7 @@ void app_say(struct app *app, enum role role, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(app->message, sizeof app->message, format, arguments);
+    vsnprintf(app->message, sizeof app->message, language_text(format), arguments);
     va_end(arguments);
     app->message_role = role;
     app->message_until = after(MESSAGE_SECONDS);
@@ -146,8 +147,8 @@ void app_close(struct app *app, enum run_command command)
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
             command == COMMAND_STOP_AT_EPOCH
-                ? "Finishing the epoch, then saving and quitting; q: not even that ..."
-                : "Finishing the iteration, then saving and quitting ...");
+                ? N_("Finishing the epoch, then saving and quitting; q: not even that ...")
+                : N_("Finishing the iteration, then saving and quitting ..."));
     app->message_until = UINT64_MAX;
 }
 
@@ -250,7 +251,7 @@ static void tell_finding(struct app *app, const struct run_entry *entry)
 {
     struct finding finding;
     run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
-    app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+    app_say(app, ROLE_BAD, "! %s: %s", gettext(finding_kind_words(finding.kind)), finding.text);
 }
 
 static void take_news(struct app *app)
@@ -270,8 +271,10 @@ static void take_news(struct app *app)
     if (failed && !in_sight)
         app_say_error(app, &entry->snapshot.error);
     else if (!failed)
-        app_say(app, ROLE_GOOD, "Run %zu (%s) is %s.%s", ended + 1, entry->config.network,
-                run_entry_status(entry), before_waiting ? " The next one starts." : "");
+        app_say(app, ROLE_GOOD,
+                before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
+                               : N_("Run %zu (%s) is %s."),
+                ended + 1, entry->config.network, gettext(run_entry_status(entry)));
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
@@ -296,16 +299,18 @@ static void draw_title(struct app *app, struct rect area)
     char right[96] = "", text[256];
     size_t waiting = run_list_waiting(&app->runs);
     draw_fill(&app->canvas, area, ROLE_TITLE);
-    snprintf(text, sizeof text, "%s", app_screen(app)->name);
+    snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
     if (active && waiting > 0)
-        snprintf(right, sizeof right, "%s, %zu waiting ", run_entry_status(active), waiting);
+        snprintf(right, sizeof right, _("%s, %zu waiting "), gettext(run_entry_status(active)),
+                 waiting);
     else if (active)
-        snprintf(right, sizeof right, "%s ", run_entry_status(active));
+        snprintf(right, sizeof right, "%s ", gettext(run_entry_status(active)));
     else if (app->runs.count > 0)
-        snprintf(right, sizeof right, "%zu run%s, none on ", app->runs.count,
-                 app->runs.count == 1 ? "" : "s");
+        snprintf(right, sizeof right,
+                 ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),
+                 app->runs.count);
     int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
@@ -328,12 +333,12 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
         const struct key_binding *binding = &table->bindings[i];
         if (!binding->hint || is_overridden(app, table, binding))
             continue;
-        int length = (int)strcspn(binding->name, " ");
-        if (column + length + 1 + (int)strlen(binding->hint) > area.columns)
+        const char *name = gettext(binding->name), *hint = gettext(binding->hint);
+        int length = (int)strcspn(name, " ");
+        if (column + length + 1 + (int)columns_of(hint) > area.columns)
             return area.columns;
-        column =
-            draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
-        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", binding->hint) + 2;
+        column = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
+        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", hint) + 2;
     }
     return column;
 }
@@ -353,7 +358,7 @@ static void draw_hints(struct app *app, struct rect area)
         column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
     else {
         column = draw_text(&app->canvas, area, 0, column, ROLE_KEY, "q");
-        column = draw_text(&app->canvas, area, 0, column, ROLE_FAINT, " quit") + 2;
+        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", _("quit")) + 2;
     }
     column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
     draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);

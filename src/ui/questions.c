@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/export.h"
@@ -165,7 +166,8 @@ static void answer_export(struct app *app, size_t choice)
     struct run **runs = memory_new(app->runs.count, sizeof *runs, "an export", &error);
     size_t count = runs ? run_list_started(&app->runs, runs) : 0;
     if (runs && export_session(runs, count, path, &error))
-        app_say(app, ROLE_GOOD, "Wrote %s: %zu run%s.", path, count, count == 1 ? "" : "s");
+        app_say(app, ROLE_GOOD, ngettext("Wrote %s: %zu run.", "Wrote %s: %zu runs.", count), path,
+                count);
     else {
         app->dialog.open = true; /* so that the name can be mended */
         snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
@@ -247,8 +249,9 @@ static void answer_compare(struct app *app, size_t choice)
     if (!format_of(path, &format)) {
         app->dialog.open = true; /* the note says why */
     } else if (write_comparison(app, path, format, &error)) {
-        app_say(app, ROLE_GOOD, "Wrote %s: %zu row%s.", path, app->compare.table.count,
-                app->compare.table.count == 1 ? "" : "s");
+        app_say(app, ROLE_GOOD,
+                ngettext("Wrote %s: %zu row.", "Wrote %s: %zu rows.", app->compare.table.count),
+                path, app->compare.table.count);
     } else {
         app->dialog.open = true;
         snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,

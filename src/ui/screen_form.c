@@ -3,6 +3,7 @@
  * fault. */
 #include "ui/app.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "ui/columns.h"
 
@@ -343,4 +344,4 @@ static void draw(struct app *app, struct rect body)
     draw_help(app, layout.help);
 }
 
-const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, NULL};
+const struct screen screen_form = {N_("Set up"), &table, NULL, take_key, act, draw, NULL};

@@ -12,7 +12,6 @@
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -171,7 +170,6 @@ static bool check_terminal(struct error *error)
 
 bool terminal_open(struct error *error)
 {
-    setlocale(LC_CTYPE, "");
     if (!check_terminal(error) || !open_pipe(error))
         return false;
     resized = stop_asked = hung_up = 0;
