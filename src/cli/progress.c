@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,8 +19,9 @@ static double now_seconds(void)
 
 struct progress progress_begin(bool quiet)
 {
-    return (struct progress){
-        .quiet = quiet, .terminal = isatty(STDERR_FILENO), .last = now_seconds()};
+    const char *type = getenv("TERM"); /* a dumb terminal cannot rewrite a line */
+    bool terminal = isatty(STDERR_FILENO) && type && strcmp(type, "dumb") != 0;
+    return (struct progress){.quiet = quiet, .terminal = terminal, .last = now_seconds()};
 }
 
 static size_t terminal_width(void)

@@ -1,5 +1,6 @@
 /* tinca train: one run, without the workbench. The run is a worker thread of session/; this thread
  * shows progress, passes signals on as commands, and writes what was asked for at the end. */
+#include "cli/train.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -18,13 +19,6 @@
 #include <unistd.h>
 
 static const double poll_seconds = 0.2;
-
-struct train {
-    struct run_config config;
-    struct run_options options;
-    const char *export_path;
-    bool quiet;
-};
 
 /* --- signals: the first asks, a second SIGINT ends at once --- */
 
@@ -83,16 +77,21 @@ static bool check_target(const char *option, const char *path, struct error *err
     return true;
 }
 
-static bool check_request(const struct train *train, const struct operands *operands,
-                          struct error *error)
+static bool check_is_complete(const struct run_config *config, const struct operands *operands,
+                              struct error *error)
 {
-    const struct run_config *config = &train->config;
     if (operands->count == 0 && !config->preset[0])
         return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
                          "no network was named: tinca train NET --data SPEC");
     if (!config_is_given(config, "data") && !config->preset[0])
         return refuse_without_data(error);
-    return config_check(config, error) && check_target("--save", train->options.save_path, error) &&
+    return true;
+}
+
+static bool check_request(const struct train *train, struct error *error)
+{
+    return config_check(&train->config, error) &&
+           check_target("--save", train->options.save_path, error) &&
            check_target("--export", train->export_path, error);
 }
 
@@ -150,6 +149,20 @@ static int follow(const struct train *train, struct run *run)
     return finish(train, run);
 }
 
+int train_go(const struct train *train)
+{
+    struct error error;
+    if (!check_request(train, &error))
+        return output_error(&error);
+    catch_signals();
+    struct run *run = run_start(&train->config, &train->options, &error);
+    if (!run)
+        return output_error(&error);
+    int status = follow(train, run);
+    run_free(run);
+    return status;
+}
+
 static int train_run(const struct command *command, int argc, char **argv)
 {
     struct train train = {0};
@@ -170,15 +183,9 @@ static int train_run(const struct command *command, int argc, char **argv)
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!check_request(&train, &operands, &error))
+    if (!check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
-    catch_signals();
-    struct run *run = run_start(&train.config, &train.options, &error);
-    if (!run)
-        return output_error(&error);
-    status = follow(&train, run);
-    run_free(run);
-    return status;
+    return train_go(&train);
 }
 
 const struct command command_train = {

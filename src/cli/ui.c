@@ -4,10 +4,21 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/train.h"
+
+/* A terminal that cannot place its cursor: the run is shown as tinca train shows it. */
+static int start_plainly(const struct ui_options *options)
+{
+    struct train train = {
+        .config = options->config, .options = options->run, .export_path = options->export_path};
+    return train_go(&train);
+}
 
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
+    static const char *const yes_no[] = {"yes", "no", NULL};
     struct ui_options options = {0};
+    const char *mouse = NULL;
     struct error error;
     struct operands operands;
     int status;
@@ -18,6 +29,10 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
          ui_colours},
         {"symbols", 0, "NAME", "What curves are drawn with; without it what the locale can show.",
          OPTION_NAME, &options.symbols, 0, 0, ui_symbols},
+        {"mouse", 0, "yes|no", "Whether clicks and the wheel work; text is then marked with Shift.",
+         OPTION_NAME, &mouse, 0, 0, yes_no},
+        {"slow", 0, NULL, "For slow lines: curves and figures are drawn every few seconds only.",
+         OPTION_SWITCH, &options.slow, 0, 0, NULL},
         {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
          &options.run.run_directory, 0, 0, NULL},
         {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
@@ -30,6 +45,9 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     config_defaults(&options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    options.no_mouse = mouse == yes_no[1];
+    if (options.start && ui_prints_lines_only())
+        return start_plainly(&options);
     if (!ui_run(&options, &error))
         return output_error(&error);
     return EXIT_DONE;

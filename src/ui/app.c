@@ -1,5 +1,6 @@
 /* The loop. Three clocks: keys are answered at once; news of the runs and curves are taken four
- * times a second; the forecast is made when the keyboard has rested for a moment. */
+ * times a second; the forecast is made when the keyboard has rested for a moment. On a slow line
+ * what nobody asked for is drawn only every few seconds. */
 #include "ui/app.h"
 
 #include "base/clock.h"
@@ -12,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6;
+static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6,
+                    SLOW_SECONDS = 8;
 
 static uint64_t after(double seconds)
 {
@@ -245,6 +247,28 @@ static void take_key(struct app *app, int key)
     }
 }
 
+/* A click is the keys that would do the same. */
+static void take_click(struct app *app)
+{
+    int row, column;
+    terminal_clicked(&row, &column);
+    const struct target *found = targets_find(&app->canvas.targets, row, column);
+    for (size_t i = 0; found && i < found->times; i++)
+        take_key(app, found->key);
+}
+
+static void take_input(struct app *app, int key)
+{
+    enum { WHEEL_STEPS = 3 };
+    if (key == UI_CLICK)
+        take_click(app);
+    else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
+        for (int i = 0; i < WHEEL_STEPS; i++)
+            take_key(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
+    else
+        take_key(app, key);
+}
+
 /* --- news --- */
 
 static void tell_finding(struct app *app, const struct run_entry *entry)
@@ -288,7 +312,7 @@ static void take_wakes(struct app *app, unsigned wakes)
     }
     if (wakes & WAKE_INPUT)
         for (int key; (key = terminal_read_key()) != UI_NONE;)
-            take_key(app, key);
+            take_input(app, key);
 }
 
 /* --- frames --- */
@@ -325,6 +349,17 @@ static bool is_overridden(const struct app *app, const struct key_table *table,
     return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
 }
 
+/* The first `length` bytes of a key's name, and what it does; returns the column after. */
+static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
+                     const char *name, const char *hint)
+{
+    int end = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
+    end = draw_format(&app->canvas, area, 0, end, ROLE_FAINT, " %s", hint);
+    struct rect place = {area.row, area.column + column, 1, end - column};
+    targets_add(&app->canvas.targets, place, key, 1);
+    return end + 2;
+}
+
 /* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
                          const struct key_table *table, size_t from, size_t to)
@@ -337,8 +372,7 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
         int length = (int)strcspn(name, " ");
         if (column + length + 1 + (int)columns_of(hint) > area.columns)
             return area.columns;
-        column = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
-        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", hint) + 2;
+        column = draw_hint(app, area, column, binding->key, length, name, hint);
     }
     return column;
 }
@@ -356,10 +390,8 @@ static void draw_hints(struct app *app, struct rect area)
         column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
     if (app->depth > 1)
         column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
-    else {
-        column = draw_text(&app->canvas, area, 0, column, ROLE_KEY, "q");
-        column = draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", _("quit")) + 2;
-    }
+    else
+        column = draw_hint(app, area, column, 'q', 1, "q", _("quit"));
     column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
     draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
 }
@@ -407,10 +439,15 @@ static void draw_frame(struct app *app)
     app->canvas.cursor_row = -1;
     terminal_begin_frame();
     draw_title(app, frame.title);
+    targets_forget(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
-    if (app->chooser.open)
+    if (app->chooser.open) { /* what lies below it is not to be clicked; so with the others */
+        targets_forget(&app->canvas.targets);
         chooser_draw(&app->chooser, &app->canvas);
+    }
     draw_bottom(app, &frame);
+    if (app->menu.open || app->dialog.open)
+        targets_forget(&app->canvas.targets);
     if (app->menu.open)
         menu_draw(app);
     if (app->dialog.open)
@@ -439,13 +476,22 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
     return seconds;
 }
 
+/* Whether a message has come, or has stood for long enough. */
+static bool message_changes(const struct app *app, uint64_t before)
+{
+    return app->message_until != before ||
+           (app->message[0] && clock_nanoseconds() >= app->message_until);
+}
+
 static void loop(struct app *app)
 {
-    uint64_t tick = after(TICK_SECONDS);
+    uint64_t tick = after(TICK_SECONDS), frame = 0;
     bool owed = false; /* a frame that the terminal did not take yet */
     bool busy = false; /* a screen has more to do */
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
+        uint64_t message = app->message_until;
+        bool was_busy = busy, stale = app->form.stale;
         take_wakes(app, wakes);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         if (clock_nanoseconds() >= tick) {
@@ -454,9 +500,14 @@ static void loop(struct app *app)
         }
         if (app->form.stale && clock_nanoseconds() >= app->forecast_at)
             form_make_forecast(&app->form);
+        bool owing = owed;
         owed = !app->gone && !terminal_is_writable();
-        if (!app->gone && !owed)
-            draw_frame(app);
+        bool asked = wakes || owing || was_busy != busy || stale != app->form.stale ||
+                     message_changes(app, message);
+        if (app->gone || owed || (app->options->slow && !asked && clock_nanoseconds() < frame))
+            continue;
+        draw_frame(app);
+        frame = after(SLOW_SECONDS);
     }
 }
 

@@ -137,8 +137,11 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
         chooser->top = chooser->selected;
     if (chooser->selected >= chooser->top + room)
         chooser->top = chooser->selected - room + 1;
-    for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++)
+    for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
+        struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, widest + 4);
+        targets_add_row(&canvas->targets, line, chooser->top + (size_t)row, chooser->selected);
+    }
     if (chooser->shown_count == 0)
         draw_format(canvas, list, 0, 2, ROLE_WARNING,
                     chooser->free_text ? "Enter takes what you typed" : "nothing matches");

@@ -174,7 +174,10 @@ void compare_draw_table(struct app *app, struct rect area)
     int row = 0;
     for (; row < list.rows && view->top + (size_t)row < view->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        draw_row(app, line, view->top + (size_t)row, starts, widths);
+        {
+            draw_row(app, line, view->top + (size_t)row, starts, widths);
+            targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
+        }
     }
     if (right)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);

@@ -196,6 +196,9 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
             draw_edit(app, line);
         else
             draw_value(app, line, i, focused);
+        struct rect place = {area.row + row, area.column, 1, area.columns};
+        if (!form->editing)
+            targets_add_row(&app->canvas.targets, place, i, form->focus);
         if (error)
             row = draw_error(app, area, row + 1, error) - 1;
     }

@@ -301,6 +301,7 @@ static void draw(struct app *app, struct rect body)
         size_t nth = app->table.top + i;
         struct rect line = {list.row + (int)i, list.column, 1, list.columns};
         draw_row(app, line, nth_match(app, nth), nth == app->table.selected, starts, widths);
+        targets_add_row(&app->canvas.targets, line, nth, app->table.selected);
     }
     draw_search(app, foot);
 }

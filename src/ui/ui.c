@@ -27,11 +27,18 @@ static void prepare(struct app *app, const struct ui_options *options)
     app->symbols = glyphs_default_symbols(app->unicode, getenv("TERM"));
     if (options->symbols && app->unicode)
         glyphs_parse_symbols(options->symbols, &app->symbols);
+    if (!options->no_mouse)
+        terminal_take_mouse();
     theme_load(&app->theme, options->colours ? options->colours : ui_colours[0]);
     app->canvas.theme = &app->theme;
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
     form_begin(&app->form, &options->config);
     app_show(app, options->start ? &screen_run : &screen_form);
+}
+
+bool ui_prints_lines_only(void)
+{
+    return terminal_prints_lines_only();
 }
 
 bool ui_run(const struct ui_options *options, struct error *error)

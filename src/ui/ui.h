@@ -15,6 +15,8 @@
 struct ui_options {
     struct run_config config; /* what the form shows first */
     bool start;               /* run it at once, and show that run */
+    bool no_mouse;            /* clicks stay the terminal's own */
+    bool slow;                /* for slow lines: few frames, and few bytes */
     const char *colours;      /* a name of ui_colours; NULL: "default" */
     const char *symbols;      /* a name of ui_symbols; NULL: what the locale can show */
     struct run_options run;   /* where the first run goes; the others get their own places */
@@ -30,5 +32,8 @@ extern const char *const ui_symbols[]; /* braille, block, ascii */
  * with what to do instead); a signal asked to stop (ERROR_INTERRUPTED: runs were saved). When the
  * terminal goes away (SIGHUP) the runs carry on to their ends first. */
 bool ui_run(const struct ui_options *options, struct error *error);
+
+/* Whether this is a terminal that can print lines but not show the workbench (TERM=dumb). */
+bool ui_prints_lines_only(void);
 
 #endif
