@@ -120,7 +120,7 @@ static void print_field(const struct config_field *field, const struct run_confi
 {
     struct text help = {0};
     char value[512];
-    text_append(&help, "%s", field->help);
+    text_append(&help, "%s", gettext(field->help));
     if (field->choices)
         append_choices(&help, field->choices);
     config_get(config, field->key, value, sizeof value);

@@ -298,7 +298,7 @@ static void take_news(struct app *app)
         app_say(app, ROLE_GOOD,
                 before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
                                : N_("Run %zu (%s) is %s."),
-                ended + 1, entry->config.network, gettext(run_entry_status(entry)));
+                ended + 1, entry->config.network, language_text(run_entry_status(entry)));
 }
 
 static void take_wakes(struct app *app, unsigned wakes)
@@ -327,10 +327,10 @@ static void draw_title(struct app *app, struct rect area)
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
     if (active && waiting > 0)
-        snprintf(right, sizeof right, _("%s, %zu waiting "), gettext(run_entry_status(active)),
-                 waiting);
+        snprintf(right, sizeof right, _("%s, %zu waiting "),
+                 language_text(run_entry_status(active)), waiting);
     else if (active)
-        snprintf(right, sizeof right, "%s ", gettext(run_entry_status(active)));
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
     else if (app->runs.count > 0)
         snprintf(right, sizeof right,
                  ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),

@@ -2,6 +2,7 @@
  * apart without colour; the first row is drawn last and lies on top. */
 #include "ui/compare_draw.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/plot_axes.h"
 
@@ -130,8 +131,8 @@ static void draw_curves(struct app *app, struct rect area)
     add_curves(app, &y);
     draw_format(&app->canvas, layout.legend, 0, 0, ROLE_STRONG, "%s%s%s",
                 quantity_name(view->quantity, all_adversarial(view)),
-                view->quantity < QUANTITIES_TRAINED ? ", smoothed" : "",
-                app->run.log_y ? ", log" : "");
+                view->quantity < QUANTITIES_TRAINED ? _(", smoothed") : "",
+                app->run.log_y ? _(", log") : "");
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
     draw_plot(&app->canvas, layout.plot, &app->run.plot, roles, styles);
     plot_axes_draw_x(&app->canvas, layout.axis, &view->x, app->run.x, layout.labels.columns > 0);

@@ -1,5 +1,6 @@
 #include "ui/curve.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -102,13 +103,15 @@ void curve_mark(const struct curve *curve, const struct axis *y, struct plot *pl
 
 const char *quantity_name(enum quantity quantity, bool adversarial)
 {
-    static const char *const names[QUANTITIES] = {[QUANTITY_LOSS] = "loss",
-                                                  [QUANTITY_DISCRIMINATOR] = "discriminator loss",
+    static const char *const names[QUANTITIES] = {[QUANTITY_LOSS] = N_("loss"),
+                                                  [QUANTITY_DISCRIMINATOR] =
+                                                      N_("discriminator loss"),
                                                   [QUANTITY_L1] = "L1",
-                                                  [QUANTITY_VALIDATION] = "validation loss",
-                                                  [QUANTITY_ACCURACY] = "top-1 accuracy (%)",
-                                                  [QUANTITY_PIXELS] = "pixel accuracy (%)"};
-    return quantity == QUANTITY_LOSS && adversarial ? "generator loss" : names[quantity];
+                                                  [QUANTITY_VALIDATION] = N_("validation loss"),
+                                                  [QUANTITY_ACCURACY] = N_("top-1 accuracy (%)"),
+                                                  [QUANTITY_PIXELS] = N_("pixel accuracy (%)")};
+    return quantity == QUANTITY_LOSS && adversarial ? _("generator loss")
+                                                    : gettext(names[quantity]);
 }
 
 float quantity_of_point(const struct series_point *point, enum quantity quantity)
@@ -155,8 +158,8 @@ bool quantity_is_known(const struct series *series, enum quantity quantity)
 
 const char *curve_x_name(enum curve_x x)
 {
-    static const char *const names[X_KINDS] = {"iteration", "epoch", "time"};
-    return names[x];
+    static const char *const names[X_KINDS] = {N_("iteration"), N_("epoch"), N_("time")};
+    return gettext(names[x]);
 }
 
 static double point_x(const struct series_point *point, enum curve_x x)

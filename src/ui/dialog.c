@@ -1,5 +1,6 @@
 #include "ui/dialog.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
@@ -72,7 +73,8 @@ static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct
     if (dialog->note[0])
         draw_wrapped(canvas, inside, row + 1, ROLE_WARNING, dialog->note);
     else
-        draw_text(canvas, inside, row + 1, 0, ROLE_FAINT, "Enter takes it, C-u clears, Esc leaves");
+        draw_text(canvas, inside, row + 1, 0, ROLE_FAINT,
+                  _("Enter takes it, C-u clears, Esc leaves"));
 }
 
 void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
@@ -86,7 +88,7 @@ void dialog_draw(const struct dialog *dialog, struct canvas *canvas)
     struct rect box = layout_dialog(canvas->rows, canvas->columns, rows, columns);
     struct rect inside = draw_box(canvas, box, dialog->title);
     /* when room is short, what can be answered is shown, not what is asked */
-    int row = inside.rows >= text_rows + answer_rows
+    int row = text_rows > 0 && inside.rows >= text_rows + answer_rows
                   ? draw_wrapped(canvas, inside, 0, ROLE_TEXT, dialog->text)
                   : 0;
     row += text_rows > 0 && inside.rows > text_rows + answer_rows;

@@ -1,5 +1,6 @@
 #include "ui/plot_axes.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis
     if (rule)
         draw_x_rule(canvas, area, labelled_left);
     snprintf(name, sizeof name, "%s%s%s", curve_x_name(x), x == X_TIME ? " (s)" : "",
-             axis->log ? ", log" : "");
+             axis->log ? _(", log") : "");
     int end = area.columns - (int)columns_of(name) - 1, free_from = 0;
     draw_right(canvas, area, area.rows - 1, ROLE_FAINT, name);
     for (size_t i = 0; i < count; i++) {

@@ -1,15 +1,17 @@
 /* What the keys do that all plots share: the axes and the symbols are the same on every screen. */
 #include "ui/app.h"
 
+#include "base/language.h"
+
 static void next_scale(struct app *app)
 {
-    static const char *const names[] = {"both axes linear", "x logarithmic", "y logarithmic",
-                                        "both axes logarithmic"};
+    static const char *const names[] = {N_("both axes linear"), N_("x logarithmic"),
+                                        N_("y logarithmic"), N_("both axes logarithmic")};
     struct run_view *view = &app->run;
     unsigned scale = ((unsigned)view->log_x + 2 * (unsigned)view->log_y + 1) % 4;
     view->log_x = scale & 1;
     view->log_y = scale & 2;
-    app_say(app, ROLE_STRONG, "Scale: %s.", names[scale]);
+    app_say(app, ROLE_STRONG, "Scale: %s.", gettext(names[scale]));
 }
 
 static void next_x(struct app *app)

@@ -39,7 +39,7 @@ static bool send(struct app *app, enum run_command command, double value)
     struct run_entry *entry = target(app);
     if (entry && run_send(entry->run, command, value))
         return true;
-    app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : "No run is on.");
+    app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : N_("No run is on."));
     return false;
 }
 
@@ -48,10 +48,10 @@ static bool send(struct app *app, enum run_command command, double value)
 static void answer_stop(struct app *app, size_t choice)
 {
     static const enum run_command commands[] = {COMMAND_STOP_AT_EPOCH, COMMAND_STOP};
-    static const char *const words[] = {"It stops when this epoch is done, and is saved.",
-                                        "It stops after this iteration, and is saved."};
+    static const char *const words[] = {N_("It stops when this epoch is done, and is saved."),
+                                        N_("It stops after this iteration, and is saved.")};
     if (choice < 2 && send(app, commands[choice], 0))
-        app_say(app, ROLE_GOOD, "%s", words[choice]);
+        app_say(app, ROLE_GOOD, "%s", gettext(words[choice]));
 }
 
 void ask_stop(struct app *app)
@@ -60,10 +60,10 @@ void ask_stop(struct app *app)
         app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
         return;
     }
-    struct dialog *dialog = begin(app, "Stop the run?", answer_stop);
-    offer(dialog, 'e', 0, "after this epoch, and save");
-    offer(dialog, 'n', 's', "now (after this iteration), and save");
-    offer(dialog, 'c', 'q', "carry on");
+    struct dialog *dialog = begin(app, _("Stop the run?"), answer_stop);
+    offer(dialog, 'e', 0, _("after this epoch, and save"));
+    offer(dialog, 'n', 's', _("now (after this iteration), and save"));
+    offer(dialog, 'c', 'q', _("carry on"));
 }
 
 /* --- quit --- */
@@ -79,16 +79,17 @@ static void answer_quit(struct app *app, size_t choice)
 void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->runs);
-    struct dialog *dialog = begin(app, "Quit?", answer_quit);
+    struct dialog *dialog = begin(app, _("Quit?"), answer_quit);
     if (waiting > 0)
         snprintf(dialog->text, sizeof dialog->text,
-                 "A run is on, and %zu more %s; those will not be started.", waiting,
-                 waiting == 1 ? "waits" : "wait");
+                 ngettext("A run is on, and %zu more waits; it will not be started.",
+                          "A run is on, and %zu more wait; those will not be started.", waiting),
+                 waiting);
     else
-        snprintf(dialog->text, sizeof dialog->text, "A run is on.");
-    offer(dialog, 'y', 's', "stop it now, save, and quit");
-    offer(dialog, 'e', 0, "finish this epoch, save, and quit");
-    offer(dialog, 'c', 'n', "carry on");
+        snprintf(dialog->text, sizeof dialog->text, _("A run is on."));
+    offer(dialog, 'y', 's', _("stop it now, save, and quit"));
+    offer(dialog, 'e', 0, _("finish this epoch, save, and quit"));
+    offer(dialog, 'c', 'n', _("carry on"));
 }
 
 /* --- learning rate --- */
@@ -99,7 +100,7 @@ static void answer_rate(struct app *app, size_t choice)
     (void)choice;
     if (!text_to_double(app->dialog.edit.text, &rate) || rate < 0) {
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 "This is not a learning rate: give a number such as 0.01.");
+                 _("This is not a learning rate: give a number such as 0.01."));
         app->dialog.open = true;
     } else if (send(app, COMMAND_LEARNING_RATE, rate))
         app_say(app, ROLE_GOOD, "The learning rate is %g from the next iteration on.", rate);
@@ -135,10 +136,10 @@ void ask_rate(struct app *app, double factor)
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;
     }
-    struct dialog *dialog = begin(app, "Learning rate", answer_rate);
+    struct dialog *dialog = begin(app, _("Learning rate"), answer_rate);
     snprintf(
         dialog->text, sizeof dialog->text,
-        "It is %g now. The schedule goes on from the new rate. Up and down double and halve it.",
+        _("It is %g now. The schedule goes on from the new rate. Up and down double and halve it."),
         entry->snapshot.learning_rate);
     dialog->edit_key = rate_key;
     dialog->edited = forget_note;
@@ -152,9 +153,9 @@ static void note_export(struct app *app)
     struct dialog *dialog = &app->dialog;
     dialog->note[0] = '\0';
     if (file_is_directory(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This is a folder: add a file name.");
+        snprintf(dialog->note, sizeof dialog->note, _("This is a folder: add a file name."));
     else if (file_exists(dialog->edit.text))
-        snprintf(dialog->note, sizeof dialog->note, "This file exists: Enter replaces it.");
+        snprintf(dialog->note, sizeof dialog->note, _("This file exists: Enter replaces it."));
 }
 
 static void answer_export(struct app *app, size_t choice)
@@ -190,10 +191,11 @@ void ask_export(struct app *app)
         return;
     }
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
-    struct dialog *dialog = begin(app, "Export the session", answer_export);
+    struct dialog *dialog = begin(app, _("Export the session"), answer_export);
     snprintf(dialog->text, sizeof dialog->text,
-             "One JSON file of the %zu run%s of this session that %s begun.", started,
-             started == 1 ? "" : "s", started == 1 ? "has" : "have");
+             ngettext("One JSON file of the %zu run of this session that has begun.",
+                      "One JSON file of the %zu runs of this session that have begun.", started),
+             started);
     line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : name,
                     sizeof dialog->edit.text, true);
     dialog->edited = note_export;
@@ -224,7 +226,7 @@ static void note_compare(struct app *app)
     note_export(app);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 "Let the name end in .md, .csv or .json.");
+                 _("Let the name end in .md, .csv or .json."));
 }
 
 static bool write_comparison(const struct app *app, const char *path, enum compare_format format,
@@ -266,9 +268,9 @@ void ask_compare_export(struct app *app)
     time_t now = time(NULL);
     struct tm date;
     strftime(name, sizeof name, "comparison-%Y%m%d-%H%M%S.md", localtime_r(&now, &date));
-    struct dialog *dialog = begin(app, "Export the comparison", answer_compare);
+    struct dialog *dialog = begin(app, _("Export the comparison"), answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
-             "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
+             _("The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending."));
     line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);
     dialog->edited = note_compare;
     note_compare(app);

@@ -4,6 +4,7 @@
  */
 #include "ui/run_plot.h"
 
+#include "base/language.h"
 #include "ui/plot_axes.h"
 
 #include <float.h>
@@ -73,7 +74,7 @@ const char *run_plot_next(struct app *app, const struct run_entry *entry)
     while (picture > 0 && !is_offered(series, (enum quantity)(picture - 1)));
     app->run.picture = picture;
     if (picture == 0)
-        return is_contest(series) ? "the three losses" : "the loss";
+        return is_contest(series) ? _("the three losses") : _("the loss");
     return quantity_name((enum quantity)(picture - 1), is_contest(series));
 }
 
@@ -211,9 +212,9 @@ static int draw_contest_keys(struct app *app, struct rect legend, int column)
         snprintf(sample, sizeof sample, "%c%s", contest[i].mark,
                  app->symbols == SYMBOLS_ASCII ? "\"_" : line);
         column = plot_axes_draw_key(&app->canvas, legend, column, roles[contest[i].series], sample,
-                                    contest[i].quantity == QUANTITY_LOSS ? "generator"
+                                    contest[i].quantity == QUANTITY_LOSS ? _("generator")
                                     : contest[i].quantity == QUANTITY_L1 ? "L1"
-                                                                         : "discriminator");
+                                                                         : _("discriminator"));
     }
     return column;
 }
@@ -224,32 +225,32 @@ static void draw_legend(struct app *app, const struct run_entry *entry, const st
     const struct glyphs *glyphs = app->canvas.glyphs;
     char line[16], best_words[48];
     bool ascii = app->symbols == SYMBOLS_ASCII, all = picture == 0 && is_contest(series);
-    const char *name = all            ? "losses"
-                       : picture == 0 ? "loss"
+    const char *name = all            ? _("losses")
+                       : picture == 0 ? _("loss")
                                       : quantity_name((enum quantity)(picture - 1), true);
     int column = draw_format(&app->canvas, legend, 0, 0, ROLE_STRONG, "%s%s", name,
-                             is_log(app, series, picture) ? ", log" : "") +
+                             is_log(app, series, picture) ? _(", log") : "") +
                  3;
     if (all)
         column = draw_contest_keys(app, legend, column);
     if (trained_quantity(series, picture) != QUANTITIES) {
         column = plot_axes_draw_key(&app->canvas, legend, column, ROLE_SMOOTHED,
-                                    line_sample(app, line, sizeof line), "smoothed");
-        column =
-            plot_axes_draw_key(&app->canvas, legend, column, ROLE_RAW, ascii ? ".:" : "::", "raw");
+                                    line_sample(app, line, sizeof line), _("smoothed"));
+        column = plot_axes_draw_key(&app->canvas, legend, column, ROLE_RAW,
+                                    ascii ? ".:" : "::", _("raw"));
     }
     if (series_validation_count(series) > 0 && validated_quantity(series, picture) != QUANTITIES)
         column =
-            plot_axes_draw_key(&app->canvas, legend, column, ROLE_VALIDATION, "o", "validation");
+            plot_axes_draw_key(&app->canvas, legend, column, ROLE_VALIDATION, "o", _("validation"));
     size_t best = series_best(series);
     if (best != SIZE_MAX) {
-        snprintf(best_words, sizeof best_words, "best epoch %.4g",
+        snprintf(best_words, sizeof best_words, _("best epoch %.4g"),
                  (double)series->validations[best].epoch);
         column =
             plot_axes_draw_key(&app->canvas, legend, column, ROLE_GOOD, glyphs->best, best_words);
     }
     if (entry->snapshot.finding_count > 0 && picture <= QUANTITIES_TRAINED)
-        plot_axes_draw_key(&app->canvas, legend, column, ROLE_BAD, "!", "finding");
+        plot_axes_draw_key(&app->canvas, legend, column, ROLE_BAD, "!", _("finding"));
 }
 
 static void draw_rate(struct app *app, struct rect strip)
@@ -265,7 +266,7 @@ static void draw_rate(struct app *app, struct rect strip)
     layout.plot.rows += layout.axis.rows; /* the axis above holds for this strip too */
     layout.labels.rows += layout.axis.rows;
     struct rect title = {strip.row - 1, layout.plot.column, 1, layout.plot.columns};
-    draw_text(&app->canvas, title, 0, 0, ROLE_RATE, "learning rate");
+    draw_text(&app->canvas, title, 0, 0, ROLE_RATE, _("learning rate"));
     if (!plot_reset(plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns, app->symbols,
                     NULL))
         return;

@@ -3,32 +3,36 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "ui/compare_draw.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'v', 0, ACTION_VIEW, "v", "view", "the next view: curves, table, settings that differ"},
-    {'s', 0, ACTION_SORT, "s", "sort", "sort by the next column, the best first"},
-    {'y', 0, ACTION_QUANTITY, "y", "curve", "what the curves show: losses, accuracy"},
-    {'p', 0, ACTION_PUBLISHED, "p", "published", "the studies' published figures, marked as such"},
-    {'e', 0, ACTION_EXPORT, "e", "export", "write the table as JSON, CSV or Markdown; asks where"},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "show the selected run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "the row above"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the row below"},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "columns to the left"},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "columns to the right"},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
-    {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
-    {'g', 0, ACTION_SYMBOLS, "g", NULL, "graph symbols: braille, block, ASCII"},
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
+     N_("the next view: curves, table, settings that differ")},
+    {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
+    {'y', 0, ACTION_QUANTITY, "y", N_("curve"), N_("what the curves show: losses, accuracy")},
+    {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
+     N_("the studies' published figures, marked as such")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"),
+     N_("write the table as JSON, CSV or Markdown; asks where")},
+    {UI_ENTER, 0, ACTION_OPEN, N_("Enter"), N_("watch"), N_("show the selected run")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns to the left")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("columns to the right")},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
 };
-static const struct key_table table = {"Comparing runs", bindings,
+static const struct key_table table = {N_("Comparing runs"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[COMPARE_KINDS] = {"Curves", "Table", "Settings"};
+static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
 enum { PEEKS = 16 }; /* runs looked up between two frames */
 
@@ -243,12 +247,13 @@ static void draw_empty(struct app *app, struct rect body)
     struct compare_view *view = &app->compare;
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
     if (view->gathering)
-        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, "Reading runs: %zu of %zu ...",
+        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
                     view->next, app_run_count(app));
     else
-        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                     "There is no finished run to compare yet. In the list of runs (o) space marks "
-                     "those to compare, also one that is on.");
+        draw_wrapped(
+            &app->canvas, inside, 1, ROLE_FAINT,
+            _("There is no finished run to compare yet. In the list of runs (o) space marks "
+              "those to compare, also one that is on."));
     draw_cursor(&app->canvas, inside, 1, 0);
 }
 
@@ -283,7 +288,7 @@ static void draw(struct app *app, struct rect body)
         int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
         char text[64];
         int room = tabs.columns - end - 2,
-            width = snprintf(text, sizeof text, "sorted: %s", compare_view_sort_name(view));
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_view_sort_name(view));
         if (width <= room)
             draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
         body.row++;
@@ -298,9 +303,9 @@ static void title(const struct app *app, char *text, size_t size)
 {
     size_t count = app->compare.count;
     if (app->compare.gathering)
-        snprintf(text, size, "Compare");
+        snprintf(text, size, _("Compare"));
     else
-        snprintf(text, size, "Compare %zu run%s", count, count == 1 ? "" : "s");
+        snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
 }
 
-const struct screen screen_compare = {"Compare", &table, title, NULL, act, draw, work};
+const struct screen screen_compare = {N_("Compare"), &table, title, NULL, act, draw, work};

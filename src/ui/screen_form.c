@@ -11,34 +11,36 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'r', 0, ACTION_RUN, "r", "run",
-     "run what the form says; while a run is on: put it in the queue"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "the field above"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the field below (Tab too)"},
+    {'r', 0, ACTION_RUN, "r", N_("run"),
+     N_("run what the form says; while a run is on: put it in the queue")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the field above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "the value before"},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "the next value"},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", "choose", "the list of choices, or edit the value"},
-    {' ', 0, ACTION_OPEN, "Space", NULL, NULL},
-    {'/', 0, ACTION_SEARCH, "/", "search", "search the choices of the field"},
-    {'*', 0, ACTION_ALL, "*", "all", "every setting, or only those that mean something here"},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, "the first field"},
-    {UI_END, 0, ACTION_LAST, "End", NULL, "the last field"},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next value")},
+    {UI_ENTER, 0, ACTION_OPEN, N_("Enter"), N_("choose"),
+     N_("the list of choices, or edit the value")},
+    {' ', 0, ACTION_OPEN, N_("Space"), NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("search the choices of the field")},
+    {'*', 0, ACTION_ALL, "*", N_("all"),
+     N_("every setting, or only those that mean something here")},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, N_("the first field")},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, N_("the last field")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
 };
-static const struct key_table table = {"Setting up a run", bindings,
+static const struct key_table table = {N_("Setting up a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 static const struct key_binding editing[] = {
-    {UI_ENTER, 0, ACTION_NONE, "Enter", "take it", "take the value"},
-    {UI_ESCAPE, 0, ACTION_NONE, "Esc", "leave it", "leave the value as it was"},
-    {UI_TAB, 0, ACTION_NONE, "Tab", "complete a path", "complete a file or folder name"},
-    {UI_CTRL_U, 0, ACTION_NONE, "C-u", "clear",
-     "clear the line; C-w a word, C-a and C-e to its ends"},
+    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), N_("take the value")},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("leave it"), N_("leave the value as it was")},
+    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete a path"), N_("complete a file or folder name")},
+    {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"),
+     N_("clear the line; C-w a word, C-a and C-e to its ends")},
 };
-const struct key_table keys_editing = {"Typing a value (just begin, or Enter)", editing,
+const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
                                        sizeof editing / sizeof *editing};
 
 /* --- deciding --- */
@@ -56,7 +58,7 @@ static void open_list(struct app *app)
     } else if (count == 0)
         form_edit(form, NULL);
     else
-        chooser_begin(&app->chooser, field->label, items, count,
+        chooser_begin(&app->chooser, gettext(field->label), items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
 }
@@ -105,8 +107,8 @@ static void act(struct app *app, enum action action)
     case ACTION_ALL:
         form_show_all(form, !form->all);
         app_say(app, ROLE_STRONG, "%s",
-                form->all ? "Every setting is shown."
-                          : "Settings are shown where they mean something.");
+                form->all ? _("Every setting is shown.")
+                          : _("Settings are shown where they mean something."));
         break;
     case ACTION_OPEN:
     case ACTION_SEARCH:
@@ -144,11 +146,11 @@ static void draw_value(struct app *app, struct rect line, size_t field, bool foc
     form_value(&app->form, field, value, sizeof value);
     if (!focused) {
         draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
-                  value[0] ? value : "none");
+                  value[0] ? value : _("none"));
         return;
     }
     int room = line.columns - 4;
-    int used = (int)columns_fit(value[0] ? value : "none", room > 0 ? (size_t)room : 0, shown,
+    int used = (int)columns_fit(value[0] ? value : _("none"), room > 0 ? (size_t)room : 0, shown,
                                 sizeof shown);
     struct rect bar = {line.row, line.column, 1, used + 4};
     if (bar.columns > line.columns)
@@ -170,9 +172,21 @@ static int draw_error(struct app *app, struct rect area, int row, const struct e
     return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
 }
 
+/* The values stand behind the longest label, which other languages make longer. */
+static int value_column(const struct form *form, const struct form_layout *layout)
+{
+    int column = layout->label_columns;
+    for (size_t i = 0; i < form->count; i++) {
+        int wished = (int)columns_of(gettext(form->fields[i]->label)) + 3;
+        column = wished > column && wished <= layout->fields.columns / 2 + 2 ? wished : column;
+    }
+    return column;
+}
+
 static void draw_fields(struct app *app, const struct form_layout *layout)
 {
     struct form *form = &app->form;
+    int values = value_column(form, layout);
     struct rect area = layout->fields;
     char text[800];
     int error_rows = 0;
@@ -187,11 +201,11 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
         bool focused = i == form->focus;
         const struct error *error = field_error(form, i);
-        struct rect line = {area.row + row, area.column + layout->label_columns, 1,
-                            area.columns - layout->label_columns};
+        struct rect line = {area.row + row, area.column + values, 1, area.columns - values};
+        struct rect label = {area.row + row, area.column, 1, values - 1};
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
-        draw_text(&app->canvas, area, row, 2, focused ? ROLE_STRONG : ROLE_FAINT,
-                  form->fields[i]->label);
+        draw_text(&app->canvas, label, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT,
+                  gettext(form->fields[i]->label));
         if (focused && form->editing)
             draw_edit(app, line);
         else
@@ -224,15 +238,15 @@ static int draw_memory(struct app *app, struct rect area, int row)
     const struct {
         const char *label;
         uint64_t bytes;
-    } kinds[] = {{"weights", forecast->memory.weights},
-                 {"gradients", forecast->memory.gradients},
-                 {"solver", forecast->memory.solver},
-                 {"activations", forecast->memory.activations},
-                 {"workspace", forecast->memory.workspace}};
+    } kinds[] = {{N_("weights"), forecast->memory.weights},
+                 {N_("gradients"), forecast->memory.gradients},
+                 {N_("solver"), forecast->memory.solver},
+                 {N_("activations"), forecast->memory.activations},
+                 {N_("workspace"), forecast->memory.workspace}};
     char text[64];
     int gauge = area.columns - 24;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, kinds[i].label);
+        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, gettext(kinds[i].label));
         draw_text(&app->canvas, area, row, 13, ROLE_TEXT,
                   text_bytes(kinds[i].bytes, text, sizeof text));
         if (gauge > 0 && forecast->memory.total > 0)
@@ -240,11 +254,11 @@ static int draw_memory(struct app *app, struct rect area, int row)
                        (double)kinds[i].bytes / (double)forecast->memory.total, ROLE_GAUGE);
         row++;
     }
-    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, "memory");
+    draw_text(&app->canvas, area, row, 1, ROLE_FAINT, _("memory"));
     draw_text(&app->canvas, area, row++, 13, forecast->fits ? ROLE_STRONG : ROLE_BAD,
               text_bytes(forecast->memory.total, text, sizeof text));
     if (forecast->memory_free > 0)
-        row = draw_fact(app, area, row, "of free",
+        row = draw_fact(app, area, row, _("of free"),
                         text_bytes(forecast->memory_free, text, sizeof text));
     return row;
 }
@@ -255,14 +269,12 @@ static int draw_verdict(struct app *app, struct rect area, int row)
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
     char text[1100];
     if (form->problem.kind == ERROR_NONE) {
-        int column = draw_text(&app->canvas, inside, row, 0, ROLE_GOOD, "It fits. Press ");
-        column = draw_text(&app->canvas, inside, row, column, ROLE_KEY, "r");
-        draw_text(&app->canvas, inside, row, column, ROLE_GOOD, " to run it.");
-        return row + 1;
+        return draw_wrapped(&app->canvas, inside, row, ROLE_GOOD, _("It fits. Press r to run it."));
     }
-    row = draw_wrapped(&app->canvas, inside, row, ROLE_BAD, "! This cannot run.");
+    row = draw_wrapped(&app->canvas, inside, row, ROLE_BAD, _("! This cannot run."));
     if (form->problem_field != FORM_NO_FIELD) {
-        snprintf(text, sizeof text, "See %s.", form->fields[form->problem_field]->label);
+        snprintf(text, sizeof text, _("See %s."),
+                 gettext(form->fields[form->problem_field]->label));
         return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
     }
     return draw_wrapped(&app->canvas, inside, row, ROLE_TEXT,
@@ -276,7 +288,7 @@ static void draw_panel(struct app *app, struct rect area)
     char text[96], number[32];
     if (rect_is_empty(area))
         return;
-    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, "What it takes");
+    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("What it takes"));
     if (form->stale && form->problem.kind == ERROR_NONE)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
     if (!form->known) {
@@ -284,16 +296,16 @@ static void draw_panel(struct app *app, struct rect area)
             draw_verdict(app, area, 2);
         return;
     }
-    int row = draw_fact(app, area, 1, "parameters",
+    int row = draw_fact(app, area, 1, _("parameters"),
                         text_count(forecast->parameters, number, sizeof number));
-    snprintf(text, sizeof text, "%s an image",
+    snprintf(text, sizeof text, _("%s an image"),
              text_si((double)forecast->flops, number, sizeof number));
     row = draw_fact(app, area, row, "FLOPs", text);
     snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
              forecast->input.width);
-    row = draw_fact(app, area, row, "input", text);
-    row =
-        draw_fact(app, area, row, "classes", text_count(forecast->classes, number, sizeof number));
+    row = draw_fact(app, area, row, _("input"), text);
+    row = draw_fact(app, area, row, _("classes"),
+                    text_count(forecast->classes, number, sizeof number));
     row += area.rows >= 16;
     row = draw_memory(app, area, row);
     if (forecast->memory_free > 0)
@@ -311,7 +323,7 @@ static void draw_summary(struct app *app, struct rect area)
         draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
                     error_format(&form->problem, text, sizeof text));
     else if (form->known)
-        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, "%s parameters, memory %s",
+        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s parameters, memory %s"),
                     text_si((double)form->forecast.parameters, parameters, sizeof parameters),
                     text_bytes(form->forecast.memory.total, total, sizeof total));
 }
@@ -319,6 +331,7 @@ static void draw_summary(struct app *app, struct rect area)
 static void draw_help(struct app *app, struct rect area)
 {
     const struct config_field *field = form_focused(&app->form);
+    const char *help = gettext(field->help);
     if (area.rows >= 3) {
         for (int column = 0; column < area.columns;)
             column =
@@ -328,12 +341,12 @@ static void draw_help(struct app *app, struct rect area)
     }
     area.column++;
     area.columns -= 2;
-    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, field->help);
-    if (area.rows >= 2 && columns_of(field->help) <= (size_t)area.columns)
+    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, help);
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns)
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT,
                   field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG
-                      ? "Left and right change it; Enter lists the choices."
-                      : "Left and right change it; Enter lists the choices; or type a value.");
+                      ? _("Left and right change it; Enter lists the choices.")
+                      : _("Left and right change it; Enter lists the choices; or type a value."));
 }
 
 static void draw(struct app *app, struct rect body)

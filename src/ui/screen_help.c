@@ -2,47 +2,52 @@
  * first. */
 #include "ui/app.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const struct key_binding everywhere[] = {
-    {'?', UI_F1, ACTION_HELP, "? F1", "help", "this help"},
-    {'q', UI_ESCAPE, ACTION_BACK, "q Esc", "back",
-     "back; q on the first screen: quit (asks while a run is on)"},
-    {'m', 0, ACTION_MENU, "m", "menu", "everywhere one can go; a letter there goes at once"},
-    {'o', 0, ACTION_RUNS, "o", "runs", "the runs, of this session and of earlier ones"},
-    {'e', 0, ACTION_EXPORT, "e", "export", "export the session as JSON; asks where"},
-    {'c', 0, ACTION_COMPARE, "c", "compare",
-     "compare runs: the marked ones, or all that are finished"},
-    {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, "draw the screen afresh"},
+    {'?', UI_F1, ACTION_HELP, "? F1", N_("help"), N_("this help")},
+    {'q', UI_ESCAPE, ACTION_BACK, "q Esc", N_("back"),
+     N_("back; q on the first screen: quit (asks while a run is on)")},
+    {'m', 0, ACTION_MENU, "m", N_("menu"),
+     N_("everywhere one can go; a letter there goes at once")},
+    {'o', 0, ACTION_RUNS, "o", N_("runs"), N_("the runs, of this session and of earlier ones")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("export the session as JSON; asks where")},
+    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
+     N_("compare runs: the marked ones, or all that are finished")},
+    {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, N_("draw the screen afresh")},
 };
-const struct key_table keys_everywhere = {"Everywhere", everywhere,
+const struct key_table keys_everywhere = {N_("Everywhere"), everywhere,
                                           sizeof everywhere / sizeof *everywhere};
 
 static const struct key_binding bindings[] = {
-    {UI_UP, 0, ACTION_UP, "Up", "scroll", NULL},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", "scroll", NULL},
+    {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), NULL},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
-    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", "page", NULL},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'?', UI_ENTER, ACTION_BACK, "?", "close", NULL},
+    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("page"), NULL},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'?', UI_ENTER, ACTION_BACK, "?", N_("close"), NULL},
 };
-static const struct key_table table = {"In the help", bindings, sizeof bindings / sizeof *bindings};
+static const struct key_table table = {N_("In the help"), bindings,
+                                       sizeof bindings / sizeof *bindings};
 
 static const struct {
     const char *word, *meaning;
 } words[] = {
-    {"smoothed", "the loss averaged over the last fiftieth of the run, 10 iterations at least"},
-    {"raw", "every iteration's loss; where many share a column, from the least to the greatest"},
-    {"best epoch", "the one with the best validation accuracy; its weights are kept"},
-    {"!", "a finding sets in there: v shows what it is"},
-    {"ms/image", "milliseconds of an iteration divided by the batch; now, and the median"},
-    {"~2", "in a comparison: the times of this row and of row 2 cannot be told apart"},
-    {"?", "in a comparison: not measured; the selected row says which command would"},
-    {"memory", "what the program holds, and what the plan forecast for the run"},
+    {N_("smoothed"),
+     N_("the loss averaged over the last fiftieth of the run, 10 iterations at least")},
+    {N_("raw"),
+     N_("every iteration's loss; where many share a column, from the least to the greatest")},
+    {N_("best epoch"), N_("the one with the best validation accuracy; its weights are kept")},
+    {"!", N_("a finding sets in there: v shows what it is")},
+    {N_("ms/image"), N_("milliseconds of an iteration divided by the batch; now, and the median")},
+    {"~2", N_("in a comparison: the times of this row and of row 2 cannot be told apart")},
+    {"?", N_("in a comparison: not measured; the selected row says which command would")},
+    {N_("memory"), N_("what the program holds, and what the plan forecast for the run")},
 };
 
 static void act(struct app *app, enum action action)
@@ -72,7 +77,7 @@ struct writer {
 static void put_heading(struct writer *writer, const char *title)
 {
     int row = writer->line - writer->app->help_scroll;
-    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, title);
+    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, gettext(title));
     writer->line++;
 }
 
@@ -80,13 +85,16 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 {
     char line[512];
     int indent = writer->area.columns >= 50 ? 14 : 8;
+    int beside = (int)columns_of(gettext(name)) + 3; /* one that is longer moves its text */
+    indent = beside > indent ? beside : indent;
     int width = writer->area.columns - indent - 1;
     bool first = true;
+    text = gettext(text);
     while (text && width > 4) {
         int row = writer->line - writer->app->help_scroll;
         text = columns_wrap(text, (size_t)width, line, sizeof line);
         if (first)
-            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, name);
+            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, gettext(name));
         draw_text(&writer->app->canvas, writer->area, row, indent, ROLE_TEXT, line);
         first = false;
         writer->line++;
@@ -114,11 +122,11 @@ static void draw(struct app *app, struct rect body)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (tables[i] != here)
             put_table(&writer, tables[i]);
-    put_heading(&writer, "The menu (m)");
+    put_heading(&writer, N_("The menu (m)"));
     for (size_t i = 0; i < place_count; i++)
         put_entry(&writer, (char[2]){(char)places[i].key}, places[i].what);
     writer.line++;
-    put_heading(&writer, "Words and marks");
+    put_heading(&writer, N_("Words and marks"));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
@@ -135,4 +143,4 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_help = {"Help", &table, NULL, NULL, act, draw, NULL};
+const struct screen screen_help = {N_("Help"), &table, NULL, NULL, act, draw, NULL};

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "session/sample_files.h"
 #include "ui/columns.h"
@@ -15,29 +16,31 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {' ', 0, ACTION_PAUSE, "space", "pause", "pause the run, and go on"},
-    {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
-    {'v', 0, ACTION_VIEW, "v", "view",
-     "the next view: curves, findings, memory; of networks that make pictures a sample"},
-    {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
-    {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
+    {' ', 0, ACTION_PAUSE, N_("space"), N_("pause"), N_("pause the run, and go on")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"),
+     N_("stop the run: asks whether now or after this epoch")},
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
+     N_("the next view: curves, findings, memory; of networks that make pictures a sample")},
+    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
     {'y', 0, ACTION_QUANTITY, "y", NULL,
-     "what the curves show: the losses, one of them, the accuracy"},
-    {'g', 0, ACTION_SYMBOLS, "g", "symbols", "graph symbols: braille, block, ASCII"},
-    {'L', 0, ACTION_RATE, "L", "rate", "change the learning rate"},
-    {'+', '=', ACTION_RATE_UP, "+", NULL, "propose twice the learning rate"},
-    {'-', 0, ACTION_RATE_DOWN, "-", NULL, "propose half the learning rate"},
-    {'w', 0, ACTION_SAVE, "w", NULL, "write a checkpoint now"},
-    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, "the next run of this session"},
-    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, "the run before"},
-    {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "scroll the findings; another example of the sample"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
+     N_("what the curves show: the losses, one of them, the accuracy")},
+    {'g', 0, ACTION_SYMBOLS, "g", N_("symbols"), N_("graph symbols: braille, block, ASCII")},
+    {'L', 0, ACTION_RATE, "L", N_("rate"), N_("change the learning rate")},
+    {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
+    {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
+    {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
+    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
+    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
+    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("scroll the findings; another example of the sample")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, NULL},
 };
-static const struct key_table table = {"Watching a run", bindings,
+static const struct key_table table = {N_("Watching a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[VIEWS] = {"Curves", "Findings", "Memory", "Sample"};
+static const char *const view_names[VIEWS] = {N_("Curves"), N_("Findings"), N_("Memory"),
+                                              N_("Sample")};
 
 /* --- deciding --- */
 
@@ -86,7 +89,7 @@ static void pause_or_go_on(struct app *app)
     struct run_entry *entry = app_entry(app);
     bool paused = entry && entry->pause_asked;
     if (send(app, paused ? COMMAND_GO_ON : COMMAND_PAUSE,
-             paused ? "It goes on." : "Paused after this iteration; space goes on."))
+             paused ? _("It goes on.") : _("Paused after this iteration; space goes on.")))
         entry->pause_asked = !paused;
 }
 
@@ -128,7 +131,7 @@ static void act(struct app *app, enum action action)
         ask_rate(app, action == ACTION_RATE ? 1 : action == ACTION_RATE_UP ? 2 : 0.5);
         break;
     case ACTION_SAVE:
-        send(app, COMMAND_SAVE, "A checkpoint is being written.");
+        send(app, COMMAND_SAVE, _("A checkpoint is being written."));
         break;
     case ACTION_NEXT:
         switch_run(app, 1);
@@ -192,7 +195,7 @@ static void draw_flow(struct app *app, struct rect area, const struct run_line *
 {
     int row = 0, column = 0;
     for (size_t i = 0; i < count; i++) {
-        int width = (int)(strlen(lines[i].label) + 1 + strlen(lines[i].value));
+        int width = (int)(columns_of(lines[i].label) + 1 + columns_of(lines[i].value));
         if (column > 0 && column + width > area.columns) {
             row++;
             column = 0;
@@ -248,12 +251,12 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
 {
     char text[1100];
     struct rect inside = {area.row + 1, area.column + 2, area.rows - 1, area.columns - 4};
-    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, "! This run could not go on.");
+    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This run could not go on."));
     snprintf(text, sizeof text, "%s: %s", error->what, error->why);
     row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
     if (error->advice[0])
         row = draw_wrapped(&app->canvas, inside, row + 1, ROLE_STRONG, error->advice);
-    draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, "n goes to the form to change it.");
+    draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, _("n goes to the form to change it."));
 }
 
 static void draw_findings(struct app *app, struct rect area, const struct run_entry *entry)
@@ -262,8 +265,8 @@ static void draw_findings(struct app *app, struct rect area, const struct run_en
     int row = 0, count = (int)entry->snapshot.finding_count;
     if (count == 0) {
         draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                     "Nothing found so far. Watched for: negative loss (Caffe's running mean), "
-                     "overfitting, divergence, plateaus, memory beyond the forecast.");
+                     _("Nothing found so far. Watched for: negative loss (Caffe's running mean), "
+                       "overfitting, divergence, plateaus, memory beyond the forecast."));
         return;
     }
     if (app->run.scroll > count - 1)
@@ -275,7 +278,8 @@ static void draw_findings(struct app *app, struct rect area, const struct run_en
             draw_cursor(&app->canvas, area, row, 0);
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
         draw_format(&app->canvas, inside, row++, 0, ROLE_STRONG,
-                    "%s from iteration %llu, epoch %.2f", finding_kind_words(finding.kind),
+                    _("%s from iteration %llu, epoch %.2f"),
+                    gettext(finding_kind_words(finding.kind)),
                     (unsigned long long)finding.iteration, finding.epoch);
         row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
     }
@@ -285,29 +289,29 @@ static void draw_memory(struct app *app, struct rect area, const struct run_news
 {
     char text[32];
     if (!news->facts) {
-        draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, "Known when the run is prepared.");
+        draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, _("Known when the run is prepared."));
         return;
     }
     const struct memory_forecast *forecast = &news->facts->forecast;
     const struct {
         const char *label;
         uint64_t bytes;
-    } rows[] = {{"weights", forecast->weights},
-                {"gradients", forecast->gradients},
-                {"solver state", forecast->solver},
-                {"activations", forecast->activations},
-                {"workspace", forecast->workspace},
-                {"forecast in all", forecast->total},
-                {"measured now", news->calm.memory_measured},
-                {"highest", host_process_peak()}};
+    } rows[] = {{N_("weights"), forecast->weights},
+                {N_("gradients"), forecast->gradients},
+                {N_("solver state"), forecast->solver},
+                {N_("activations"), forecast->activations},
+                {N_("workspace"), forecast->workspace},
+                {N_("forecast in all"), forecast->total},
+                {N_("measured now"), news->calm.memory_measured},
+                {N_("highest"), host_process_peak()}};
     uint64_t most = 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         most = rows[i].bytes > most ? rows[i].bytes : most;
-    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, "Memory of this run");
+    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("Memory of this run"));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         int row = (int)i + 1 + (i >= 5 && area.rows >= 11) + (i >= 6 && area.rows >= 11);
         struct rect number = {area.row, area.column + 16, area.rows, 12};
-        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, rows[i].label);
+        draw_text(&app->canvas, area, row, 1, ROLE_FAINT, gettext(rows[i].label));
         draw_right(&app->canvas, number, row, ROLE_TEXT,
                    rows[i].bytes ? text_bytes(rows[i].bytes, text, sizeof text) : "-");
         int width = area.columns - 32 > 60 ? 60 : area.columns - 32;
@@ -317,9 +321,10 @@ static void draw_memory(struct app *app, struct rect area, const struct run_news
     }
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
     if (area.rows >= 14)
-        draw_wrapped(&app->canvas, note, 12, ROLE_FAINT,
-                     "Measured is what the whole program holds: the plan's arena, the images read "
-                     "ahead, libraries. The forecast is the arena's exact size.");
+        draw_wrapped(
+            &app->canvas, note, 12, ROLE_FAINT,
+            _("Measured is what the whole program holds: the plan's arena, the images read "
+              "ahead, libraries. The forecast is the arena's exact size."));
 }
 
 static void draw_view(struct app *app, struct run_entry *entry, const struct run_layout *layout,
@@ -339,12 +344,12 @@ static void draw_view(struct app *app, struct run_entry *entry, const struct run
         draw_failure(app, layout->view, &entry->error);
     else if (!entry->run)
         draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT,
-                  "It waits for the run before it to end.");
+                  _("It waits for the run before it to end."));
     else if ((now->status == RUN_FAILED || now->status == RUN_REFUSED) && now->iteration == 0)
         draw_failure(app, layout->view, &now->error);
     else if (now->status == RUN_PREPARING)
         draw_text(&app->canvas, layout->view, 1, 2, ROLE_FAINT,
-                  "Opening the data and drawing the weights ...");
+                  _("Opening the data and drawing the weights ..."));
     else
         run_plot_draw(app, entry, layout->view, layout->rate);
 }
@@ -356,8 +361,8 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
     if (!entry->run || entry->snapshot.finding_count == 0 || rect_is_empty(area))
         return;
     run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
-    draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s from epoch %.2f (iteration %llu)",
-                finding_kind_words(finding.kind), finding.epoch,
+    draw_format(&app->canvas, area, 0, 0, ROLE_BAD, _("! %s from epoch %.2f (iteration %llu)"),
+                gettext(finding_kind_words(finding.kind)), finding.epoch,
                 (unsigned long long)finding.iteration);
 }
 
@@ -372,7 +377,7 @@ static void draw_tab_line(struct app *app, const struct run_entry *entry, struct
     struct rect rest = {area.row, area.column + end, 1, area.columns - end};
     draw_finding(app, entry, rest);
     for (size_t i = 0; i < shown; i++)
-        cursor += (int)strlen(view_names[i]) + 2;
+        cursor += (int)columns_of(gettext(view_names[i])) + 2;
     if (app->canvas.cursor_row < 0 && end > 0)
         draw_cursor(&app->canvas, area, 0, cursor);
 }
@@ -383,7 +388,7 @@ static void draw(struct app *app, struct rect body)
     struct run_layout layout = layout_run(body);
     if (!entry) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     "There is no run yet: n sets one up, and r there starts it.");
+                     _("There is no run yet: n sets one up, and r there starts it."));
         return;
     }
     if (entry->run)
@@ -418,19 +423,19 @@ static void title(const struct app *app, char *text, size_t size)
     char technique[16], data[128], number[32] = "";
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
-        snprintf(text, size, "Run");
+        snprintf(text, size, _("Run"));
         return;
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
     if (app->run.kept)
-        snprintf(number, sizeof number, " (earlier)");
+        snprintf(number, sizeof number, _(" (earlier)"));
     else if (app->runs.count > 1)
-        snprintf(number, sizeof number, " %zu of %zu", app->run.entry + 1, app->runs.count);
+        snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
-    snprintf(text, size, "Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s", number, dot,
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s"), number, dot,
              entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot,
              entry->config.batch, dot, entry->config.device);
 }
 
-const struct screen screen_run = {"Run", &table, title, NULL, act, draw, NULL};
+const struct screen screen_run = {N_("Run"), &table, title, NULL, act, draw, NULL};

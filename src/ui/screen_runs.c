@@ -3,6 +3,7 @@
 #include "ui/app.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "ui/table.h"
 
 #include <math.h>
@@ -10,20 +11,20 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "watch the selected run"},
-    {' ', 0, ACTION_MARK, "space", "mark", "mark the run for a comparison, or not"},
-    {'c', 0, ACTION_COMPARE, "c", "compare",
-     "compare the marked runs; without marks all finished ones of the list"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "the run above"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the run below"},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'/', 0, ACTION_SEARCH, "/", "search", "show only runs in whose line the text occurs"},
-    {'d', UI_DELETE, ACTION_REMOVE, "d", "drop", "drop a run that waits from the queue"},
-    {'s', 0, ACTION_STOP, "s", "stop", "stop the run that is on: asks how"},
-    {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
+    {UI_ENTER, 0, ACTION_OPEN, N_("Enter"), N_("watch"), N_("watch the selected run")},
+    {' ', 0, ACTION_MARK, N_("space"), N_("mark"), N_("mark the run for a comparison, or not")},
+    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
+     N_("compare the marked runs; without marks all finished ones of the list")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the run above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the run below")},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("show only runs in whose line the text occurs")},
+    {'d', UI_DELETE, ACTION_REMOVE, "d", N_("drop"), N_("drop a run that waits from the queue")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the run that is on: asks how")},
+    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
 };
-static const struct key_table table = {"The list of runs", bindings,
+static const struct key_table table = {N_("The list of runs"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 enum {
@@ -43,12 +44,18 @@ enum {
 };
 
 static const struct table_column columns[COLUMNS] = {
-    [MARK] = {"", 1, 0, false, false},           [BEGUN] = {"begun (UTC)", 11, 7, false, false},
-    [NUMBER] = {"#", 3, 0, true, false},         [STATUS] = {"status", 10, 0, false, false},
-    [NETWORK] = {"network", 12, 0, false, true}, [DATA] = {"data", 10, 2, false, true},
-    [BATCH] = {"batch", 5, 4, true, false},      [DEVICE] = {"device", 9, 6, false, false},
-    [DONE] = {"done", 5, 1, true, false},        [LOSS] = {"loss", 9, 1, true, false},
-    [TOP1] = {"top-1", 6, 3, true, false},       [SPEED] = {"ms/image", 8, 5, true, false},
+    [MARK] = {"", 1, 0, false, false},
+    [BEGUN] = {N_("begun (UTC)"), 11, 7, false, false},
+    [NUMBER] = {"#", 3, 0, true, false},
+    [STATUS] = {N_("status"), 10, 0, false, false},
+    [NETWORK] = {N_("network"), 12, 0, false, true},
+    [DATA] = {N_("data"), 10, 2, false, true},
+    [BATCH] = {N_("batch"), 5, 4, true, false},
+    [DEVICE] = {N_("device"), 9, 6, false, false},
+    [DONE] = {N_("done"), 5, 1, true, false},
+    [LOSS] = {N_("loss"), 9, 1, true, false},
+    [TOP1] = {N_("top-1"), 6, 3, true, false},
+    [SPEED] = {N_("ms/image"), 8, 5, true, false},
 };
 
 static bool plain(const char *technique)
@@ -90,7 +97,7 @@ static void cell_text(const struct app *app, size_t index, int column, char *tex
         begun_text(entry, text, size);
         break;
     case STATUS:
-        snprintf(text, size, "%s", run_entry_status(entry));
+        snprintf(text, size, "%s", language_text(run_entry_status(entry)));
         break;
     case NETWORK:
         config_get(&entry->config, "technique", technique, sizeof technique);
@@ -285,15 +292,15 @@ static void draw(struct app *app, struct rect body)
     struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
     if (app_run_count(app) == 0) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     "There is no run yet: n sets one up, and r there starts it.");
+                     _("There is no run yet: n sets one up, and r there starts it."));
         return;
     }
     for (int i = 0; i < COLUMNS; i++) {
         struct rect cell = {head.row, head.column + 1 + starts[i], head.rows, widths[i]};
         if (columns[i].right)
-            draw_right(&app->canvas, cell, 0, ROLE_HEADING, columns[i].title);
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, language_text(columns[i].title));
         else
-            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, columns[i].title);
+            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, language_text(columns[i].title));
     }
     size_t rows = list.rows > 0 ? (size_t)list.rows : 0, count = match_count(app);
     app->table.top = table_scroll(app->table.top, app->table.selected, rows, count);
@@ -306,4 +313,4 @@ static void draw(struct app *app, struct rect body)
     draw_search(app, foot);
 }
 
-const struct screen screen_runs = {"Runs", &table, NULL, take_key, act, draw, NULL};
+const struct screen screen_runs = {N_("Runs"), &table, NULL, take_key, act, draw, NULL};
