@@ -4,6 +4,7 @@
 #include "cli/output.h"
 
 #include "base/host.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/device.h"
 
@@ -72,4 +73,4 @@ static int devices_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_devices = {
-    "devices", "", "List what can compute here, and why the rest cannot.", "", devices_run};
+    "devices", "", N_("List what can compute here, and why the rest cannot."), "", devices_run};

@@ -17,22 +17,22 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static void print_command(const struct command *command)
 {
     printf("  %-10s", command->name);
-    output_print_wrapped(command->summary, 12, 12, OUTPUT_WIDTH);
+    output_print_wrapped(gettext(command->summary), 12, 12, OUTPUT_WIDTH);
 }
 
 static int print_help(void)
 {
-    printf("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
-           "A terminal workbench for deep-learning experiments. Without a command it opens\n"
-           "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
-           "Commands (tinca COMMAND --help tells more):\n");
+    printf(_("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
+             "A terminal workbench for deep-learning experiments. Without a command it opens\n"
+             "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
+             "Commands (tinca COMMAND --help tells more):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
-    printf("\nWith a later version come:\n");
+    printf(_("\nWith a later version come:\n"));
     for (int i = 0; i < later_command_count; i++)
         print_command(&later_commands[i]);
-    printf("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n");
+    printf(_("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
+             "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
     return EXIT_DONE;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "session/measurement.h"
 
@@ -81,11 +82,11 @@ static int measure_command_run(const struct command *command, int argc, char **a
     int status;
     const struct option_row rows[] = {
         {"data", 0, "SPEC",
-         "The images; without it the run's validation data, or the test split of its data.",
+         N_("The images; without it the run's validation data, or the test split of its data."),
          OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", "What computes; without it the run's device.", OPTION_TEXT,
+        {"device", 0, "NAME", N_("What computes; without it the run's device."), OPTION_TEXT,
          &request.device, 0, 0, NULL},
-        {"images", 0, "N", "Only the first N images; without it all of them.", OPTION_COUNT,
+        {"images", 0, "N", N_("Only the first N images; without it all of them."), OPTION_COUNT,
          &request.images, 2, (size_t)1 << 32, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
@@ -99,10 +100,11 @@ static int measure_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_measure = {
-    "measure", "RUN", "Time a run's model, one image at a time, and keep the result.",
-    "RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. Its best "
-    "weights (the last ones without validation) infer the images of the test set one by one, "
-    "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
-    "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
-    "advise.",
+    "measure", "RUN", N_("Time a run's model, one image at a time, and keep the result."),
+    /* xgettext:no-c-format */
+    N_("RUN is an ID that tinca runs lists, the beginning of one, or the folder of a run. Its best "
+       "weights (the last ones without validation) infer the images of the test set one by one, "
+       "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
+       "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
+       "advise."),
     measure_command_run};

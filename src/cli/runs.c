@@ -5,6 +5,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
+
 #include "session/run_directory.h"
 
 #include <stdio.h>
@@ -100,7 +102,7 @@ static int print_table(char *const *ids, size_t count)
     struct table table = table_begin("llrrrl", "RUN|STATUS|ITERATION|LOSS|TOP-1|WHAT");
     if (count == 0) {
         table_free(&table);
-        printf("There are no runs yet: tinca train makes one.\n");
+        printf(_("There are no runs yet: tinca train makes one.\n"));
         return EXIT_DONE;
     }
     for (size_t i = 0; i < count; i++)
@@ -128,8 +130,8 @@ static int runs_run(const struct command *command, int argc, char **argv)
     return status;
 }
 
-const struct command command_runs = {
-    "runs", "", "List the runs that are kept, oldest first.",
-    "They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove a "
-    "folder to forget a run.",
-    runs_run};
+const struct command command_runs = {"runs", "", N_("List the runs that are kept, oldest first."),
+                                     N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by "
+                                        "default), a folder a run; remove a "
+                                        "folder to forget a run."),
+                                     runs_run};

@@ -6,6 +6,8 @@
 #include "cli/output.h"
 #include "cli/train.h"
 
+#include "base/language.h"
+
 /* A terminal that cannot place its cursor: the run is shown as tinca train shows it. */
 static int start_plainly(const struct ui_options *options)
 {
@@ -23,21 +25,24 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"start", 0, NULL, "Run what the options describe at once.", OPTION_SWITCH, &options.start,
-         0, 0, NULL},
-        {"colours", 0, "NAME", "The colours of the screen.", OPTION_NAME, &options.colours, 0, 0,
-         ui_colours},
-        {"symbols", 0, "NAME", "What curves are drawn with; without it what the locale can show.",
-         OPTION_NAME, &options.symbols, 0, 0, ui_symbols},
-        {"mouse", 0, "yes|no", "Whether clicks and the wheel work; text is then marked with Shift.",
-         OPTION_NAME, &mouse, 0, 0, yes_no},
-        {"slow", 0, NULL, "For slow lines: curves and figures are drawn every few seconds only.",
-         OPTION_SWITCH, &options.slow, 0, 0, NULL},
-        {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
+        {"start", 0, NULL, N_("Run what the options describe at once."), OPTION_SWITCH,
+         &options.start, 0, 0, NULL},
+        {"colours", 0, "NAME", N_("The colours of the screen."), OPTION_NAME, &options.colours, 0,
+         0, ui_colours},
+        {"symbols", 0, "NAME",
+         N_("What curves are drawn with; without it what the locale can show."), OPTION_NAME,
+         &options.symbols, 0, 0, ui_symbols},
+        {"mouse", 0, "yes|no",
+         N_("Whether clicks and the wheel work; text is then marked with Shift."), OPTION_NAME,
+         &mouse, 0, 0, yes_no},
+        {"slow", 0, NULL,
+         N_("For slow lines: curves and figures are drawn every few seconds only."), OPTION_SWITCH,
+         &options.slow, 0, 0, NULL},
+        {"run-dir", 0, "DIR", N_("Keep the first run in this new folder."), OPTION_TEXT,
          &options.run.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
+        {"save", 0, "FILE", N_("Write the first run's weights to FILE (safetensors) at its end."),
          OPTION_TEXT, &options.run.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
+        {"export", 0, "FILE", N_("The file that the export dialog proposes."), OPTION_TEXT,
          &options.export_path, 0, 0, NULL},
         {0}};
     const struct option_set set = {
@@ -54,5 +59,5 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_ui = {
-    "ui", "[NET]", "The workbench: set runs up, watch and export them (the default).",
-    "The options fill the workbench's form. Keys are listed by ? inside it.", ui_command_run};
+    "ui", "[NET]", N_("The workbench: set runs up, watch and export them (the default)."),
+    N_("The options fill the workbench's form. Keys are listed by ? inside it."), ui_command_run};

@@ -54,9 +54,9 @@ need_tmux "the workbench speaks Portuguese"
 case $FAKE in /*) ;; *) FAKE=$PWD/$FAKE ;; esac
 screen_start 80x24 pt_BR.UTF-8 "$FAKE"
 screen_shows 'tinca . Configurar|tinca .. Configurar' "the form's title in Portuguese"
-screen_shows 'q sair' "and its hints"
+screen_shows '[?] ajuda +q sair +r executar' "and its hints"
 screen_keys m
 screen_shows 'Ir para' "the menu"
 screen_start 40x12 pt_BR.UTF-8 "$FAKE"
-screen_shows 'q sair' "at 40x12"
+screen_shows 'Taxa de largura +0' "at 40x12 fields and values stand apart"
 done_testing
