@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6,
-                    SLOW_SECONDS = 8;
+                    SLOW_SECONDS = 10;
 
 static uint64_t after(double seconds)
 {
