@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include "base/language.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,11 +19,11 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
         return false;
     /* `what` or `advice` may point into `error` itself when an error is wrapped */
     struct error filled = {.kind = kind};
-    copy_text(filled.what, sizeof filled.what, what);
-    copy_text(filled.advice, sizeof filled.advice, advice);
+    copy_text(filled.what, sizeof filled.what, language_text(what));
+    copy_text(filled.advice, sizeof filled.advice, language_text(advice));
     va_list arguments;
     va_start(arguments, why_format);
-    vsnprintf(filled.why, sizeof filled.why, why_format, arguments);
+    vsnprintf(filled.why, sizeof filled.why, language_text(why_format), arguments);
     va_end(arguments);
     *error = filled;
     return false;
@@ -29,7 +31,8 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
 
 bool error_set_errno(struct error *error, const char *what, const char *advice, const char *action)
 {
-    return error_set(error, ERROR_SYSTEM, what, advice, "%s: %s", action, strerror(errno));
+    return error_set(error, ERROR_SYSTEM, what, advice, "%s: %s", language_text(action),
+                     strerror(errno));
 }
 
 bool error_set_memory(struct error *error, const char *what, size_t bytes)

@@ -1,7 +1,9 @@
 /* error.h: the one error type.
  *
  * A function that can fail returns false or NULL and fills a caller-owned `struct error`. Nothing
- * below cli/ and ui/ prints it. It reads, on one line, "what: why: what to do".
+ * below cli/ and ui/ prints it. It reads, on one line, "what: why: what to do". The texts given are
+ * translated here, so that callers write them plainly; one that is not literally an argument is
+ * marked with N_ where it stands (language.h).
  */
 #ifndef TINCA_BASE_ERROR_H
 #define TINCA_BASE_ERROR_H

@@ -6,6 +6,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/run_directory.h"
@@ -251,19 +252,19 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"need", 0, "NAME", "What the network is to become; without it what the limits say.",
+        {"need", 0, "NAME", N_("What the network is to become; without it what the limits say."),
          OPTION_NAME, &need, 0, 0, advise_need_names},
         {"device", 0, "NAME",
-         "Where it is to run: weak, powerful, or the name of a device; without it cpu.",
+         N_("Where it is to run: weak, powerful, or the name of a device; without it cpu."),
          OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"limit-ms", 0, "MS", "Milliseconds that one image may take.", OPTION_TEXT,
+        {"limit-ms", 0, "MS", N_("Milliseconds that one image may take."), OPTION_TEXT,
          &numbers.limit_ms, 0, 0, NULL},
-        {"limit-mb", 0, "MB", "Megabytes (10^6 bytes) that the saved model may take.", OPTION_TEXT,
-         &numbers.limit_mb, 0, 0, NULL},
-        {"accept-loss", 0, "POINTS", "Points of accuracy that may be lost. [5]", OPTION_TEXT,
+        {"limit-mb", 0, "MB", N_("Megabytes (10^6 bytes) that the saved model may take."),
+         OPTION_TEXT, &numbers.limit_mb, 0, 0, NULL},
+        {"accept-loss", 0, "POINTS", N_("Points of accuracy that may be lost. [5]"), OPTION_TEXT,
          &numbers.accept_loss, 0, 0, NULL},
         {"network", 0, "NET",
-         "The network, without a technique; without it every network that there are runs of.",
+         N_("The network, without a technique; without it every network that there are runs of."),
          OPTION_TEXT, &request.network, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
@@ -282,10 +283,11 @@ static int advise_command_run(const struct command *command, int argc, char **ar
 }
 
 const struct command command_advise = {
-    "advise", "[RUN...]", "Which technique to use, read off your own measured runs.",
-    "The flowchart of the studies: leave a network alone that meets the requirements; to be faster "
-    "on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only shift when "
-    "latency matters as well; on a powerful device no technique makes a network faster. It says "
-    "which runs it read (all that are kept, unless some are named), and what it does not know, "
-    "with the command that would measure it.",
+    "advise", "[RUN...]", N_("Which technique to use, read off your own measured runs."),
+    N_("The flowchart of the studies: leave a network alone that meets the requirements; to be "
+       "faster "
+       "on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only shift when "
+       "latency matters as well; on a powerful device no technique makes a network faster. It says "
+       "which runs it read (all that are kept, unless some are named), and what it does not know, "
+       "with the command that would measure it."),
     advise_command_run};

@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
 #include "session/settings.h"
@@ -225,11 +226,11 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     bool as_json = false, profile = false;
     int status;
     const struct option_row rows[] = {
-        {"mode", 0, "NAME", "What is measured.", OPTION_CHOICE, &mode, 0, 0, mode_names},
+        {"mode", 0, "NAME", N_("What is measured."), OPTION_CHOICE, &mode, 0, 0, mode_names},
         {"iterations", 0, "N",
-         "Iterations that are measured; 10 to train, 50 to infer if not said.", OPTION_COUNT,
+         N_("Iterations that are measured; 10 to train, 50 to infer if not said."), OPTION_COUNT,
          &iterations, 1, 1000000, NULL},
-        {"profile", 0, NULL, "Run the iterations once more and show where the time goes.",
+        {"profile", 0, NULL, N_("Run the iterations once more and show where the time goes."),
          OPTION_SWITCH, &profile, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
@@ -251,9 +252,9 @@ static int bench_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_bench = {
-    "bench", "NET", "Measure how long training or inference takes.",
-    "The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
-    "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
-    "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
-    "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator.",
+    "bench", "NET", N_("Measure how long training or inference takes."),
+    N_("The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
+       "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
+       "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
+       "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator."),
     bench_command_run};

@@ -7,6 +7,7 @@
 #include "cli/runs.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -73,15 +74,16 @@ static int compare_command_run(const struct command *command, int argc, char **a
     int status;
     const struct option_row rows[] = {
         {"sort", 0, "COLUMN",
-         "By network, run, top1, e_p, parameters, flops, size, memory, ms (the first device) or a "
-         "device's name: the best first. Without it in the order given.",
+         N_("By network, run, top1, e_p, parameters, flops, size, memory, ms (the first device) or "
+            "a "
+            "device's name: the best first. Without it in the order given."),
          OPTION_TEXT, &request.sort, 0, 0, NULL},
-        {"published", 0, NULL, "Add the studies' published figures, marked as such.", OPTION_SWITCH,
-         &request.published, 0, 0, NULL},
-        {"format", 0, "NAME", "What is written.", OPTION_CHOICE, &request.format, 0, 0,
+        {"published", 0, NULL, N_("Add the studies' published figures, marked as such."),
+         OPTION_SWITCH, &request.published, 0, 0, NULL},
+        {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &request.format, 0, 0,
          format_names},
         OUTPUT_JSON_OPTION(&request.as_json),
-        {"output", 'o', "FILE", "Write to FILE instead of standard output.", OPTION_TEXT,
+        {"output", 'o', "FILE", N_("Write to FILE instead of standard output."), OPTION_TEXT,
          &request.target, 0, 0, NULL},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};

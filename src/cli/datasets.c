@@ -3,6 +3,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
+
 #include "data/dataset.h"
 
 #include <stdio.h>
@@ -66,4 +68,5 @@ static int datasets_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_datasets = {
-    "datasets", "", "List the kinds of data sets, and those that are built in.", "", datasets_run};
+    "datasets", "", N_("List the kinds of data sets, and those that are built in."), "",
+    datasets_run};

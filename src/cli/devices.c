@@ -5,6 +5,7 @@
 
 #include "base/host.h"
 #include "base/host_load.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/device.h"
 #include "session/gpu_meter.h"
@@ -147,4 +148,4 @@ static int devices_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_devices = {
-    "devices", "", "List what can compute here, and why the rest cannot.", "", devices_run};
+    "devices", "", N_("List what can compute here, and why the rest cannot."), "", devices_run};

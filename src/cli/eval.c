@@ -5,6 +5,7 @@
 #include "cli/runs.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "session/evaluate.h"
 #include "session/measurement.h"
 

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -79,7 +80,7 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct wanted wanted = {.size = "1600x1000"};
     int status;
     const struct option_row rows[] = {
-        {"format", 0, "NAME", "What is written.", OPTION_CHOICE, &wanted.format, 0, 0,
+        {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &wanted.format, 0, 0,
          format_names},
         {"output", 'o', "FILE",
          "Where to: a file (json, png, md), or a folder (csv; without it the current one).",
@@ -88,10 +89,10 @@ static int export_run(const struct command *command, int argc, char **argv)
          OPTION_TEXT, &wanted.picture, 0, 0, NULL},
         {"x", 0, "NAME", "Pictures: what the x axis counts.", OPTION_CHOICE, &wanted.x, 0, 0,
          x_names},
-        {"log", 0, "AXES", "Pictures: which axes are logarithmic.", OPTION_CHOICE, &wanted.log, 0,
-         0, log_names},
-        {"size", 0, "WxH", "Pictures: width and height in pixels.", OPTION_TEXT, &wanted.size, 0, 0,
-         NULL},
+        {"log", 0, "AXES", N_("Pictures: which axes are logarithmic."), OPTION_CHOICE, &wanted.log,
+         0, 0, log_names},
+        {"size", 0, "WxH", N_("Pictures: width and height in pixels."), OPTION_TEXT, &wanted.size,
+         0, 0, NULL},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))

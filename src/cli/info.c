@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/device.h"
 #include "engine/gan.h"
@@ -328,8 +329,8 @@ static int info_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {{"classes", 0, "N",
-                                       "The number of classes; without it the "
-                                       "network's own.",
+                                       N_("The number of classes; without it the "
+                                          "network's own."),
                                        OPTION_COUNT, &classes, 1, 1000000, NULL},
                                       OUTPUT_JSON_OPTION(&as_json),
                                       {0}};
@@ -351,10 +352,10 @@ static int info_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_info = {
-    "info", "NET", "Show a network's layers, parameters, FLOPs and memory forecast.",
-    "NET is a network's name (tinca networks) or the path of a network file. FLOPs are the "
-    "multiply-adds x 2 of convolutions and linear layers in one image's forward pass. Bytes are "
-    "what that pass moves at the least: each layer reads its inputs and writes its output, and "
-    "reads its parameters once a batch. R, FLOPs a byte, is the arithmetic intensity; a larger "
-    "batch raises it.",
+    "info", "NET", N_("Show a network's layers, parameters, FLOPs and memory forecast."),
+    N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs are the "
+       "multiply-adds x 2 of convolutions and linear layers in one image's forward pass. Bytes are "
+       "what that pass moves at the least: each layer reads its inputs and writes its output, and "
+       "reads its parameters once a batch. R, FLOPs a byte, is the arithmetic intensity; a larger "
+       "batch raises it."),
     info_run};

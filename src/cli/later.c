@@ -3,6 +3,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +13,8 @@ static int later_run(const struct command *command, int argc, char **argv)
     struct error error;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            printf("Usage: tinca %s\n%s\nThis command comes with a later version.\n", command->name,
-                   command->summary);
+            printf(_("Usage: tinca %s\n%s\nThis command comes with a later version.\n"),
+                   command->name, command->summary);
             return EXIT_DONE;
         }
     error_set(&error, ERROR_USAGE, command->name, command->details,
@@ -21,13 +23,13 @@ static int later_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command later_commands[] = {
-    {"resume", "", "Go on with a run that was interrupted.",
-     "until then start it again with tinca train", later_run},
-    {"import", "", "Take over the losses of a Caffe or TensorFlow log.",
-     "until then train the network here with tinca train", later_run},
-    {"explain", "", "The arithmetic of Caffe's running mean, step by step.",
-     "until then read the finding and the three means in tinca export", later_run},
-    {"attach", "", "Watch a run that another process computes.",
-     "until then look at it with tinca runs", later_run},
+    {"resume", "", N_("Go on with a run that was interrupted."),
+     N_("until then start it again with tinca train"), later_run},
+    {"import", "", N_("Take over the losses of a Caffe or TensorFlow log."),
+     N_("until then train the network here with tinca train"), later_run},
+    {"explain", "", N_("The arithmetic of Caffe's running mean, step by step."),
+     N_("until then read the finding and the three means in tinca export"), later_run},
+    {"attach", "", N_("Watch a run that another process computes."),
+     N_("until then look at it with tinca runs"), later_run},
 };
 const int later_command_count = sizeof later_commands / sizeof *later_commands;

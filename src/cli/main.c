@@ -1,9 +1,9 @@
 /* tinca: the program. Finds the subcommand and runs it; without one it opens the workbench. */
+#include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,22 +18,22 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 static void print_command(const struct command *command)
 {
     printf("  %-10s", command->name);
-    output_print_wrapped(command->summary, 12, 12, OUTPUT_WIDTH);
+    output_print_wrapped(gettext(command->summary), 12, 12, OUTPUT_WIDTH);
 }
 
 static int print_help(void)
 {
-    printf("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
-           "A terminal workbench for deep-learning experiments. Without a command it opens\n"
-           "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
-           "Commands (tinca COMMAND --help tells more):\n");
+    printf(_("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
+             "A terminal workbench for deep-learning experiments. Without a command it opens\n"
+             "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
+             "Commands (tinca COMMAND --help tells more):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
-    printf("\nWith a later version come:\n");
+    printf(_("\nWith a later version come:\n"));
     for (int i = 0; i < later_command_count; i++)
         print_command(&later_commands[i]);
-    printf("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
-           "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n");
+    printf(_("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
+             "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
     return EXIT_DONE;
 }
 
@@ -95,8 +95,26 @@ static int close_output(int status)
     return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
+/* --language, before any message is made. Whether it is well said, options.c finds out later. */
+static const char *asked_language(int argc, char **argv)
+{
+    static const char option[] = "--language";
+    const size_t length = sizeof option - 1;
+    const char *asked = NULL;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], option) == 0 && i + 1 < argc)
+            asked = argv[++i];
+        else if (strncmp(argv[i], option, length) == 0 && argv[i][length] == '=')
+            asked = argv[i] + length + 1;
+    }
+    for (size_t i = 0; asked && language_names[i]; i++)
+        if (strcmp(language_names[i], asked) == 0)
+            return language_names[i];
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
-    setlocale(LC_CTYPE, ""); /* only the character set: numbers keep their point */
+    language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "session/measurement.h"
 
@@ -81,11 +82,11 @@ static int measure_command_run(const struct command *command, int argc, char **a
     int status;
     const struct option_row rows[] = {
         {"data", 0, "SPEC",
-         "The images; without it the run's validation data, or the test split of its data.",
+         N_("The images; without it the run's validation data, or the test split of its data."),
          OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", "What computes; without it the run's device.", OPTION_TEXT,
+        {"device", 0, "NAME", N_("What computes; without it the run's device."), OPTION_TEXT,
          &request.device, 0, 0, NULL},
-        {"images", 0, "N", "Only the first N images; without it all of them.", OPTION_COUNT,
+        {"images", 0, "N", N_("Only the first N images; without it all of them."), OPTION_COUNT,
          &request.images, 2, (size_t)1 << 32, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};

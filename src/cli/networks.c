@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/network.h"
 
@@ -77,6 +78,6 @@ static int networks_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_networks = {
-    "networks", "", "List the built-in networks.",
-    "The path of a network file does wherever a network's name does: see tinca-network(5).",
+    "networks", "", N_("List the built-in networks."),
+    N_("The path of a network file does wherever a network's name does: see tinca-network(5)."),
     networks_run};

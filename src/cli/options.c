@@ -1,10 +1,11 @@
 /* The table of rows and the table of fields become one array for getopt_long: first the rows, then
- * the fields, then --help. An option's value there is FIRST_VALUE + its place, so that letters and
- * places do not meet. */
+ * the fields, then --language and --help. An option's value there is FIRST_VALUE + its place, so
+ * that letters and places do not meet. */
 #include "config.h"
 
 #include "cli/options.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "cli/output.h"
 
@@ -26,9 +27,23 @@ struct reader {
 };
 
 static const struct option_row help_row = {
-    .name = "help", .letter = 'h', .help = "Print this text and end.", .kind = OPTION_SWITCH};
+    .name = "help", .letter = 'h', .help = N_("Print this text and end."), .kind = OPTION_SWITCH};
 static const struct option_row version_row = {
-    .name = "version", .help = "Print the version and end.", .kind = OPTION_SWITCH};
+    .name = "version", .help = N_("Print the version and end."), .kind = OPTION_SWITCH};
+
+/* main() has already obeyed it: here it is only checked, and explained */
+static const char *language_given;
+static const struct option_row language_row = {.name = "language",
+                                               .argument = "NAME",
+                                               .help = N_("The language of the messages."),
+                                               .kind = OPTION_NAME,
+                                               .value = &language_given,
+                                               .choices = language_names};
+
+const char *options_language(void)
+{
+    return language_given;
+}
 
 /* --- the table --- */
 
@@ -76,6 +91,7 @@ static struct reader make_reader(const struct command *command, const struct opt
         }
     for (const struct option_row *row = set->rows; row->name; row++)
         add_row(&reader, row);
+    add_row(&reader, &language_row);
     add_row(&reader, &help_row);
     add_row(&reader, &version_row);
     return reader;
@@ -103,17 +119,18 @@ static void print_option(const char *name, char letter, const char *link, const 
 
 static void append_choices(struct text *help, const char *const *choices)
 {
-    text_append(help, " One of");
+    struct text list = {0};
     for (size_t i = 0; choices[i]; i++)
-        text_append(help, "%s %s", i ? "," : "", choices[i]);
-    text_append(help, ".");
+        text_append(&list, "%s%s", i ? ", " : "", choices[i]);
+    text_append(help, _(" One of %s."), list.data ? list.data : "");
+    text_free(&list);
 }
 
 static void print_field(const struct config_field *field, const struct run_config *config)
 {
     struct text help = {0};
     char value[512];
-    text_append(&help, "%s", field->help);
+    text_append(&help, "%s", gettext(field->help));
     if (field->choices)
         append_choices(&help, field->choices);
     config_get(config, field->key, value, sizeof value);
@@ -126,7 +143,7 @@ static void print_field(const struct config_field *field, const struct run_confi
 static void print_row(const struct option_row *row)
 {
     struct text help = {0};
-    text_append(&help, "%s", row->help);
+    text_append(&help, "%s", gettext(row->help));
     if (row->choices)
         append_choices(&help, row->choices);
     if (row->kind == OPTION_CHOICE)
@@ -141,14 +158,14 @@ static void print_row(const struct option_row *row)
 static void print_help(const struct reader *reader)
 {
     const struct command *command = reader->command;
-    printf("Usage: tinca %s [OPTION]...%s%s\n", command->name, command->operands[0] ? " " : "",
+    printf(_("Usage: tinca %s [OPTION]...%s%s\n"), command->name, command->operands[0] ? " " : "",
            command->operands);
-    output_print_wrapped(command->summary, 0, 0, OUTPUT_WIDTH);
+    output_print_wrapped(gettext(command->summary), 0, 0, OUTPUT_WIDTH);
     if (command->details[0]) {
         printf("\n");
-        output_print_wrapped(command->details, 0, 0, OUTPUT_WIDTH);
+        output_print_wrapped(gettext(command->details), 0, 0, OUTPUT_WIDTH);
     }
-    printf("\nOptions (defaults in brackets):\n");
+    printf(_("\nOptions (defaults in brackets):\n"));
     for (size_t i = 0; i < reader->count; i++) {
         if (reader->fields[i])
             print_field(reader->fields[i], reader->set->config);
@@ -159,8 +176,8 @@ static void print_help(const struct reader *reader)
 
 void options_print_version(void)
 {
-    printf("tinca %s\n"
-           "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n",
+    printf(_("tinca %s\n"
+             "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n"),
            PACKAGE_VERSION);
 }
 
@@ -200,7 +217,7 @@ static int refuse(const struct reader *reader, const char *what, const char *why
 {
     struct error error;
     char advice[96];
-    snprintf(advice, sizeof advice, "see tinca %s --help", reader->command->name);
+    snprintf(advice, sizeof advice, _("see tinca %s --help"), reader->command->name);
     error_set(&error, ERROR_USAGE, what, advice, "%s", why);
     return output_error(&error);
 }
@@ -215,9 +232,9 @@ static int refuse_unknown(const struct reader *reader, const char *given)
     for (size_t i = 0; i < reader->count && word[0]; i++)
         options_consider(word, reader->longs[i].name, &best, &distance);
     if (strlen(word) < 2 || !best)
-        snprintf(why, sizeof why, "tinca %s has no such option", reader->command->name);
+        snprintf(why, sizeof why, _("tinca %s has no such option"), reader->command->name);
     else
-        snprintf(why, sizeof why, "tinca %s has no such option; did you mean --%s?",
+        snprintf(why, sizeof why, _("tinca %s has no such option; did you mean --%s?"),
                  reader->command->name, best);
     return refuse(reader, given, why);
 }
@@ -229,13 +246,13 @@ static int refuse_option(const struct reader *reader, int code, char **argv)
     bool is_letter = optopt > 0 && optopt < FIRST_VALUE;
     const char *given = is_letter ? letter : argv[optind - 1];
     if (code == ':')
-        return refuse(reader, given, "it needs a value");
+        return refuse(reader, given, _("it needs a value"));
     if (optopt >= FIRST_VALUE)
-        return refuse(reader, given, "it takes no value");
+        return refuse(reader, given, _("it takes no value"));
     if (!is_letter)
         for (size_t i = 0; i < reader->count; i++)
             if (strncmp(given + 2, reader->longs[i].name, strlen(given + 2)) == 0 && given[2])
-                return refuse(reader, given, "several options begin so");
+                return refuse(reader, given, _("several options begin so"));
     return refuse_unknown(reader, given);
 }
 
@@ -246,7 +263,7 @@ static int refuse_value(const struct option_row *row, const char *value, const c
     struct error error;
     char what[160], advice[200];
     snprintf(what, sizeof what, "--%s %.100s", row->name, value);
-    snprintf(advice, sizeof advice, "give %s", expected);
+    snprintf(advice, sizeof advice, _("give %s"), expected);
     error_set(&error, ERROR_USAGE, what, advice, "this is not understood, or out of range");
     return output_error(&error);
 }
@@ -259,7 +276,7 @@ static int set_count(const struct option_row *row, const char *value)
         *(size_t *)row->value = count;
         return EXIT_DONE;
     }
-    snprintf(expected, sizeof expected, "a whole number of %zu to %zu", row->low, row->high);
+    snprintf(expected, sizeof expected, _("a whole number of %zu to %zu"), row->low, row->high);
     return refuse_value(row, value, expected);
 }
 
@@ -370,11 +387,11 @@ static int check_operands(const struct reader *reader, const struct operands *op
     char why[128];
     if (operands->count > reader->set->operands_max)
         return refuse(reader, operands->values[reader->set->operands_max],
-                      reader->set->operands_max ? "one argument too many"
-                                                : "this command takes no arguments");
+                      reader->set->operands_max ? _("one argument too many")
+                                                : _("this command takes no arguments"));
     if (operands->count >= reader->set->operands_min)
         return EXIT_DONE;
-    snprintf(why, sizeof why, "it needs more arguments: tinca %s %s", reader->command->name,
+    snprintf(why, sizeof why, _("it needs more arguments: tinca %s %s"), reader->command->name,
              reader->command->operands);
     return refuse(reader, reader->command->name, why);
 }

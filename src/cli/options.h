@@ -2,7 +2,7 @@
  *
  * A subcommand's own options are rows that point at its variables; the options that describe an
  * experiment come from session's table of fields, so that --help, the form of the workbench and
- * config.json cannot disagree. --help and --version are understood everywhere.
+ * config.json cannot disagree. --help and --version are understood everywhere, and --language.
  */
 #ifndef TINCA_CLI_OPTIONS_H
 #define TINCA_CLI_OPTIONS_H
@@ -57,6 +57,9 @@ struct operands {
  * what is wrong was said on standard error. */
 bool options_read(const struct command *command, const struct option_set *set, int argc,
                   char **argv, struct operands *operands, int *status);
+
+/* The --language that was given; NULL: none. */
+const char *options_language(void);
 
 void options_print_version(void);
 

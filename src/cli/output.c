@@ -44,11 +44,20 @@ int output_json(struct json *root, bool complete)
     return EXIT_DONE;
 }
 
+/* Of words in UTF-8 or ASCII, all of whose characters take one column. */
+static size_t columns_of_word(const char *word, size_t length)
+{
+    size_t columns = 0;
+    for (size_t i = 0; i < length; i++)
+        columns += ((unsigned char)word[i] & 0xc0) != 0x80;
+    return columns;
+}
+
 void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width)
 {
     for (const char *word = text; *word;) {
-        size_t length = strcspn(word, " \n");
-        if (column > indent && column + 1 + length > width) {
+        size_t length = strcspn(word, " \n"), columns = columns_of_word(word, length);
+        if (column > indent && column + 1 + columns > width) {
             printf("\n");
             column = 0;
         }
@@ -56,7 +65,8 @@ void output_print_wrapped(const char *text, size_t indent, size_t column, size_t
             column += (size_t)printf("%*s", (int)(indent - column), "");
         else if (column > indent)
             column += (size_t)printf(" ");
-        column += (size_t)printf("%.*s", (int)length, word);
+        printf("%.*s", (int)length, word);
+        column += columns;
         word += length;
         if (*word == '\n') {
             printf("\n");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "engine/tensor.h"
 #include "session/statistics.h"
 
@@ -33,8 +34,8 @@ bool output_add_statistics(struct json *parent, const char *key,
 /* "--json", for the tables of options. */
 #define OUTPUT_JSON_OPTION(flag)                                                                   \
     {                                                                                              \
-        "json", 0, NULL, "Print one JSON document and nothing else.", OPTION_SWITCH, flag, 0, 0,   \
-            NULL                                                                                   \
+        "json", 0, NULL, N_("Print one JSON document and nothing else."), OPTION_SWITCH, flag, 0,  \
+            0, NULL                                                                                \
     }
 
 /* A table of texts whose columns become as wide as their widest cell. */

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/evaluate.h"
@@ -204,15 +205,15 @@ static int predict_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     int status;
-    const struct option_row rows[] = {{"top", 0, "K",
-                                       "How many classes are shown, the most probable first.",
-                                       OPTION_COUNT, &predict.top, 1, 1000000, NULL},
-                                      {"output", 'o', "FILE",
-                                       "Networks that make pictures: the PNG file, or a folder for "
-                                       "several.",
-                                       OPTION_TEXT, &predict.output, 0, 0, NULL},
-                                      OUTPUT_JSON_OPTION(&predict.as_json),
-                                      {0}};
+    const struct option_row rows[] = {
+        {"top", 0, "K", N_("How many classes are shown, the most probable first."), OPTION_COUNT,
+         &predict.top, 1, 1000000, NULL},
+        {"output", 'o', "FILE",
+         N_("Networks that make pictures: the PNG file, or a folder for "
+            "several."),
+         OPTION_TEXT, &predict.output, 0, 0, NULL},
+        OUTPUT_JSON_OPTION(&predict.as_json),
+        {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
                                    .fields = fields,
@@ -229,7 +230,8 @@ static int predict_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_predict = {
-    "predict", "MODEL IMAGE...", "Tell what a saved model sees in PNG or JPEG pictures.",
-    "MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A network "
-    "that makes pictures (pix2pix) translates them: --output says where they go.",
+    "predict", "MODEL IMAGE...", N_("Tell what a saved model sees in PNG or JPEG pictures."),
+    N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A "
+       "network "
+       "that makes pictures (pix2pix) translates them: --output says where they go."),
     predict_run};

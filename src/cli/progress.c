@@ -1,9 +1,11 @@
 #include "cli/progress.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -18,8 +20,9 @@ static double now_seconds(void)
 
 struct progress progress_begin(bool quiet)
 {
-    return (struct progress){
-        .quiet = quiet, .terminal = isatty(STDERR_FILENO), .last = now_seconds()};
+    const char *type = getenv("TERM"); /* a dumb terminal cannot rewrite a line */
+    bool terminal = isatty(STDERR_FILENO) && type && strcmp(type, "dumb") != 0;
+    return (struct progress){.quiet = quiet, .terminal = terminal, .last = now_seconds()};
 }
 
 static size_t terminal_width(void)
@@ -36,26 +39,26 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
     char eta[32] = "";
     size_t used;
     if (snapshot->status == RUN_PREPARING) {
-        snprintf(line, size, "preparing");
+        snprintf(line, size, _("preparing"));
         return;
     }
     if (snapshot->status == RUN_VALIDATING) {
-        snprintf(line, size, "validating %llu/%llu images",
+        snprintf(line, size, _("validating %llu/%llu images"),
                  (unsigned long long)snapshot->validation_done,
                  (unsigned long long)snapshot->validation_of);
         return;
     }
-    used = (size_t)snprintf(line, size, "%llu/%llu  epoch %.2f/%g  loss %.4g",
+    used = (size_t)snprintf(line, size, _("%llu/%llu  epoch %.2f/%g  loss %.4g"),
                             (unsigned long long)snapshot->iteration,
                             (unsigned long long)snapshot->iterations, snapshot->epoch,
                             snapshot->epochs, (double)snapshot->loss);
     if (snapshot->has_validation && used < size)
-        used += (size_t)snprintf(line + used, size - used, "  top-1 %.2f %%", snapshot->top1);
+        used += (size_t)snprintf(line + used, size - used, _("  top-1 %.2f %%"), snapshot->top1);
     if (used < size)
-        used += (size_t)snprintf(line + used, size - used, "  %.3g ms/image",
+        used += (size_t)snprintf(line + used, size - used, _("  %.3g ms/image"),
                                  snapshot->ms_per_image_median);
     if (snapshot->eta_seconds >= 0 && used < size)
-        snprintf(line + used, size - used, "  %s left",
+        snprintf(line + used, size - used, _("  %s left"),
                  text_duration(snapshot->eta_seconds, eta, sizeof eta));
 }
 

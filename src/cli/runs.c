@@ -5,6 +5,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include "base/language.h"
+
 #include "session/run_directory.h"
 #include "session/run_name.h"
 
@@ -114,7 +116,7 @@ static int print_table(char *const *ids, size_t count)
     struct table table = table_begin("lllrrrl", "RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT");
     if (count == 0) {
         table_free(&table);
-        printf("There are no runs yet: tinca train makes one.\n");
+        printf(_("There are no runs yet: tinca train makes one.\n"));
         return EXIT_DONE;
     }
     for (size_t i = 0; i < count; i++)

@@ -7,6 +7,7 @@
 #include "cli/runs.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/study_pictures.h"
@@ -76,10 +77,10 @@ static void print_notes(const struct study_file *file)
     }
 }
 
-static const char legend[] =
+static const char legend[] = N_(
     "ERROR: the perceptual error rate, the share of the generated pictures that count which most "
     "votes call real. 95 %: its interval over the pictures. REAL AS REAL: the share of the votes "
-    "on real pictures that say so. Published: Gondim Santos 2019.";
+    "on real pictures that say so. Published: Gondim Santos 2019.");
 
 static int print_report(const struct study_file *file)
 {
@@ -90,7 +91,7 @@ static int print_report(const struct study_file *file)
     add_published(&table);
     int status = table_print(&table);
     printf("\n");
-    output_print_wrapped(legend, 0, 0, OUTPUT_WIDTH);
+    output_print_wrapped(gettext(legend), 0, 0, OUTPUT_WIDTH);
     print_notes(file);
     return status;
 }
@@ -137,7 +138,7 @@ static bool name_participant(struct study_request *request, struct error *error)
 
 static bool check_source(const struct study_request *request, struct error *error)
 {
-    static const char advice[] = "give a RUN, or both --real DIR and --generated DIR";
+    static const char advice[] = N_("give a RUN, or both --real DIR and --generated DIR");
     if (request->run && (request->real || request->generated))
         return error_set(error, ERROR_USAGE, "tinca study", advice,
                          "pictures come from a run or from folders, not from both");
@@ -273,36 +274,38 @@ static int study_command_run(const struct command *command, int argc, char **arg
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"real", 0, "DIR", "Without RUN: the folder of real pictures (PNG, JPEG).", OPTION_TEXT,
+        {"real", 0, "DIR", N_("Without RUN: the folder of real pictures (PNG, JPEG)."), OPTION_TEXT,
          &request.real, 0, 0, NULL},
-        {"generated", 0, "DIR", "Without RUN: the folder of generated ones.", OPTION_TEXT,
+        {"generated", 0, "DIR", N_("Without RUN: the folder of generated ones."), OPTION_TEXT,
          &request.generated, 0, 0, NULL},
         {"participant", 0, "NAME",
-         "Who votes, once a network; without it the login's name (LOGNAME).", OPTION_TEXT,
+         N_("Who votes, once a network; without it the login's name (LOGNAME)."), OPTION_TEXT,
          &request.participant, 0, 0, NULL},
         {"results", 0, "FILE",
-         "The JSON file that the vote is added to; without it tinca-study.json.", OPTION_TEXT,
+         N_("The JSON file that the vote is added to; without it tinca-study.json."), OPTION_TEXT,
          &request.results, 0, 0, NULL},
         {"network", 0, "NAME",
-         "What the votes are about; without it the run's network, or the name of the folder of "
-         "generated pictures.",
+         N_("What the votes are about; without it the run's network, or the name of the folder of "
+            "generated pictures."),
          OPTION_TEXT, &request.network, 0, 0, NULL},
         {"images", 0, "N",
-         "How many pictures are shown, half of them real, a fifth for practice; without it 50, or "
-         "what there is.",
+         N_("How many pictures are shown, half of them real, a fifth for practice; without it 50, "
+            "or "
+            "what there is."),
          OPTION_COUNT, &request.images, 4, STUDY_MAX_IMAGES, NULL},
-        {"seconds", 0, "X", "How long each is shown; without it 1.", OPTION_TEXT, &request.seconds,
-         0, 0, NULL},
+        {"seconds", 0, "X", N_("How long each is shown; without it 1."), OPTION_TEXT,
+         &request.seconds, 0, 0, NULL},
         {"graphics", 0, "NAME",
-         "How pictures are shown (true colour and 256 colours as half blocks); without it the best "
-         "that the terminal has.",
+         N_("How pictures are shown (true colour and 256 colours as half blocks); without it the "
+            "best "
+            "that the terminal has."),
          OPTION_NAME, &request.graphics, 0, 0, graphics_names},
         {"data", 0, "SPEC",
-         "The pairs; without it the run's validation data, or the test split of its data.",
+         N_("The pairs; without it the run's validation data, or the test split of its data."),
          OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", "What computes the pictures; without it the run's device.",
+        {"device", 0, "NAME", N_("What computes the pictures; without it the run's device."),
          OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"report", 0, NULL, "Show no pictures: print what the votes in the file come to.",
+        {"report", 0, NULL, N_("Show no pictures: print what the votes in the file come to."),
          OPTION_SWITCH, &request.report, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&request.as_json),
         {0}};
@@ -318,10 +321,12 @@ static int study_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_study = {
-    "study", "[RUN]", "The perceptual study: tell real pictures from generated ones.",
-    "Pictures are shown one by one, in the terminal, each for a second; then one says by key "
-    "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of a "
-    "network that makes pictures, such as pix2pix; pictures of anything else come from two folders "
-    "(--real, --generated). A generated picture counts as fooled when most votes call it real. A "
-    "session that is not finished leaves no vote.",
+    "study", "[RUN]", N_("The perceptual study: tell real pictures from generated ones."),
+    N_("Pictures are shown one by one, in the terminal, each for a second; then one says by key "
+       "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of a "
+       "network that makes pictures, such as pix2pix; pictures of anything else come from two "
+       "folders "
+       "(--real, --generated). A generated picture counts as fooled when most votes call it real. "
+       "A "
+       "session that is not finished leaves no vote."),
     study_command_run};

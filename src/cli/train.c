@@ -1,11 +1,13 @@
 /* tinca train: one run, without the workbench. The run is a worker thread of session/; this thread
  * shows progress, passes signals on as commands, and writes what was asked for at the end. */
+#include "cli/train.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "session/export.h"
@@ -18,13 +20,6 @@
 #include <unistd.h>
 
 static const double poll_seconds = 0.2;
-
-struct train {
-    struct run_config config;
-    struct run_options options;
-    const char *export_path;
-    bool quiet;
-};
 
 /* --- signals: the first asks, a second SIGINT ends at once --- */
 
@@ -83,16 +78,21 @@ static bool check_target(const char *option, const char *path, struct error *err
     return true;
 }
 
-static bool check_request(const struct train *train, const struct operands *operands,
-                          struct error *error)
+static bool check_is_complete(const struct run_config *config, const struct operands *operands,
+                              struct error *error)
 {
-    const struct run_config *config = &train->config;
     if (operands->count == 0 && !config->preset[0])
         return error_set(error, ERROR_USAGE, "train", "tinca networks lists them",
                          "no network was named: tinca train NET --data SPEC");
     if (!config_is_given(config, "data") && !config->preset[0])
         return refuse_without_data(error);
-    return config_check(config, error) && check_target("--save", train->options.save_path, error) &&
+    return true;
+}
+
+static bool check_request(const struct train *train, struct error *error)
+{
+    return config_check(&train->config, error) &&
+           check_target("--save", train->options.save_path, error) &&
            check_target("--export", train->export_path, error);
 }
 
@@ -103,19 +103,19 @@ static void print_summary(const struct train *train, const struct run *run,
 {
     char duration[32];
     const struct run_facts *facts = run_facts(run);
-    printf("%s: %s after %llu iterations in %s\n", facts->id, run_status_name(snapshot->status),
+    printf(_("%s: %s after %llu iterations in %s\n"), facts->id, run_status_name(snapshot->status),
            (unsigned long long)snapshot->iteration,
            text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
-    printf("  loss %.6g, %.4g ms/image (median)", (double)snapshot->loss,
+    printf(_("  loss %.6g, %.4g ms/image (median)"), (double)snapshot->loss,
            snapshot->ms_per_image_median);
     if (snapshot->has_validation)
-        printf(", validation loss %.4g, top-1 %.2f %% (best %.2f %%)", snapshot->validation_loss,
+        printf(_(", validation loss %.4g, top-1 %.2f %% (best %.2f %%)"), snapshot->validation_loss,
                snapshot->top1, snapshot->best_top1);
-    printf("\n  kept in %s\n", facts->directory);
+    printf(_("\n  kept in %s\n"), facts->directory);
     if (train->options.save_path)
-        printf("  weights in %s\n", train->options.save_path);
+        printf(_("  weights in %s\n"), train->options.save_path);
     if (train->export_path)
-        printf("  session in %s\n", train->export_path);
+        printf(_("  session in %s\n"), train->export_path);
 }
 
 /* Even a run that failed is worth exporting: it says why. One that was refused has nothing. */
@@ -150,6 +150,20 @@ static int follow(const struct train *train, struct run *run)
     return finish(train, run);
 }
 
+int train_go(const struct train *train)
+{
+    struct error error;
+    if (!check_request(train, &error))
+        return output_error(&error);
+    catch_signals();
+    struct run *run = run_start(&train->config, &train->options, &error);
+    if (!run)
+        return output_error(&error);
+    int status = follow(train, run);
+    run_free(run);
+    return status;
+}
+
 static int train_run(const struct command *command, int argc, char **argv)
 {
     struct train train = {0};
@@ -157,33 +171,30 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"run-dir", 0, "DIR", "Keep the run in this new folder instead of the folder of all runs.",
-         OPTION_TEXT, &train.options.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", "Write the weights to FILE (safetensors) at the end.", OPTION_TEXT,
+        {"run-dir", 0, "DIR",
+         N_("Keep the run in this new folder instead of the folder of all runs."), OPTION_TEXT,
+         &train.options.run_directory, 0, 0, NULL},
+        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
          &train.options.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", "Write the session to FILE (JSON) at the end.", OPTION_TEXT,
+        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
          &train.export_path, 0, 0, NULL},
-        {"quiet", 'q', NULL, "Say nothing but errors.", OPTION_SWITCH, &train.quiet, 0, 0, NULL},
+        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
+         NULL},
         {0}};
     const struct option_set set = {
         .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
     config_defaults(&train.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!check_request(&train, &operands, &error))
+    if (!check_is_complete(&train.config, &operands, &error))
         return output_error(&error);
-    catch_signals();
-    struct run *run = run_start(&train.config, &train.options, &error);
-    if (!run)
-        return output_error(&error);
-    status = follow(&train, run);
-    run_free(run);
-    return status;
+    return train_go(&train);
 }
 
 const struct command command_train = {
-    "train", "NET --data SPEC", "Train a network on a data set, without the workbench.",
-    "NET is a network's name (tinca networks) or the path of a network file; SPEC names the data "
-    "(tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
-    "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once.",
+    "train", "NET --data SPEC", N_("Train a network on a data set, without the workbench."),
+    N_("NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
+       "data "
+       "(tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
+       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
     train_run};

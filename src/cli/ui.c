@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/train.h"
 #include "ui/last_form.h"
 
 #include <string.h>
@@ -17,6 +18,12 @@ struct start {
 };
 
 enum { OWN_ROWS = 5 };
+
+/* Every command has --language, and main() has obeyed it. */
+static bool is_everywhere(const struct preference *preference)
+{
+    return strcmp(preference->key, "language") == 0;
+}
 
 static enum option_kind kind_of(const struct preference *preference)
 {
@@ -40,16 +47,19 @@ static void make_rows(struct start *start, struct option_row *rows)
         {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
          &options->export_path, 0, 0, NULL}};
     memcpy(rows, own, sizeof own);
+    rows += OWN_ROWS;
     for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
         const struct preference *preference = &preference_table[i];
-        rows[OWN_ROWS + i] = (struct option_row){.name = preference->key,
-                                                 .argument = preference->argument,
-                                                 .help = preference->help,
-                                                 .kind = kind_of(preference),
-                                                 .value = &start->given[i],
-                                                 .choices = preference->choices};
+        if (is_everywhere(preference))
+            continue;
+        *rows++ = (struct option_row){.name = preference->key,
+                                      .argument = preference->argument,
+                                      .help = preference->help,
+                                      .kind = kind_of(preference),
+                                      .value = &start->given[i],
+                                      .choices = preference->choices};
     }
-    rows[OWN_ROWS + PREFERENCE_COUNT] = (struct option_row){0};
+    *rows = (struct option_row){0};
 }
 
 /* The configuration file, and over it the command line. */
@@ -61,6 +71,8 @@ static bool take_preferences(struct start *start, struct error *error)
         if (start->given[i] &&
             !preferences_set(&start->preferences, preference_table[i].key, start->given[i], error))
             return false;
+    if (!options_language() && strcmp(start->saved.language, "auto") != 0)
+        language_begin(start->saved.language);
     start->options.preferences = &start->preferences;
     start->options.saved = &start->saved;
     return true;
@@ -83,6 +95,14 @@ static void take_last_form(struct start *start)
     start->options.config = last;
 }
 
+/* A terminal that cannot place its cursor: the run is shown as tinca train shows it. */
+static int start_plainly(const struct ui_options *options)
+{
+    struct train train = {
+        .config = options->config, .options = options->run, .export_path = options->export_path};
+    return train_go(&train);
+}
+
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
     struct start start = {.options.remember = true};
@@ -99,6 +119,8 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     if (!take_preferences(&start, &error))
         return output_error(&error);
     take_last_form(&start);
+    if (start.options.start && ui_prints_lines_only())
+        return start_plainly(&start.options);
     if (!ui_run(&start.options, &error))
         return output_error(&error);
     return EXIT_DONE;

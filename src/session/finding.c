@@ -1,13 +1,15 @@
 #include "session/finding.h"
 
+#include "base/language.h"
+
 static const struct {
     const char *name, *words;
-} kinds[] = {[FINDING_NEGATIVE_LOSS] = {"negative-loss", "negative loss"},
-             [FINDING_OVERFITTING] = {"overfitting", "overfitting"},
-             [FINDING_DIVERGENCE] = {"divergence", "divergence"},
-             [FINDING_PLATEAU] = {"plateau", "plateau"},
-             [FINDING_MEMORY] = {"memory", "memory"},
-             [FINDING_DATA] = {"data", "data"}};
+} kinds[] = {[FINDING_NEGATIVE_LOSS] = {"negative-loss", N_("negative loss")},
+             [FINDING_OVERFITTING] = {"overfitting", N_("overfitting")},
+             [FINDING_DIVERGENCE] = {"divergence", N_("divergence")},
+             [FINDING_PLATEAU] = {"plateau", N_("plateau")},
+             [FINDING_MEMORY] = {"memory", N_("memory")},
+             [FINDING_DATA] = {"data", N_("data")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

@@ -1,15 +1,21 @@
 #include "session/run_state.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char *const status_names[] = {
-    [RUN_PREPARING] = "preparing",   [RUN_RUNNING] = "running", [RUN_PAUSED] = "paused",
-    [RUN_VALIDATING] = "validating", [RUN_DONE] = "done",       [RUN_STOPPED] = "stopped",
-    [RUN_FAILED] = "failed",         [RUN_REFUSED] = "refused", [RUN_INTERRUPTED] = "interrupted"};
+static const char *const status_names[] = {[RUN_PREPARING] = N_("preparing"),
+                                           [RUN_RUNNING] = N_("running"),
+                                           [RUN_PAUSED] = N_("paused"),
+                                           [RUN_VALIDATING] = N_("validating"),
+                                           [RUN_DONE] = N_("done"),
+                                           [RUN_STOPPED] = N_("stopped"),
+                                           [RUN_FAILED] = N_("failed"),
+                                           [RUN_REFUSED] = N_("refused"),
+                                           [RUN_INTERRUPTED] = N_("interrupted")};
 
 const char *run_status_name(enum run_status status)
 {

@@ -1,5 +1,6 @@
 /* The loop. Three clocks: keys are answered at once; news of the runs and curves are taken four
- * times a second; the forecast is made when the keyboard has rested for a moment. */
+ * times a second; the forecast is made when the keyboard has rested for a moment. On a slow line
+ * what nobody asked for is drawn only every few seconds. */
 #include "ui/app.h"
 
 #include "base/clock.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static const double TICK_SECONDS = 0.25, FORECAST_SECONDS = 0.12, MESSAGE_SECONDS = 6,
-                    ANSWER_SECONDS = 0.05;
+                    ANSWER_SECONDS = 0.05, SLOW_SECONDS = 10;
 
 static uint64_t after(double seconds)
 {
@@ -55,7 +56,7 @@ void app_say(struct app *app, enum role role, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(app->message, sizeof app->message, format, arguments);
+    vsnprintf(app->message, sizeof app->message, language_text(format), arguments);
     va_end(arguments);
     if (role != ROLE_FAINT)
         log_add(&app->log, role, app->message);
@@ -173,8 +174,8 @@ void app_close(struct app *app, enum run_command command)
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
             command == COMMAND_STOP_AT_EPOCH
-                ? "Finishing the epoch, then saving and quitting; q: not even that ..."
-                : "Finishing the iteration, then saving and quitting ...");
+                ? N_("Finishing the epoch, then saving and quitting; q: not even that ...")
+                : N_("Finishing the iteration, then saving and quitting ..."));
     app->message_until = UINT64_MAX;
 }
 
@@ -271,6 +272,28 @@ static void take_key(struct app *app, int key)
     }
 }
 
+/* A click is the keys that would do the same. */
+static void take_click(struct app *app)
+{
+    int row, column;
+    terminal_clicked(&row, &column);
+    const struct target *found = targets_find(&app->canvas.targets, row, column);
+    for (size_t i = 0; found && i < found->times; i++)
+        take_key(app, found->key);
+}
+
+static void take_input(struct app *app, int key)
+{
+    enum { WHEEL_STEPS = 3 };
+    if (key == UI_CLICK)
+        take_click(app);
+    else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
+        for (int i = 0; i < WHEEL_STEPS; i++)
+            take_key(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
+    else
+        take_key(app, key);
+}
+
 /* --- news --- */
 
 /* All that are new; the last one is shown. */
@@ -279,7 +302,7 @@ static void tell_findings(struct app *app, const struct run_entry *entry, size_t
     for (size_t i = known; i < entry->snapshot.finding_count; i++) {
         struct finding finding;
         run_finding(entry->run, i, &finding);
-        app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+        app_say(app, ROLE_BAD, "! %s: %s", gettext(finding_kind_words(finding.kind)), finding.text);
         log_concerns(&app->log, run_entry_directory(entry));
     }
 }
@@ -313,8 +336,10 @@ static void take_news_of_runs(struct app *app)
     } else if (failed)
         app_say_error(app, &entry->snapshot.error);
     else
-        app_say(app, ROLE_GOOD, "Run %zu (%s) is %s.%s", ended + 1, entry->config.network,
-                run_entry_status(entry), before_waiting ? " The next one starts." : "");
+        app_say(app, ROLE_GOOD,
+                before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
+                               : N_("Run %zu (%s) is %s."),
+                ended + 1, entry->config.network, language_text(run_entry_status(entry)));
     log_concerns(&app->log, run_entry_directory(entry));
     log_start(app, on);
 }
@@ -336,7 +361,7 @@ static void take_wakes(struct app *app, unsigned wakes)
     }
     if (wakes & WAKE_INPUT)
         for (int key; (key = terminal_read_key()) != UI_NONE;)
-            take_key(app, key);
+            take_input(app, key);
 }
 
 /* --- frames --- */
@@ -351,12 +376,14 @@ static void draw_title(struct app *app, struct rect area)
     if (app_screen(app)->title)
         app_screen(app)->title(app, text, sizeof text);
     if (active && waiting > 0)
-        snprintf(right, sizeof right, "%s, %zu waiting ", run_entry_status(active), waiting);
+        snprintf(right, sizeof right, _("%s, %zu waiting "),
+                 language_text(run_entry_status(active)), waiting);
     else if (active)
-        snprintf(right, sizeof right, "%s ", run_entry_status(active));
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
     else if (app->runs.count > 0)
-        snprintf(right, sizeof right, "%zu run%s, none on ", app->runs.count,
-                 app->runs.count == 1 ? "" : "s");
+        snprintf(right, sizeof right,
+                 ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),
+                 app->runs.count);
     int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
@@ -371,6 +398,17 @@ static bool is_overridden(const struct app *app, const struct key_table *table,
     return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
 }
 
+/* The first `length` bytes of a key's name, and what it does; returns the column after. */
+static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
+                     const char *name, const char *hint)
+{
+    int end = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
+    end = draw_format(&app->canvas, area, 0, end, ROLE_FAINT, " %s", hint);
+    struct rect place = {area.row, area.column + column, 1, end - column};
+    targets_add(&app->canvas.targets, place, key, 1);
+    return end + 2;
+}
+
 /* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
 static int draw_hints_of(struct app *app, struct rect area, int column,
                          const struct key_table *table, size_t from, size_t to)
@@ -379,14 +417,11 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
         const struct key_binding *binding = &table->bindings[i];
         if (!binding->hint || is_overridden(app, table, binding))
             continue;
-        int length = (int)strcspn(binding->name, " ");
-        if (column + length + 1 + (int)columns_of(gettext(binding->hint)) > area.columns)
+        const char *name = gettext(binding->name), *hint = gettext(binding->hint);
+        int length = (int)strcspn(name, " ");
+        if (column + length + 1 + (int)columns_of(hint) > area.columns)
             return area.columns;
-        column =
-            draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
-        column =
-            draw_format(&app->canvas, area, 0, column, ROLE_FAINT, " %s", gettext(binding->hint)) +
-            2;
+        column = draw_hint(app, area, column, binding->key, length, name, hint);
     }
     return column;
 }
@@ -407,10 +442,8 @@ static void draw_hints(struct app *app, struct rect area)
         column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
     if (app->depth > 1)
         column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
-    else {
-        column = draw_text(&app->canvas, area, 0, column, ROLE_KEY, "q");
-        column = draw_text(&app->canvas, area, 0, column, ROLE_FAINT, " quit") + 2;
-    }
+    else
+        column = draw_hint(app, area, column, 'q', 1, "q", _("quit"));
     column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
     draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
 }
@@ -458,10 +491,15 @@ static void draw_frame(struct app *app)
     app->canvas.cursor_row = -1;
     terminal_begin_frame();
     draw_title(app, frame.title);
+    targets_forget(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
-    if (app->chooser.open)
+    if (app->chooser.open) { /* what lies below it is not to be clicked; so with the others */
+        targets_forget(&app->canvas.targets);
         chooser_draw(&app->chooser, &app->canvas);
+    }
     draw_bottom(app, &frame);
+    if (app->menu.open || app->dialog.open)
+        targets_forget(&app->canvas.targets);
     if (app->menu.open)
         menu_draw(app);
     if (app->dialog.open)
@@ -504,13 +542,22 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
     return seconds;
 }
 
+/* Whether a message has come, or has stood for long enough. */
+static bool message_changes(const struct app *app, uint64_t before)
+{
+    return app->message_until != before ||
+           (app->message[0] && clock_nanoseconds() >= app->message_until);
+}
+
 static void loop(struct app *app)
 {
-    uint64_t tick = after(TICK_SECONDS);
+    uint64_t tick = after(TICK_SECONDS), frame = 0;
     bool owed = false; /* a frame that the terminal did not take yet */
     bool busy = false; /* a screen has more to do */
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
+        uint64_t message = app->message_until;
+        bool was_busy = busy, stale = app->form.stale;
         take_wakes(app, wakes);
         export_tell(app);
         if (app->devices.meter)
@@ -523,9 +570,14 @@ static void loop(struct app *app)
         }
         if (app->form.stale && clock_nanoseconds() >= app->forecast_at)
             form_make_forecast(&app->form);
+        bool owing = owed;
         owed = !app->gone && !terminal_is_writable();
-        if (!app->gone && !owed)
-            draw_frame(app);
+        bool asked = wakes || owing || was_busy != busy || stale != app->form.stale ||
+                     message_changes(app, message);
+        if (app->gone || owed || (app->preferences.slow && !asked && clock_nanoseconds() < frame))
+            continue;
+        draw_frame(app);
+        frame = after(SLOW_SECONDS);
     }
 }
 

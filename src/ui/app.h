@@ -141,7 +141,8 @@ const struct screen *app_screen(const struct app *app);
 void app_show(struct app *app, const struct screen *screen); /* goes back to it if it is below */
 void app_back(struct app *app);                              /* at the bottom: quits, or asks */
 
-/* A line of news, shown for some seconds, and kept in the log unless it is a faint one. */
+/* A line of news, shown for some seconds, and kept in the log unless it is a faint one. The format
+ * is translated here. */
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);

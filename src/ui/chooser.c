@@ -1,5 +1,6 @@
 #include "ui/chooser.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
@@ -115,7 +116,8 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
         draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
     else
         draw_text(canvas, inside, 0, at, ROLE_FAINT,
-                  chooser->free_text ? "type to search, or a value of your own" : "type to search");
+                  chooser->free_text ? _("type to search, or a value of your own")
+                                     : _("type to search"));
     if (chooser->filter.text[0])
         draw_cursor(canvas, inside, 0, at + (int)column);
 }
@@ -137,11 +139,14 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
         chooser->top = chooser->selected;
     if (chooser->selected >= chooser->top + room)
         chooser->top = chooser->selected - room + 1;
-    for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++)
+    for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
+        struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, widest + 4);
+        targets_add_row(&canvas->targets, line, chooser->top + (size_t)row, chooser->selected);
+    }
     if (chooser->shown_count == 0)
         draw_format(canvas, list, 0, 2, ROLE_WARNING,
-                    chooser->free_text ? "Enter takes what you typed" : "nothing matches");
+                    chooser->free_text ? _("Enter takes what you typed") : _("nothing matches"));
     else if (!chooser->filter.text[0])
         draw_cursor(canvas, list, (int)(chooser->selected - chooser->top), 0);
 }

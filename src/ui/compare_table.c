@@ -3,6 +3,7 @@
  * and Right. */
 #include "ui/compare_draw.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 #include "ui/table.h"
 
@@ -143,15 +144,16 @@ static void draw_notes(struct app *app, struct rect area)
     int line = 0;
     if (!row->run)
         snprintf(text, sizeof text,
-                 "published: Gondim Santos 2019, CIFAR-10, one image, without intervals");
+                 _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
     else
-        snprintf(text, sizeof text, "%.520s on %.512s, %s accuracy", row->name, row->data,
-                 strcmp(row->accuracy, "none") == 0 ? "no" : row->accuracy);
+        snprintf(text, sizeof text, _("%.520s on %.512s, %s accuracy"), row->name, row->data,
+                 strcmp(row->accuracy, "none") == 0 ? _("no") : row->accuracy);
     line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
     if (any_alike(table, view->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
-                            "~N: not distinguishable from row N on this device (95 % intervals "
-                            "overlap)");
+                            /* xgettext:no-c-format */
+                            _("~N: not distinguishable from row N on this device (95 % intervals "
+                              "overlap)"));
     for (size_t d = 0; d < table->device_count; d++)
         if (compare_gap(table, view->selected, d, &gap)) {
             snprintf(text, sizeof text, "? %s: %s", gap.what, gap.command);
@@ -174,7 +176,10 @@ void compare_draw_table(struct app *app, struct rect area)
     int row = 0;
     for (; row < list.rows && view->top + (size_t)row < view->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        draw_row(app, line, view->top + (size_t)row, starts, widths);
+        {
+            draw_row(app, line, view->top + (size_t)row, starts, widths);
+            targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
+        }
     }
     if (right)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);
@@ -191,13 +196,13 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 {
     const struct compare_view *view = &app->compare;
     char value[512], shown[512];
-    draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, field->label);
+    draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
     for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
         size_t run = compare_view_run(view, row);
         if (run == COMPARE_RUNS)
             continue;
         config_get(run_config(view->runs[run]), field->key, value, sizeof value);
-        columns_fit(value[0] ? value : "none", VALUE - 2, shown, sizeof shown);
+        columns_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, ROLE_TEXT, shown);
         column += VALUE;
     }
@@ -243,9 +248,9 @@ void compare_draw_settings(struct app *app, struct rect area)
                         area.columns - 2};
     char text[96];
     if (view->count < 2)
-        snprintf(text, sizeof text, "There is one run: nothing differs.");
+        snprintf(text, sizeof text, _("There is one run: nothing differs."));
     else
-        snprintf(text, sizeof text, "The other %zu settings are the same.",
+        snprintf(text, sizeof text, _("The other %zu settings are the same."),
                  config_field_count - count);
     draw_wrapped(&app->canvas, note, 0, ROLE_FAINT, text);
 }

@@ -1,6 +1,7 @@
 #include "ui/compare_view.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 
 #include <float.h>
 #include <math.h>
@@ -71,7 +72,7 @@ bool compare_view_build(struct compare_view *view, struct error *error)
 
 const char *compare_view_sort_name(const struct compare_view *view)
 {
-    return view->sort == 0 ? "as chosen" : sort_key(view);
+    return view->sort == 0 ? _("as chosen") : sort_key(view);
 }
 
 const char *compare_view_next_sort(struct compare_view *view, struct error *error)
@@ -145,7 +146,7 @@ char *compare_view_label(const struct compare_view *view, size_t run, char *text
             continue;
         config_get(run_config(view->runs[run]), fields[i]->key, value, sizeof value);
         used += (size_t)snprintf(text + used, size - used, ", %s %s", fields[i]->key,
-                                 value[0] ? value : "none");
+                                 value[0] ? value : _("none"));
     }
     return text;
 }

@@ -1,5 +1,6 @@
 #include "ui/curve.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <math.h>

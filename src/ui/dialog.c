@@ -105,6 +105,7 @@ static void draw_choices(const struct dialog *dialog, struct canvas *canvas, str
         draw_text(canvas, line, 0, 5, selected ? ROLE_FOCUS : ROLE_TEXT, dialog->choices[i].label);
         if (selected)
             draw_cursor(canvas, line, 0, 0);
+        targets_add(&canvas->targets, line, dialog->choices[i].key, 1);
     }
 }
 

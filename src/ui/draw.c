@@ -1,5 +1,6 @@
 #include "ui/draw.h"
 
+#include "base/language.h"
 #include "ui/columns.h"
 
 #include <curses.h>
@@ -106,9 +107,14 @@ int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names,
               size_t selected)
 {
     int column = 0;
-    for (size_t i = 0; i < count; i++)
-        column = i == selected ? draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", names[i])
-                               : draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", names[i]);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = gettext(names[i]);
+        int start = column;
+        column = i == selected ? draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", name)
+                               : draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", name);
+        struct rect tab = {area.row, area.column + start, 1, column - start};
+        targets_add(&canvas->targets, tab, 'v', (i + count - selected) % count);
+    }
     return column;
 }
 

@@ -8,6 +8,7 @@
 #include "ui/halfblock.h"
 #include "ui/layout.h"
 #include "ui/plot.h"
+#include "ui/targets.h"
 #include "ui/theme.h"
 
 struct canvas {
@@ -15,6 +16,7 @@ struct canvas {
     const struct glyphs *glyphs;
     int rows, columns;
     int cursor_row, cursor_column; /* of the focused item; row -1: nothing has the focus */
+    struct targets targets;        /* what a click does in this frame */
 };
 
 /* Rows and columns count from the rectangle's corner. Each returns the column after the text. */
@@ -35,8 +37,8 @@ struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
 void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, int columns,
                 double fraction, enum role role);
 
-/* Names of tabs in one line, the selected one marked by brackets as well. Returns the column after.
- */
+/* Names of tabs (translated here) in one line, the selected one marked by brackets as well. A click
+ * on one presses v until it is there. Returns the column after. */
 int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
               size_t selected);
 

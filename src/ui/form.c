@@ -1,5 +1,6 @@
 #include "ui/form.h"
 
+#include "base/language.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "ui/keys.h"
@@ -175,12 +176,12 @@ static size_t cycle_items(const struct form *form, size_t field, struct form_ite
     size_t count = 0;
     const char *text;
     if (form_is_optional(form->fields[field]))
-        add_item(items, &count, "", "none");
+        add_item(items, &count, "", _("none"));
     for (size_t n = 0; (text = suggestion(form->fields[field], n)); n++)
         add_item(items, &count, text, "");
     const char *typed = form->typed[form->fields[field] - config_fields];
     if (typed[0])
-        add_item(items, &count, typed, "as typed");
+        add_item(items, &count, typed, _("as typed"));
     return count;
 }
 
@@ -349,7 +350,8 @@ size_t form_blame(const struct form *form, const struct error *error)
             return i;
     for (size_t i = 0; i < form->count; i++)
         if (strcasestr(error->what, form->fields[i]->key) ||
-            strcasestr(error->what, form->fields[i]->label))
+            strcasestr(error->what, form->fields[i]->label) ||
+            strcasestr(error->what, gettext(form->fields[i]->label)))
             return i;
     return FORM_NO_FIELD;
 }
@@ -370,7 +372,7 @@ void form_make_forecast(struct form *form)
         return;
     char need[32], free_bytes[32], advice[96] = "choose a smaller network";
     if (form->forecast.largest_batch > 0)
-        snprintf(advice, sizeof advice, "the largest batch that fits is %zu",
+        snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);
     error_set(
         &form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",

@@ -127,6 +127,9 @@ void menu_draw(struct app *app)
         menu->top = menu->selected;
     if (menu->selected >= menu->top + room)
         menu->top = menu->selected - room + 1;
-    for (size_t row = 0; row < room && menu->top + row < place_count; row++)
+    for (size_t row = 0; row < room && menu->top + row < place_count; row++) {
+        struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
         draw_place(app, inside, (int)row, menu->top + row);
+        targets_add(&app->canvas.targets, line, places[menu->top + row].key, 1);
+    }
 }

@@ -9,6 +9,7 @@
 #define MEMBER(name) offsetof(struct preferences, name), sizeof(((struct preferences *)0)->name)
 
 static const char *const symbols[] = {"auto", "braille", "block", "ascii", NULL};
+static const char *const languages[] = {"auto", "en", "pt_BR", NULL};
 static const char *const formats[] = {"markdown", "csv", "json", NULL};
 static const char *const x_axes[] = {"iteration", "epoch", "time", NULL};
 
@@ -25,9 +26,9 @@ const struct preference preference_table[] = {
     {"slow", N_("Slow line"), "yes|no",
      N_("Draw seldom and little, for a connection of few bytes a second."), PREFERENCE_FLAG,
      MEMBER(slow), NULL},
-    {"language", N_("Language"), "LANG",
-     N_("The language of the workbench, such as pt_BR; empty: the environment's."), PREFERENCE_TEXT,
-     MEMBER(language), NULL},
+    {"language", N_("Language"), "NAME",
+     N_("The language of the messages from the next start on; auto: the environment's."),
+     PREFERENCE_NAME, MEMBER(language), languages},
     {"export-directory", N_("Export folder"), "DIR",
      N_("The folder that exports are proposed in; empty: the current one."), PREFERENCE_TEXT,
      MEMBER(export_directory), NULL},
@@ -60,6 +61,7 @@ void preferences_defaults(struct preferences *preferences)
     *preferences = (struct preferences){.colours = "default",
                                         .symbols = "auto",
                                         .mouse = true,
+                                        .language = "auto",
                                         .export_format = "markdown",
                                         .x_axis = "iteration"};
 }

@@ -16,7 +16,7 @@ struct preferences {
     char colours[16];           /* a name of ui_colours */
     char symbols[16];           /* "auto", or a name of ui_symbols */
     bool mouse, slow;           /* take the mouse; spare the line */
-    char language[16];          /* "pt_BR"; "": what LANG says */
+    char language[16];          /* "auto": what LANG says, or one of language_names */
     char export_directory[400]; /* where exports are proposed; "": the current folder */
     char export_format[12];     /* of comparisons: "markdown", "csv", "json" */
     char x_axis[12];            /* the last choices of the curves: "iteration", "epoch", "time" */

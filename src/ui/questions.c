@@ -36,7 +36,7 @@ static bool send(struct app *app, enum run_command command, double value)
     struct run_entry *entry = target(app);
     if (entry && run_send(entry->run, command, value))
         return true;
-    app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : "No run is on.");
+    app_say(app, ROLE_WARNING, entry ? "The run is busy; try again." : N_("No run is on."));
     return false;
 }
 
@@ -45,10 +45,10 @@ static bool send(struct app *app, enum run_command command, double value)
 static void answer_stop(struct app *app, size_t choice)
 {
     static const enum run_command commands[] = {COMMAND_STOP_AT_EPOCH, COMMAND_STOP};
-    static const char *const words[] = {"It stops when this epoch is done, and is saved.",
-                                        "It stops after this iteration, and is saved."};
+    static const char *const words[] = {N_("It stops when this epoch is done, and is saved."),
+                                        N_("It stops after this iteration, and is saved.")};
     if (choice < 2 && send(app, commands[choice], 0))
-        app_say(app, ROLE_GOOD, "%s", words[choice]);
+        app_say(app, ROLE_GOOD, "%s", gettext(words[choice]));
 }
 
 void ask_stop(struct app *app)
@@ -86,8 +86,9 @@ void ask_quit(struct app *app)
             due);
     else if (waiting > 0)
         snprintf(dialog->text, sizeof dialog->text,
-                 "A run is on, and %zu more %s; those will not be started.", waiting,
-                 waiting == 1 ? "waits" : "wait");
+                 ngettext("A run is on, and %zu more waits; it will not be started.",
+                          "A run is on, and %zu more wait; those will not be started.", waiting),
+                 waiting);
     else
         snprintf(dialog->text, sizeof dialog->text, "A run is on.");
     dialog_offer(dialog, 'y', 's', "stop it now, save, and quit");
@@ -103,7 +104,7 @@ static void answer_rate(struct app *app, size_t choice)
     (void)choice;
     if (!text_to_double(app->dialog.edit.text, &rate) || rate < 0) {
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 "This is not a learning rate: give a number such as 0.01.");
+                 _("This is not a learning rate: give a number such as 0.01."));
         app->dialog.open = true;
     } else if (send(app, COMMAND_LEARNING_RATE, rate))
         app_say(app, ROLE_GOOD, "The learning rate is %g from the next iteration on.", rate);
@@ -142,7 +143,7 @@ void ask_rate(struct app *app, double factor)
     struct dialog *dialog = dialog_begin(app, "Learning rate", answer_rate);
     snprintf(
         dialog->text, sizeof dialog->text,
-        "It is %g now. The schedule goes on from the new rate. Up and down double and halve it.",
+        _("It is %g now. The schedule goes on from the new rate. Up and down double and halve it."),
         entry->snapshot.learning_rate);
     dialog->edit_key = rate_key;
     dialog->edited = forget_note;
@@ -173,7 +174,7 @@ static void note_compare(struct app *app)
     dialog_note_path(&app->dialog);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 "Let the name end in .md, .csv or .json.");
+                 _("Let the name end in .md, .csv or .json."));
 }
 
 static bool write_comparison(const struct app *app, const char *path, enum compare_format format,
@@ -199,8 +200,9 @@ static void answer_compare(struct app *app, size_t choice)
         app->dialog.open = true; /* the note says why */
     } else if (!dialog_may_write(&app->dialog, file_exists(path))) {
     } else if (write_comparison(app, path, format, &error)) {
-        app_say(app, ROLE_GOOD, "Wrote %s: %zu row%s.", path, app->compare.table.count,
-                app->compare.table.count == 1 ? "" : "s");
+        app_say(app, ROLE_GOOD,
+                ngettext("Wrote %s: %zu row.", "Wrote %s: %zu rows.", app->compare.table.count),
+                path, app->compare.table.count);
     } else {
         app->dialog.open = true;
         snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,

@@ -1,6 +1,7 @@
 #include "ui/run_list.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "session/run_directory.h"
 
@@ -32,9 +33,9 @@ bool run_entry_is_on(const struct run_entry *entry)
 const char *run_entry_status(const struct run_entry *entry)
 {
     if (run_entry_waits(entry))
-        return "waiting";
+        return N_("waiting");
     if (run_entry_is_kept(entry) && (entry->refused || !entry->peeked))
-        return entry->refused ? "unreadable" : "";
+        return entry->refused ? N_("unreadable") : "";
     return run_status_name(entry->refused ? RUN_REFUSED : entry->snapshot.status);
 }
 

@@ -1,5 +1,6 @@
 #include "ui/run_text.h"
 
+#include "base/language.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -20,7 +21,7 @@ __attribute__((format(printf, 4, 5))) static void put(struct writer *writer, con
     if (writer->count == RUN_LINES_MAX)
         return;
     struct run_line *line = &writer->lines[writer->count++];
-    *line = (struct run_line){.label = label, .role = role};
+    *line = (struct run_line){.label = gettext(label), .role = role};
     va_start(arguments, format);
     vsnprintf(line->value, sizeof line->value, format, arguments);
     va_end(arguments);
@@ -31,7 +32,7 @@ static void put_number(struct writer *writer, const char *label, enum role role,
     if (isfinite(value))
         put(writer, label, role, "%.4g", value);
     else
-        put(writer, label, role, "%s", isnan(value) ? "-" : "infinite");
+        put(writer, label, role, "%s", isnan(value) ? "-" : _("infinite"));
 }
 
 static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
@@ -58,21 +59,23 @@ static void put_speed(struct writer *writer, const char *label, double value)
 static void put_top1(struct writer *writer, const struct run_snapshot *now)
 {
     if (now->has_validation && isfinite(now->top1))
-        put(writer, "top-1", ROLE_VALIDATION, "%.2f %% best %.2f", now->top1, now->best_top1);
+        put(writer, N_("top-1"), ROLE_VALIDATION, _("%.2f %% best %.2f"), now->top1,
+            now->best_top1);
     else
-        put(writer, "top-1", ROLE_FAINT, "-");
+        put(writer, N_("top-1"), ROLE_FAINT, "-");
 }
 
 static void put_validation(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
-        put(writer, "validation", ROLE_VALIDATION, "%.0f %% seen",
+        put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation)
-        put_number(writer, "validation", ROLE_VALIDATION, now->validation_loss);
+        put_number(writer, N_("validation"), ROLE_VALIDATION, now->validation_loss);
     else
-        put(writer, "validation", ROLE_FAINT, "%s", news->config->validate[0] ? "later" : "none");
+        put(writer, N_("validation"), ROLE_FAINT, "%s",
+            news->config->validate[0] ? _("later") : _("none"));
 }
 
 /* Two networks are trained against each other. */
@@ -85,13 +88,13 @@ static void put_pixels(struct writer *writer, const char *label, const struct ru
 {
     const struct run_snapshot *now = &news->now;
     if (now->status == RUN_VALIDATING && now->validation_of > 0)
-        put(writer, label, ROLE_VALIDATION, "%.0f %% seen",
+        put(writer, label, ROLE_VALIDATION, _("%.0f %% seen"),
             100.0 * (double)now->validation_done / (double)now->validation_of);
     else if (now->has_validation && isfinite(now->pixel_accuracy))
-        put(writer, label, ROLE_VALIDATION, "%.2f %% within %zu", now->pixel_accuracy,
+        put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
             news->config->tolerance);
     else
-        put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? "later" : "-");
+        put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? _("later") : "-");
 }
 
 static void put_contest(struct writer *writer, const struct run_news *news, const char *generator,
@@ -116,8 +119,8 @@ static double loss_now(const struct run_snapshot *now)
 
 static void put_class_losses(struct writer *writer, const struct run_news *news)
 {
-    put_number(writer, "loss", ROLE_STRONG, loss_now(&news->now));
-    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&news->now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
     put_validation(writer, news);
     put_top1(writer, &news->now);
 }
@@ -127,30 +130,31 @@ static void grid_normal(struct writer *writer, const struct run_news *news)
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
     char epoch[24], epochs[24];
     if (is_contest(now))
-        put_contest(writer, news, "gen. loss", "disc. loss", "pixel acc.");
+        put_contest(writer, news, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
     else
         put_class_losses(writer, news);
-    put(writer, "epoch", ROLE_TEXT, "%s of %s", epoch_text(now->epoch, epoch, sizeof epoch),
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
         (snprintf(epochs, sizeof epochs, "%.4g", now->epochs), epochs));
-    put(writer, "iteration", ROLE_TEXT, "%" PRIu64 " of %" PRIu64, now->iteration, now->iterations);
-    put(writer, "learning rate", ROLE_RATE, "%.4g", now->learning_rate);
-    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
-    put_speed(writer, "ms/image", calm->ms_per_image_now);
-    put_speed(writer, " median", calm->ms_per_image_median);
-    put_bytes(writer, "memory", calm->memory_measured);
-    put_bytes(writer, " forecast", forecast_bytes(news));
+    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
+        (unsigned long long)now->iterations);
+    put(writer, N_("learning rate"), ROLE_RATE, "%.4g", now->learning_rate);
+    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_speed(writer, N_(" median"), calm->ms_per_image_median);
+    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
 static void small_losses(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now;
-    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
-    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
     if (now->has_validation)
-        put(writer, "top-1", ROLE_VALIDATION, "%.2f %%", now->top1);
+        put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
     else
-        put(writer, "rate", ROLE_RATE, "%.4g", now->learning_rate);
-    put_bytes(writer, "memory", news->calm.memory_measured);
+        put(writer, N_("rate"), ROLE_RATE, "%.4g", now->learning_rate);
+    put_bytes(writer, N_("memory"), news->calm.memory_measured);
 }
 
 static void grid_small(struct writer *writer, const struct run_news *news)
@@ -158,35 +162,35 @@ static void grid_small(struct writer *writer, const struct run_news *news)
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
     char epoch[24];
     if (is_contest(now))
-        put_contest(writer, news, "gen. loss", "disc.loss", "pixels");
+        put_contest(writer, news, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
     else
         small_losses(writer, news);
-    put(writer, "epoch", ROLE_TEXT, "%s/%.4g", epoch_text(now->epoch, epoch, sizeof epoch),
+    put(writer, N_("epoch"), ROLE_TEXT, "%s/%.4g", epoch_text(now->epoch, epoch, sizeof epoch),
         now->epochs);
-    put(writer, "iteration", ROLE_TEXT, "%" PRIu64, now->iteration);
-    put_speed(writer, "ms/image", calm->ms_per_image_now);
-    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
+    put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
 }
 
 static void tiny(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
     char epoch[24];
-    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
-    put_speed(writer, "ms/image", calm->ms_per_image_now);
-    put(writer, "epoch", ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
-    put(writer, "iteration", ROLE_TEXT, "%" PRIu64, now->iteration);
-    put_bytes(writer, "memory", calm->memory_measured);
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
+    put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_bytes(writer, N_("memory"), calm->memory_measured);
 }
 
 static void panel_losses(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now;
-    put_number(writer, "loss", ROLE_STRONG, loss_now(now));
-    put_number(writer, "smoothed", ROLE_SMOOTHED, news->smoothed);
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
     if (news->config->average_loss > 1 || now->loss_caffe < 0) {
-        put_number(writer, "exact mean", ROLE_TEXT, now->loss_mean);
-        put_number(writer, "Caffe's mean", now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
+        put_number(writer, N_("exact mean"), ROLE_TEXT, now->loss_mean);
+        put_number(writer, N_("Caffe's mean"), now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
                    (double)now->loss_caffe);
     }
     put_validation(writer, news);
@@ -197,45 +201,48 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
     char text[48];
-    put(writer, "Loss", ROLE_HEADING, "%s", "");
+    put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
     if (is_contest(now))
-        put_contest(writer, news, "generator", "discriminator", "pixels right");
+        put_contest(writer, news, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
         panel_losses(writer, news);
-    put(writer, "learning rate", ROLE_RATE, "%.4g", now->learning_rate);
-    put(writer, "Progress", ROLE_HEADING, "%s", "");
-    put(writer, "epoch", ROLE_TEXT, "%s of %.4g", epoch_text(now->epoch, text, sizeof text),
+    put(writer, N_("learning rate"), ROLE_RATE, "%.4g", now->learning_rate);
+    put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %.4g"), epoch_text(now->epoch, text, sizeof text),
         now->epochs);
-    put(writer, "iteration", ROLE_TEXT, "%" PRIu64 " of %" PRIu64, now->iteration, now->iterations);
-    put(writer, "Speed", ROLE_HEADING, "%s", "");
-    put_speed(writer, "ms/image", calm->ms_per_image_now);
-    put_speed(writer, " median", calm->ms_per_image_median);
-    put(writer, "images/s", ROLE_TEXT, "%.0f", calm->images_per_second);
-    put(writer, "data waited", ROLE_TEXT, "%s",
+    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
+        (unsigned long long)now->iterations);
+    put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_speed(writer, N_(" median"), calm->ms_per_image_median);
+    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
+    put(writer, N_("data waited"), ROLE_TEXT, "%s",
         text_duration(calm->feed_wait_seconds, text, sizeof text));
-    put(writer, "Memory", ROLE_HEADING, "%s", "");
-    put_bytes(writer, "memory", calm->memory_measured);
-    put_bytes(writer, " forecast", forecast_bytes(news));
+    put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
+    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
 static void panel_run(struct writer *writer, const struct run_news *news)
 {
     const struct run_config *config = news->config;
     char text[64];
-    put(writer, "Run", ROLE_HEADING, "%s", "");
-    put(writer, "network", ROLE_TEXT, "%.63s", config->network);
-    put(writer, "technique", ROLE_TEXT, "%s", config_get(config, "technique", text, sizeof text));
+    put(writer, N_("Run"), ROLE_HEADING, "%s", "");
+    put(writer, N_("network"), ROLE_TEXT, "%.63s", config->network);
+    put(writer, N_("technique"), ROLE_TEXT, "%s",
+        config_get(config, "technique", text, sizeof text));
     if (news->facts)
-        put(writer, "parameters", ROLE_TEXT, "%s",
+        put(writer, N_("parameters"), ROLE_TEXT, "%s",
             text_count(news->facts->parameters, text, sizeof text));
-    put(writer, "data", ROLE_TEXT, "%.63s", config->data);
+    put(writer, N_("data"), ROLE_TEXT, "%.63s", config->data);
     if (news->facts)
-        put(writer, "images", ROLE_TEXT, "%s", text_count(news->facts->images, text, sizeof text));
-    put(writer, "batch", ROLE_TEXT, "%zu", config->batch);
-    put(writer, "device", ROLE_TEXT, "%s", config->device);
-    put(writer, "solver", ROLE_TEXT, "%s", config_get(config, "solver", text, sizeof text));
-    put(writer, "schedule", ROLE_TEXT, "%s", config_get(config, "schedule", text, sizeof text));
-    put(writer, "seed", ROLE_TEXT, "%zu", config->seed);
+        put(writer, N_("images"), ROLE_TEXT, "%s",
+            text_count(news->facts->images, text, sizeof text));
+    put(writer, N_("batch"), ROLE_TEXT, "%zu", config->batch);
+    put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
+    put(writer, N_("solver"), ROLE_TEXT, "%s", config_get(config, "solver", text, sizeof text));
+    put(writer, N_("schedule"), ROLE_TEXT, "%s", config_get(config, "schedule", text, sizeof text));
+    put(writer, N_("seed"), ROLE_TEXT, "%zu", config->seed);
 }
 
 size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines)
@@ -274,13 +281,13 @@ char *run_text_progress(const struct run_news *news, int columns, char *text, si
     text_duration(ceil(news->calm.eta_seconds), left, sizeof left);
     bool over = run_status_is_over(news->now.status), known = news->calm.eta_seconds >= 0;
     if (over)
-        snprintf(text, size, "%.0f %%  %s after %s", percent, run_status_name(news->now.status),
-                 gone);
+        snprintf(text, size, _("%.0f %%  %s after %s"), percent,
+                 gettext(run_status_name(news->now.status)), gone);
     else if (columns < 50)
         snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
     else if (known)
-        snprintf(text, size, "%.0f %%  %s gone, %s to go", percent, gone, left);
+        snprintf(text, size, _("%.0f %%  %s gone, %s to go"), percent, gone, left);
     else
-        snprintf(text, size, "%.0f %%  %s gone", percent, gone);
+        snprintf(text, size, _("%.0f %%  %s gone"), percent, gone);
     return text;
 }

@@ -1,6 +1,7 @@
 #include "ui/sample_view.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,11 +108,11 @@ static bool make_cells(struct sample_view *view, struct rect room, size_t from, 
 static void draw_caption(const struct sample_view *view, struct canvas *canvas, struct rect area,
                          size_t from, size_t count, size_t examples)
 {
-    int column = draw_format(canvas, area, 0, 1, ROLE_STRONG, "epoch %zu", view->file.epoch);
+    int column = draw_format(canvas, area, 0, 1, ROLE_STRONG, _("epoch %zu"), view->file.epoch);
     if (count < examples)
-        column =
-            draw_format(canvas, area, 0, column + 2, ROLE_TEXT, "from example %zu of %zu (%s %s)",
-                        from + 1, examples, canvas->glyphs->up, canvas->glyphs->down);
+        column = draw_format(canvas, area, 0, column + 2, ROLE_TEXT,
+                             _("from example %zu of %zu (%s %s)"), from + 1, examples,
+                             canvas->glyphs->up, canvas->glyphs->down);
     draw_text(canvas, area, 0, column + 2, ROLE_FAINT, view->file.path);
 }
 
@@ -119,12 +120,12 @@ static void draw_caption(const struct sample_view *view, struct canvas *canvas, 
 static void draw_thirds(const struct sample_view *view, struct canvas *canvas, struct rect area,
                         bool labels)
 {
-    static const char *const words[] = {"input", "generated", "target"};
+    static const char *const words[] = {N_("input"), N_("generated"), N_("target")};
     int width = (int)view->thirds[0].columns, left = (area.columns - 3 * width - 2) / 2;
     for (int i = 0; i < 3; i++, left += width + 1) {
         struct rect label = {area.row, area.column + left, labels, width};
         struct rect place = {area.row + labels, area.column + left, area.rows - labels, width};
-        draw_text(canvas, label, 0, 0, ROLE_HEADING, words[i]);
+        draw_text(canvas, label, 0, 0, ROLE_HEADING, gettext(words[i]));
         draw_halfblocks(canvas, place, &view->thirds[i]);
     }
 }
@@ -161,7 +162,7 @@ void sample_view_draw(struct sample_view *view, struct canvas *canvas, struct re
     look(view, run_directory);
     if (!view->found)
         draw_wrapped(canvas, inside, 1, ROLE_FAINT,
-                     "No sample yet: the first one is saved when the first epoch ends.");
+                     _("No sample yet: the first one is saved when the first epoch ends."));
     else if (view->error.kind == ERROR_NONE)
         draw_picture(view, canvas, area, examples);
     if (view->found && view->error.kind != ERROR_NONE)

@@ -38,10 +38,10 @@ static const struct key_binding bindings[] = {
     {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
     {'g', 0, ACTION_SYMBOLS, "g", NULL, "graph symbols: braille, block, ASCII"},
 };
-static const struct key_table table = {"Comparing runs", bindings,
+static const struct key_table table = {N_("Comparing runs"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const char *const view_names[COMPARE_KINDS] = {"Curves", "Table", "Settings"};
+static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
 enum { PEEKS = 16 }; /* runs looked up between two frames */
 
@@ -268,12 +268,13 @@ static void draw_empty(struct app *app, struct rect body)
     struct compare_view *view = &app->compare;
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
     if (view->gathering)
-        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, "Reading runs: %zu of %zu ...",
+        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
                     view->next, app_run_count(app));
     else
-        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                     "There is no finished run to compare yet. In the list of runs (o) space marks "
-                     "those to compare, also one that is on.");
+        draw_wrapped(
+            &app->canvas, inside, 1, ROLE_FAINT,
+            _("There is no finished run to compare yet. In the list of runs (o) space marks "
+              "those to compare, also one that is on."));
     draw_cursor(&app->canvas, inside, 1, 0);
 }
 
@@ -308,7 +309,7 @@ static void draw(struct app *app, struct rect body)
         int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
         char text[64];
         int room = tabs.columns - end - 2,
-            width = snprintf(text, sizeof text, "sorted: %s", compare_view_sort_name(view));
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_view_sort_name(view));
         if (width <= room)
             draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
         body.row++;
@@ -323,9 +324,9 @@ static void title(const struct app *app, char *text, size_t size)
 {
     size_t count = app->compare.count;
     if (app->compare.gathering)
-        snprintf(text, size, "Compare");
+        snprintf(text, size, _("Compare"));
     else
-        snprintf(text, size, "Compare %zu run%s", count, count == 1 ? "" : "s");
+        snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
 }
 
 const struct screen screen_compare = {"Compare", &table, title, take_key, act, draw, work};

@@ -11,10 +11,10 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'r', 0, ACTION_RUN, "r", "run",
-     "run what the form says; while a run is on: put it in the queue"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "the field above"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the field below (Tab too)"},
+    {'r', 0, ACTION_RUN, "r", N_("run"),
+     N_("run what the form says; while a run is on: put it in the queue")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the field above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
     {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "the value before"},
@@ -33,17 +33,17 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
 };
-static const struct key_table table = {"Setting up a run", bindings,
+static const struct key_table table = {N_("Setting up a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 static const struct key_binding editing[] = {
-    {UI_ENTER, 0, ACTION_NONE, "Enter", "take it", "take the value"},
-    {UI_ESCAPE, 0, ACTION_NONE, "Esc", "leave it", "leave the value as it was"},
-    {UI_TAB, 0, ACTION_NONE, "Tab", "complete a path", "complete a file or folder name"},
-    {UI_CTRL_U, 0, ACTION_NONE, "C-u", "clear",
-     "clear the line; C-w a word, C-a and C-e to its ends"},
+    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), N_("take the value")},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("leave it"), N_("leave the value as it was")},
+    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete a path"), N_("complete a file or folder name")},
+    {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"),
+     N_("clear the line; C-w a word, C-a and C-e to its ends")},
 };
-const struct key_table keys_editing = {"Typing a value (just begin, or Enter)", editing,
+const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
                                        sizeof editing / sizeof *editing};
 
 /* --- deciding --- */
@@ -61,7 +61,7 @@ static void open_list(struct app *app)
     } else if (count == 0)
         form_edit(form, NULL);
     else
-        chooser_begin(&app->chooser, field->label, items, count,
+        chooser_begin(&app->chooser, gettext(field->label), items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
 }
@@ -119,8 +119,8 @@ static void act(struct app *app, enum action action)
     case ACTION_ALL:
         form_show_all(form, !form->all);
         app_say(app, ROLE_STRONG, "%s",
-                form->all ? "Every setting is shown."
-                          : "Settings are shown where they mean something.");
+                form->all ? _("Every setting is shown.")
+                          : _("Settings are shown where they mean something."));
         break;
     case ACTION_PICTURES:
         app_show(app, &screen_pictures);
@@ -171,11 +171,11 @@ static void draw_value(struct app *app, struct rect line, size_t field, bool foc
     form_value(&app->form, field, value, sizeof value);
     if (!focused) {
         draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
-                  value[0] ? value : "none");
+                  value[0] ? value : _("none"));
         return;
     }
     int room = line.columns - 4;
-    int used = (int)columns_fit(value[0] ? value : "none", room > 0 ? (size_t)room : 0, shown,
+    int used = (int)columns_fit(value[0] ? value : _("none"), room > 0 ? (size_t)room : 0, shown,
                                 sizeof shown);
     struct rect bar = {line.row, line.column, 1, used + 4};
     if (bar.columns > line.columns)
@@ -197,9 +197,21 @@ static int draw_error(struct app *app, struct rect area, int row, const struct e
     return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
 }
 
+/* The values stand behind the longest label, which other languages make longer. */
+static int value_column(const struct form *form, const struct form_layout *layout)
+{
+    int column = layout->label_columns;
+    for (size_t i = 0; i < form->count; i++) {
+        int wished = (int)columns_of(gettext(form->fields[i]->label)) + 3;
+        column = wished > column && wished <= layout->fields.columns / 2 + 2 ? wished : column;
+    }
+    return column;
+}
+
 static void draw_fields(struct app *app, const struct form_layout *layout)
 {
     struct form *form = &app->form;
+    int values = value_column(form, layout);
     struct rect area = layout->fields;
     char text[800];
     int error_rows = 0;
@@ -214,15 +226,18 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
     for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
         bool focused = i == form->focus;
         const struct error *error = field_error(app, i);
-        struct rect line = {area.row + row, area.column + layout->label_columns, 1,
-                            area.columns - layout->label_columns};
+        struct rect line = {area.row + row, area.column + values, 1, area.columns - values};
+        struct rect label = {area.row + row, area.column, 1, values - 1};
         draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
-        draw_text(&app->canvas, area, row, 2, focused ? ROLE_STRONG : ROLE_FAINT,
-                  form->fields[i]->label);
+        draw_text(&app->canvas, label, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT,
+                  gettext(form->fields[i]->label));
         if (focused && form->editing)
             draw_edit(app, line);
         else
             draw_value(app, line, i, focused);
+        struct rect place = {area.row + row, area.column, 1, area.columns};
+        if (!form->editing)
+            targets_add_row(&app->canvas.targets, place, i, form->focus);
         if (error)
             row = draw_error(app, area, row + 1, error) - 1;
     }
@@ -235,6 +250,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
 static void draw_help(struct app *app, struct rect area)
 {
     const struct config_field *field = form_focused(&app->form);
+    const char *help = gettext(field->help);
     if (area.rows >= 3) {
         for (int column = 0; column < area.columns;)
             column =
@@ -244,12 +260,12 @@ static void draw_help(struct app *app, struct rect area)
     }
     area.column++;
     area.columns -= 2;
-    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, field->help);
-    if (area.rows >= 2 && columns_of(field->help) <= (size_t)area.columns)
+    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, help);
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns)
         draw_text(&app->canvas, area, 1, 0, ROLE_FAINT,
                   field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG
-                      ? "Left and right change it; Enter lists the choices."
-                      : "Left and right change it; Enter lists the choices; or type a value.");
+                      ? _("Left and right change it; Enter lists the choices.")
+                      : _("Left and right change it; Enter lists the choices; or type a value."));
 }
 
 static void draw(struct app *app, struct rect body)

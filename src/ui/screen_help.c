@@ -20,19 +20,20 @@ static const struct key_binding everywhere[] = {
      "compare runs: the marked ones, or all that are finished"},
     {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, "draw the screen afresh"},
 };
-const struct key_table keys_everywhere = {"Everywhere", everywhere,
+const struct key_table keys_everywhere = {N_("Everywhere"), everywhere,
                                           sizeof everywhere / sizeof *everywhere};
 
 static const struct key_binding bindings[] = {
-    {UI_UP, 0, ACTION_UP, "Up", "scroll", NULL},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", "scroll", NULL},
+    {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), NULL},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
-    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", "page", NULL},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
-    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'?', UI_ENTER, ACTION_BACK, "?", "close", NULL},
+    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("page"), NULL},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'?', UI_ENTER, ACTION_BACK, "?", N_("close"), NULL},
 };
-static const struct key_table table = {"In the help", bindings, sizeof bindings / sizeof *bindings};
+static const struct key_table table = {N_("In the help"), bindings,
+                                       sizeof bindings / sizeof *bindings};
 
 static const struct {
     const char *word, *meaning;
@@ -85,7 +86,7 @@ struct writer {
 static void put_heading(struct writer *writer, const char *title)
 {
     int row = writer->line - writer->app->help_scroll;
-    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, title);
+    draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, gettext(title));
     writer->line++;
 }
 
@@ -93,13 +94,16 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 {
     char line[512];
     int indent = writer->area.columns >= 50 ? 14 : 8;
+    int beside = (int)columns_of(gettext(name)) + 3; /* one that is longer moves its text */
+    indent = beside > indent ? beside : indent;
     int width = writer->area.columns - indent - 1;
     bool first = true;
+    text = gettext(text);
     while (text && width > 4) {
         int row = writer->line - writer->app->help_scroll;
         text = columns_wrap(text, (size_t)width, line, sizeof line);
         if (first)
-            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, name);
+            draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, gettext(name));
         draw_text(&writer->app->canvas, writer->area, row, indent, ROLE_TEXT, line);
         first = false;
         writer->line++;
@@ -130,11 +134,11 @@ static void draw(struct app *app, struct rect body)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (tables[i] != here)
             put_table(&writer, tables[i]);
-    put_heading(&writer, "The menu (m)");
+    put_heading(&writer, N_("The menu (m)"));
     for (size_t i = 0; i < place_count; i++)
         put_entry(&writer, (char[2]){(char)places[i].key}, gettext(places[i].what));
     writer.line++;
-    put_heading(&writer, "Words and marks");
+    put_heading(&writer, N_("Words and marks"));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
@@ -151,4 +155,4 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_help = {"Help", &table, NULL, NULL, act, draw, NULL};
+const struct screen screen_help = {N_("Help"), &table, NULL, NULL, act, draw, NULL};

@@ -67,7 +67,7 @@ static const struct key_binding bindings[] = {
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
      N_("the selected row's details, where a table leaves no room for them")},
 };
-static const struct key_table table = {"Watching a run", bindings,
+static const struct key_table table = {N_("Watching a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 /* --- deciding --- */
@@ -90,7 +90,7 @@ static void pause_or_go_on(struct app *app)
     struct run_entry *entry = app_entry(app);
     bool paused = entry && entry->pause_asked;
     if (send(app, paused ? COMMAND_GO_ON : COMMAND_PAUSE,
-             paused ? "It goes on." : "Paused after this iteration; space goes on."))
+             paused ? _("It goes on.") : _("Paused after this iteration; space goes on.")))
         entry->pause_asked = !paused;
 }
 
@@ -166,7 +166,7 @@ static void act(struct app *app, enum action action)
         ask_rate(app, action == ACTION_RATE ? 1 : action == ACTION_RATE_UP ? 2 : 0.5);
         break;
     case ACTION_SAVE:
-        send(app, COMMAND_SAVE, "A checkpoint is being written.");
+        send(app, COMMAND_SAVE, _("A checkpoint is being written."));
         break;
     case ACTION_NEXT:
         switch_run(app, 1);
@@ -224,7 +224,7 @@ static void draw_flow(struct app *app, struct rect area, const struct run_line *
 {
     int row = 0, column = 0;
     for (size_t i = 0; i < count; i++) {
-        int width = (int)(strlen(lines[i].label) + 1 + strlen(lines[i].value));
+        int width = (int)(columns_of(lines[i].label) + 1 + columns_of(lines[i].value));
         if (column > 0 && column + width > area.columns) {
             row++;
             column = 0;
@@ -280,12 +280,12 @@ static void draw_failure(struct app *app, struct rect area, const struct error *
 {
     char text[1100];
     struct rect inside = {area.row + 1, area.column + 2, area.rows - 1, area.columns - 4};
-    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, "! This run could not go on.");
+    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This run could not go on."));
     snprintf(text, sizeof text, "%s: %s", error->what, error->why);
     row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
     if (error->advice[0])
         row = draw_wrapped(&app->canvas, inside, row + 1, ROLE_STRONG, error->advice);
-    draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, "n goes to the form to change it.");
+    draw_wrapped(&app->canvas, inside, row + 1, ROLE_FAINT, _("n goes to the form to change it."));
 }
 
 static void draw_view(struct app *app, struct run_entry *entry, const struct view *view,
@@ -359,7 +359,7 @@ static void draw(struct app *app, struct rect body)
     struct run_layout layout = layout_run(body);
     if (!entry) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     "There is no run yet: n sets one up, and r there starts it.");
+                     _("There is no run yet: n sets one up, and r there starts it."));
         return;
     }
     if (entry->run)
@@ -394,17 +394,17 @@ static void title(const struct app *app, char *text, size_t size)
     char technique[16], data[128], number[32] = "";
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
-        snprintf(text, size, "Run");
+        snprintf(text, size, _("Run"));
         return;
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
     if (app->run.kept)
-        snprintf(number, sizeof number, " (earlier)");
+        snprintf(number, sizeof number, _(" (earlier)"));
     else if (app->runs.count > 1)
-        snprintf(number, sizeof number, " %zu of %zu", app->run.entry + 1, app->runs.count);
+        snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
-    snprintf(text, size, "Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s", number, dot,
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s"), number, dot,
              entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot,
              entry->config.batch, dot, entry->config.device);
 }

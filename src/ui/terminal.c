@@ -7,12 +7,12 @@
  * takes output: a stopped terminal never keeps signals from being seen. */
 #include "ui/terminal.h"
 
+#include "base/language.h"
 #include "ui/keys.h"
 
 #include <curses.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,10 +32,12 @@ static struct {
     struct termios settings;
     char restore[256]; /* what gives the terminal back, as bytes */
     size_t restore_length;
-    const char *guard; /* sent before it; NULL: nothing */
+    const char *guard;   /* sent before it; NULL: nothing */
+    int output, nowhere; /* the terminal once more, and /dev/null: see release_output */
+    int click_row, click_column;
     int pipe[2];
     struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
-} terminal = {.pipe = {-1, -1}};
+} terminal = {.pipe = {-1, -1}, .output = -1, .nowhere = -1};
 
 static volatile sig_atomic_t resized, stop_asked, hung_up;
 
@@ -44,10 +46,24 @@ static volatile sig_atomic_t resized, stop_asked, hung_up;
 static void restore_from_handler(void)
 {
     const char *guard = terminal.guard;
+    struct pollfd output = {terminal.output, POLLOUT, 0};
+    if (poll(&output, 1, 0) > 0) /* else what is written goes where it went until now */
+        dup2(terminal.output, STDOUT_FILENO);
     if ((guard && write(STDOUT_FILENO, guard, strlen(guard)) < 0) ||
         write(STDOUT_FILENO, terminal.restore, terminal.restore_length) < 0)
         return; /* nobody is there to see it */
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
+}
+
+/* Whoever reads the terminal may have stopped in the middle of a frame, and ncurses would write the
+ * rest for ever: from now on it writes to nowhere. (Threads of a run take no signals, so it is the
+ * waiting write that this one interrupts.) */
+static void release_output(void)
+{
+    struct pollfd output = {STDOUT_FILENO, POLLOUT, 0};
+    if (terminal.nowhere < 0 || poll(&output, 1, 0) > 0)
+        return;
+    dup2(terminal.nowhere, STDOUT_FILENO);
 }
 
 static void on_signal(int number)
@@ -62,6 +78,8 @@ static void on_signal(int number)
         _exit(130);
     } else
         stop_asked = 1;
+    if (number != SIGWINCH)
+        release_output();
     if (write(terminal.pipe[1], "", 1) < 0)
         errno = saved; /* the pipe is full: a wake-up is on its way already */
     errno = saved;
@@ -112,9 +130,14 @@ static void add_restore(const char *capability)
     }
 }
 
-static void prepare_restore(void)
+static void prepare_restore(bool mouse)
 {
+    static const char no_mouse[] = "\033[?1006;1000l";
     terminal.restore_length = 0;
+    if (mouse) {
+        memcpy(terminal.restore, no_mouse, sizeof no_mouse - 1);
+        terminal.restore_length = sizeof no_mouse - 1;
+    }
     add_restore("sgr0");
     add_restore("rmkx");
     add_restore("cnorm");
@@ -138,25 +161,35 @@ static bool open_pipe(struct error *error)
 
 static void close_pipe(void)
 {
+    close(terminal.output);
+    close(terminal.nowhere);
+    terminal.output = terminal.nowhere = -1;
     close(terminal.pipe[0]);
     close(terminal.pipe[1]);
     terminal.pipe[0] = terminal.pipe[1] = -1;
 }
 
-/* A terminal that can place its cursor and erase. ncurses itself would end the program. */
-static bool check_terminal(struct error *error)
+static bool check_is_terminal(struct error *error)
 {
-    static const char advice[] = "run it in a terminal, or use tinca train";
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+    static const char advice[] = N_("run it in a terminal, or use tinca train");
+    if (!isatty(STDIN_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
-                         "it needs a terminal, and standard %s is none",
-                         isatty(STDIN_FILENO) ? "output" : "input");
+                         "it needs a terminal, and standard input is none");
+    if (!isatty(STDOUT_FILENO))
+        return error_set(error, ERROR_USAGE, "the workbench", advice,
+                         "it needs a terminal, and standard output is none");
+    return true;
+}
+
+/* One that can place its cursor and erase. ncurses itself would end the program. */
+static bool check_is_able(struct error *error)
+{
     const char *name = getenv("TERM");
     int status;
     if (!name || !name[0] || setupterm(NULL, STDOUT_FILENO, &status) != OK)
         return error_set(error, ERROR_USAGE, "TERM",
-                         "set TERM to your terminal's type (TERM=xterm-256color, TERM=vt100), or "
-                         "use tinca train",
+                         "set TERM to your terminal's type (TERM=xterm-256color, TERM=vt100); "
+                         "tinca train and --start print plain lines",
                          "the terminal type %s is not known here",
                          name && name[0] ? name : "(none)");
     const char *place = tigetstr("cup");
@@ -164,16 +197,22 @@ static bool check_terminal(struct error *error)
     del_curterm(cur_term);
     if (!able)
         return error_set(error, ERROR_USAGE, "TERM",
-                         "use tinca train, which prints plain lines, or another terminal",
+                         "use tinca train or --start, which print plain lines, or another terminal",
                          "a terminal of type %s cannot place its cursor", name);
     return true;
 }
 
+bool terminal_prints_lines_only(void)
+{
+    return check_is_terminal(NULL) && !check_is_able(NULL);
+}
+
 bool terminal_open(struct error *error)
 {
-    setlocale(LC_CTYPE, "");
-    if (!check_terminal(error) || !open_pipe(error))
+    if (!check_is_terminal(error) || !check_is_able(error) || !open_pipe(error))
         return false;
+    terminal.output = dup(STDOUT_FILENO);
+    terminal.nowhere = open("/dev/null", O_WRONLY);
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
@@ -186,7 +225,7 @@ bool terminal_open(struct error *error)
         return error_set(error, ERROR_USAGE, "TERM", "use tinca train",
                          "ncurses cannot use a terminal of type %s", getenv("TERM"));
     }
-    prepare_restore();
+    prepare_restore(false);
     set_escdelay(25);
     cbreak();
     noecho();
@@ -195,6 +234,13 @@ bool terminal_open(struct error *error)
     nodelay(stdscr, TRUE);
     intrflush(stdscr, FALSE);
     return true;
+}
+
+void terminal_take_mouse(bool taken)
+{
+    mmask_t wished = taken ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
+    mouseinterval(0); /* a press is a click: nothing waits for the release */
+    prepare_restore(mousemask(wished, NULL) & BUTTON1_PRESSED);
 }
 
 void terminal_guard(const char *bytes)
@@ -238,6 +284,7 @@ static void redirect_to_nowhere(void)
 
 void terminal_close(bool gone)
 {
+    dup2(terminal.output, STDOUT_FILENO);
     if (gone)
         redirect_to_nowhere(); /* not even freeing the screen: it might flush */
     else if (make_writable()) {
@@ -291,6 +338,25 @@ unsigned terminal_wait(double seconds)
     return wakes | (stop_asked ? WAKE_STOP : 0) | (hung_up ? WAKE_GONE : 0);
 }
 
+static int read_mouse(void)
+{
+    MEVENT event;
+    if (getmouse(&event) != OK)
+        return UI_NONE;
+    terminal.click_row = event.y;
+    terminal.click_column = event.x;
+    return event.bstate & BUTTON4_PRESSED   ? UI_WHEEL_UP
+           : event.bstate & BUTTON5_PRESSED ? UI_WHEEL_DOWN
+           : event.bstate & BUTTON1_PRESSED ? UI_CLICK
+                                            : UI_NONE;
+}
+
+void terminal_clicked(int *row, int *column)
+{
+    *row = terminal.click_row;
+    *column = terminal.click_column;
+}
+
 int terminal_read_key(void)
 {
     static const struct {
@@ -310,9 +376,12 @@ int terminal_read_key(void)
             return UI_NONE;
         if (kind == OK)
             return key == 127 || key == 8 ? UI_BACKSPACE : key == '\n' ? UI_ENTER : (int)key;
+        int ours = key == KEY_MOUSE ? read_mouse() : UI_NONE;
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (names[i].theirs == key)
-                return names[i].ours;
+                ours = names[i].ours;
+        if (ours != UI_NONE)
+            return ours;
     }
 }
 

@@ -12,6 +12,13 @@
 
 /* Enters the workbench's screen. False: there is no terminal, or it cannot place its cursor. */
 bool terminal_open(struct error *error);
+/* Asks the terminal to report clicks and the wheel, where it can, or to keep them. */
+void terminal_take_mouse(bool taken);
+/* Where the last UI_CLICK was. */
+void terminal_clicked(int *row, int *column);
+/* Whether standard input and output are a terminal that can show lines but not the workbench. */
+bool terminal_prints_lines_only(void);
+
 /* Restores the terminal. With `gone` nothing is written: there is nobody to read it. */
 void terminal_close(bool gone);
 

@@ -17,6 +17,7 @@ void app_apply_preferences(struct app *app)
     if (app->unicode)
         glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" is none of them */
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
+    terminal_take_mouse(preferences->mouse);
     theme_load(&app->theme, preferences->colours);
     app->canvas.theme = &app->theme;
 }
@@ -76,6 +77,11 @@ static void prepare(struct app *app, const struct ui_options *options)
         app_say_error(app, &options->broken);
     else if (options->skipped.kind != ERROR_NONE)
         app_say_error(app, &options->skipped);
+}
+
+bool ui_prints_lines_only(void)
+{
+    return terminal_prints_lines_only();
 }
 
 bool ui_run(const struct ui_options *options, struct error *error)

@@ -35,4 +35,7 @@ extern const char *const ui_symbols[]; /* braille, block, ascii */
  * terminal goes away (SIGHUP) the runs carry on to their ends first. */
 bool ui_run(const struct ui_options *options, struct error *error);
 
+/* Whether this is a terminal that can print lines but not show the workbench (TERM=dumb). */
+bool ui_prints_lines_only(void);
+
 #endif

@@ -6,7 +6,7 @@ trap 'exit 130' INT TERM
 TINCA=${TINCA:-./tinca}
 JSON_LOOK=${JSON_LOOK:-$(dirname "$TINCA")/json_look}
 export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C.UTF-8
-unset NO_COLOR
+unset NO_COLOR LANGUAGE
 tap_count=0
 tap_failed=0
 

@@ -88,4 +88,20 @@ refused "without a terminal it says what to do" "$FAKE" </dev/null
 screen_terminal=dumb
 screen_start 80x24 C.UTF-8 sh -c "'$FAKE'; echo \"status \$?\"; sleep 20"
 screen_shows 'status 2' "TERM=dumb is refused in words"
+screen_shows 'or another terminal' "which say what to do"
+PROGRAM=$TINCA
+case $PROGRAM in /*) ;; *) PROGRAM=$PWD/$PROGRAM ;; esac
+screen_start 80x24 C.UTF-8 sh -c "'$PROGRAM' ui mlp --data digits,limit=64 --batch 16 --iterations 4 --start; echo \"status \$?\"; sleep 20"
+PATIENCE=300 screen_shows 'done after 4 iterations' "with --start the run is shown in lines"
+screen_shows 'status 0' "and ends well"
+screen_terminal=screen-256color
+for size in 39x12 40x11 20x5 8x2 2x1; do
+    screen_start $size C.UTF-8 sh -c "'$FAKE' --start; echo \"status \$?\" >'$T/small'"
+    sleep 1
+    screen_keys q
+    sleep 0.3
+    screen_keys y
+    ended "at $size it starts and ends"
+    if grep -q 'status 0' "$T/small"; then ok "at $size without a fault"; else not_ok "at $size without a fault" "$(cat "$T/small")"; fi
+done
 done_testing

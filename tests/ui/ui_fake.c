@@ -3,6 +3,8 @@
  * NAME] */
 #include "ui/ui.h"
 
+#include "base/language.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@ int main(int argc, char **argv)
     struct ui_options options = {.export_path = "session.json", .preferences = &preferences};
     struct error error = {0};
     char text[1200];
+    language_begin(NULL);
     preferences_defaults(&preferences);
     config_defaults(&options.config);
     config_set(&options.config, "validate", "digits", &error);

@@ -39,7 +39,7 @@ static void test_values(void)
     struct error error = {0};
     char text[512];
     preferences_defaults(&preferences);
-    tap_ok(preferences.mouse && !preferences.slow && !preferences.language[0],
+    tap_ok(preferences.mouse && !preferences.slow && strcmp(preferences.language, "auto") == 0,
            "the mouse is taken, the line is quick, the language is the environment's");
     tap_ok(!preferences_set(&preferences, "colours", "pink", &error) &&
                strstr(error.advice, "colour-blind"),

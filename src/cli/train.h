@@ -1,0 +1,21 @@
+/* train.h: a run that is shown as lines, without the workbench. */
+#ifndef TINCA_CLI_TRAIN_H
+#define TINCA_CLI_TRAIN_H
+
+#include "session/config.h"
+#include "session/run.h"
+
+#include <stdbool.h>
+
+struct train {
+    struct run_config config;
+    struct run_options options;
+    const char *export_path; /* where the session goes at the end; NULL: nowhere */
+    bool quiet;
+};
+
+/* Checks the request, runs it to its end and writes what was asked for. SIGINT and SIGTERM are
+ * caught. Returns the exit status. */
+int train_go(const struct train *train);
+
+#endif
