@@ -295,7 +295,10 @@ static void stalled(void)
 static void slow_line(void)
 {
     const double seconds = 16;
-    struct ui_options options = {.start = true, .slow = true};
+    struct preferences preferences;
+    struct ui_options options = {.start = true, .preferences = &preferences};
+    preferences_defaults(&preferences);
+    preferences.slow = true;
     start(options, 24, 80);
     bool shown = watch(20, "ms/image");
     watch(6, NULL);
@@ -310,13 +313,15 @@ static void slow_line(void)
 
 static void mouse(void)
 {
-    struct ui_options options = {0};
+    struct preferences preferences;
+    struct ui_options options = {.preferences = &preferences};
+    preferences_defaults(&preferences);
     start(options, 24, 80);
     watch(20, "What it takes");
     send_text("\033[<0;3;24M");
     tap_ok(watch(10, "Everywhere"), "a click on the hint ? opens the help");
     end();
-    options.no_mouse = true;
+    preferences.mouse = false;
     start(options, 24, 80);
     watch(20, "What it takes");
     tap_ok(!memmem(child.last, child.last_length, "\033[?1000h", 8) &&
