@@ -370,7 +370,7 @@ void form_make_forecast(struct form *form)
     form->known = true;
     if (form->forecast.fits)
         return;
-    char need[32], free_bytes[32], advice[96] = "choose a smaller network";
+    char need[32], free_bytes[32], advice[96] = N_("choose a smaller network");
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);

@@ -309,4 +309,4 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_devices = {"Devices", &table, NULL, NULL, act, draw, NULL};
+const struct screen screen_devices = {N_("Devices"), &table, NULL, NULL, act, draw, NULL};

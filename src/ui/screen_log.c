@@ -176,4 +176,4 @@ static void draw(struct app *app, struct rect body)
     draw_detail(app, foot, nth_match(app, view->selected));
 }
 
-const struct screen screen_log = {"Log", &table, NULL, take_key, act, draw, NULL};
+const struct screen screen_log = {N_("Log"), &table, NULL, take_key, act, draw, NULL};

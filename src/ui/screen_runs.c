@@ -308,4 +308,4 @@ static void draw(struct app *app, struct rect body)
     draw_foot(app, foot);
 }
 
-const struct screen screen_runs = {"Runs", &table, title, take_key, act, draw, runs_view_read};
+const struct screen screen_runs = {N_("Runs"), &table, title, take_key, act, draw, runs_view_read};

@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {UI_UP, UI_BACK_TAB, ACTION_UP, "Up", NULL, N_("the setting above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, "Down", NULL, N_("the setting below (Tab too)")},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, N_("the value before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", N_("change"), N_("the next value")},
+    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the setting above")},
+    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the setting below (Tab too)")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("change"), N_("the next value")},
     {UI_ENTER, ' ', ACTION_OPEN, "Enter", N_("edit"), N_("the next value, or type one")},
     {'d', 0, ACTION_DEFAULTS, "d", N_("default"), N_("the default of the setting")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first setting")},
