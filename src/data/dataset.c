@@ -61,7 +61,7 @@ const struct dataset_kind *dataset_kinds(size_t *count)
 
 static void list_kinds(char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "the kinds are ");
+    size_t used = (size_t)snprintf(text, size, "%s ", _("the kinds are"));
     for (size_t i = 0; i < KINDS && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i ? ", " : "", kinds[i].name,
                                  kinds[i].argument[0] ? ":" : "", kinds[i].argument);

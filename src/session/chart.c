@@ -362,7 +362,7 @@ static void draw_findings(const struct panel *panel, const struct run *run, enum
             continue;
         const double x = panel_x(panel, x_of(kind, (double)finding.iteration, finding.epoch,
                                              (double)series->points[at].seconds));
-        const char *words = finding_kind_words(finding.kind);
+        const char *words = gettext(finding_kind_words(finding.kind));
         if (!isfinite(x))
             continue;
         raster_line(panel->raster, x, panel->top, x, panel->bottom, 1, faint);

@@ -172,6 +172,7 @@ static void draw(struct app *app, struct rect body)
             continue;
         struct rect row = {list.row + (int)(place - view->top), list.column, 1, list.columns};
         draw_line(app, row, line, place == view->selected);
+        targets_add_row(&app->canvas.targets, row, place, view->selected);
     }
     draw_detail(app, foot, nth_match(app, view->selected));
 }

@@ -285,6 +285,7 @@ static void draw_list(struct app *app, struct rect list, const int *starts, cons
         size_t place = view->top + i;
         struct rect line = {list.row + (int)i, list.column, 1, list.columns};
         draw_row(app, line, view->order[place], place == view->selected, starts, widths);
+        targets_add_row(&app->canvas.targets, line, place, view->selected);
     }
 }
 

@@ -174,8 +174,11 @@ static void draw_rows(struct app *app, struct rect list)
         view->top = view->selected - room + 1;
     if (view->top + room > PREFERENCE_COUNT)
         view->top = room < PREFERENCE_COUNT ? PREFERENCE_COUNT - room : 0;
-    for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++)
+    for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++) {
+        struct rect line = {list.row + (int)row, list.column, 1, list.columns};
         draw_row(app, list, (int)row, view->top + row, value_column);
+        targets_add_row(&app->canvas.targets, line, view->top + row, view->selected);
+    }
     if (view->top > 0)
         draw_right(&app->canvas, list, 0, ROLE_FAINT, app->canvas.glyphs->up);
     if (view->top + room < PREFERENCE_COUNT)

@@ -473,8 +473,10 @@ static void draw(struct app *app, struct rect body)
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
-    if (view->chooser.open)
-        chooser_draw(&view->chooser, &app->canvas);
+    if (!view->chooser.open)
+        return;
+    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    chooser_draw(&view->chooser, &app->canvas);
 }
 
 static void title(const struct app *app, char *text, size_t size)
