@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 static bool reserve(struct text *text, size_t extra)
 {
@@ -100,6 +101,14 @@ char *text_duration(double seconds, char *out, size_t size)
         snprintf(out, size, "%d:%02d:%02d h", (int)seconds / 3600, (int)seconds / 60 % 60,
                  (int)seconds % 60);
     return out;
+}
+
+size_t text_columns(const char *text)
+{
+    wchar_t wide[1024];
+    size_t length = mbstowcs(wide, text, sizeof wide / sizeof *wide);
+    int columns = length < sizeof wide / sizeof *wide ? wcswidth(wide, length) : -1;
+    return columns >= 0 ? (size_t)columns : strlen(text);
 }
 
 bool text_to_uint64(const char *text, uint64_t *value)

@@ -30,6 +30,9 @@ char *text_si(double value, char *out, size_t size);
 /* Seconds as "42 s", "3:07 min", "2:41:09 h". Returns `out`. */
 char *text_duration(double seconds, char *out, size_t size);
 
+/* Columns that a text takes on a terminal; its bytes where it is not valid in this locale. */
+size_t text_columns(const char *text);
+
 /* Parses the whole of `text`; false when it is not a number or leaves the range. */
 bool text_to_size(const char *text, size_t *value);
 bool text_to_uint64(const char *text, uint64_t *value);

@@ -63,51 +63,44 @@ static void print_row(const struct comparison *comparison, size_t number, const 
     char parameters[32];
     printf("  %s: ", row->network);
     if (isfinite(row->top1))
-        printf("top-1 %.2f %%, ", row->top1);
-    printf("%s parameters, %.4g MB", text_count(row->parameters, parameters, sizeof parameters),
+        printf(_("top-1 %.2f %%, "), row->top1);
+    printf(_("%s parameters, %.4g MB"), text_count(row->parameters, parameters, sizeof parameters),
            (double)row->model_bytes / 1e6);
     if (time)
-        printf(", %.4g +- %.2g ms on %s", time->ms_per_image.mean, time->ms_per_image.ci95,
+        printf(_(", %.4g +- %.2g ms on %s"), time->ms_per_image.mean, time->ms_per_image.ci95,
                time->device);
     printf(" (%s)\n", row->name);
 }
 
 static void print_verdict(const struct advice *advice)
 {
-    printf("%s on %s: ", advice->network, advice->device);
-    switch (advice->verdict) {
-    case ADVISE_USE:
-        printf("use %s\n", advice->technique);
-        break;
-    case ADVISE_TRY:
-        printf("try %s, which is not known well enough yet\n", advice->technique);
-        break;
-    case ADVISE_MEASURE:
-        printf("measure it first\n");
-        break;
-    case ADVISE_KEEP:
-        printf("leave it as it is\n");
-        break;
-    case ADVISE_ELSEWHERE:
-        printf("no technique helps here\n");
-        break;
-    }
+    static const char *const words[] = {
+        [ADVISE_KEEP] = N_("%s on %s: leave it as it is\n"),
+        [ADVISE_USE] = N_("%s on %s: use %s\n"),
+        [ADVISE_TRY] = N_("%s on %s: try %s, which is not known well enough yet\n"),
+        [ADVISE_MEASURE] = N_("%s on %s: measure it first\n"),
+        [ADVISE_ELSEWHERE] = N_("%s on %s: no technique helps here\n")};
+    const char *format = gettext(words[advice->verdict]);
+    if (advice->verdict == ADVISE_USE || advice->verdict == ADVISE_TRY)
+        printf(format, advice->network, advice->device, advice->technique);
+    else
+        printf(format, advice->network, advice->device);
 }
 
 static int print_text(const struct comparison *comparison, const struct advice *advice)
 {
     print_verdict(advice);
-    printf("\nWhy:\n");
+    printf("\n%s\n", _("Why:"));
     for (size_t i = 0; i < advice->step_count; i++) {
         printf("  ");
         output_print_wrapped(advice->steps[i], 2, 2, OUTPUT_WIDTH);
     }
     if (advice->row_count > 0)
-        printf("\nRuns read, of %s:\n", advice->data);
+        printf(_("\nRuns read, of %s:\n"), advice->data);
     for (size_t i = 0; i < advice->row_count; i++)
         print_row(comparison, advice->rows[i], advice->device);
     if (advice->gap_count > 0)
-        printf("\nNot known yet:\n");
+        printf("\n%s\n", _("Not known yet:"));
     for (size_t i = 0; i < advice->gap_count; i++)
         printf("  %s\n    %s\n", advice->gaps[i].what, advice->gaps[i].command);
     return EXIT_DONE;

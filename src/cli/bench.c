@@ -101,23 +101,25 @@ static void print_summary(const struct bench *bench)
 {
     char peak[32], planned[32];
     const struct statistics *ms = &bench->ms_per_image;
-    printf("%s, technique %s: %s%s, batch %zu on %s with %zu thread%s, %zu iterations\n",
-           bench->network->name, technique_name(bench->network->technique),
-           bench->mode == PLAN_INFERENCE ? "inference" : "training",
-           bench->discriminator.graph ? " against its discriminator" : "", bench->batch,
-           bench->device->name, bench->device->threads, bench->device->threads == 1 ? "" : "s",
-           bench->iterations);
-    printf("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g\n", ms->median,
+    const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
+                       : bench->discriminator.graph  ? _("training against its discriminator")
+                                                     : _("training");
+    printf(ngettext("%s, technique %s: %s, batch %zu on %s with %zu thread, %zu iterations\n",
+                    "%s, technique %s: %s, batch %zu on %s with %zu threads, %zu iterations\n",
+                    bench->device->threads),
+           bench->network->name, technique_name(bench->network->technique), mode, bench->batch,
+           bench->device->name, bench->device->threads, bench->iterations);
+    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g\n"), ms->median,
            ms->min, ms->mean, ms->sd, ms->ci95);
-    printf("  images/s   %.4g\n", bench->images_per_second);
-    printf("  memory     peak %s of the process, %s planned\n",
+    printf(_("  images/s   %.4g\n"), bench->images_per_second);
+    printf(_("  memory     peak %s of the process, %s planned\n"),
            text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
            text_bytes(bench->planned_memory_bytes, planned, sizeof planned));
 }
 
 static int print_layers(const struct bench_part *part, size_t iterations)
 {
-    struct table table = table_begin("llrrl", "LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL");
+    struct table table = table_begin("llrrl", _("LAYER|OP|FORWARD ms|BACKWARD ms|KERNEL"));
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
         if (!is_shown(step))
@@ -137,7 +139,7 @@ static int print_layers(const struct bench_part *part, size_t iterations)
 
 static int print_gemm(const struct part_profile *profile)
 {
-    struct table table = table_begin("lrrrrr", "GEMM|M|N|K|CALLS|SECONDS");
+    struct table table = table_begin("lrrrrr", _("GEMM|M|N|K|CALLS|SECONDS"));
     for (size_t i = 0; i < profile->count; i++) {
         const struct gemm_row *row = &profile->rows[i];
         table_cell(&table, "%s", gemm_kind_name(row->kind));
@@ -150,11 +152,15 @@ static int print_gemm(const struct part_profile *profile)
     return table_print(&table);
 }
 
-static int print_profile(const struct part_profile *profile, size_t iterations, const char *of)
+static int print_profile(const struct part_profile *profile, size_t iterations, bool discriminator)
 {
-    printf("\nAn iteration%s, layer by layer:\n", of);
+    printf("\n%s\n", discriminator ? _("An iteration of the discriminator, layer by layer:")
+                                   : _("An iteration, layer by layer:"));
     int status = print_layers(profile->part, iterations);
-    printf("\nMatrix products of all iterations%s, seconds summed over threads:\n", of);
+    printf("\n%s\n", discriminator ? _("Matrix products of all iterations of the discriminator, "
+                                       "seconds summed over threads:")
+                                   : _("Matrix products of all iterations, seconds summed over "
+                                       "threads:"));
     return status == EXIT_DONE ? print_gemm(profile) : status;
 }
 
@@ -164,9 +170,9 @@ static int print_tables(const struct bench *bench, const struct part_profile *ma
     int status = EXIT_DONE;
     print_summary(bench);
     if (main->part)
-        status = print_profile(main, bench->iterations, "");
+        status = print_profile(main, bench->iterations, false);
     if (status == EXIT_DONE && discriminator->part)
-        status = print_profile(discriminator, bench->iterations, " of the discriminator");
+        status = print_profile(discriminator, bench->iterations, true);
     return status;
 }
 

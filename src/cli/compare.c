@@ -100,10 +100,12 @@ static int compare_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_compare = {
-    "compare", "RUN...", "Put runs side by side: accuracy, size, times of one image.",
-    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Times "
-    "are "
-    "those that tinca measure kept; what was not measured is named with the command that would "
-    "measure it. Rows of one device whose 95 % intervals overlap are marked with ~ and the other "
-    "row's number: they cannot be told apart.",
+    "compare", "RUN...", N_("Put runs side by side: accuracy, size, times of one image."),
+    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
+       "Times "
+       "are "
+       "those that tinca measure kept; what was not measured is named with the command that would "
+       "measure it. Rows of one device whose 95 % intervals overlap are marked with ~ and the "
+       "other "
+       "row's number: they cannot be told apart."),
     compare_command_run};

@@ -31,19 +31,19 @@ static int print_json(const struct dataset_kind *kinds, size_t count)
 
 static int print_table(const struct dataset_kind *kinds, size_t count)
 {
-    struct table table = table_begin("lrrl", "SPEC|IMAGES|CLASSES|WHAT");
+    struct table table = table_begin("lrrl", _("SPEC|IMAGES|CLASSES|WHAT"));
     for (size_t i = 0; i < count; i++) {
         const struct dataset_kind *kind = &kinds[i];
         table_cell(&table, "%s%s%s", kind->name, kind->argument[0] ? ":" : "", kind->argument);
         if (kind->height)
             table_cell(&table, "%zux%zux%zu", kind->channels, kind->height, kind->width);
         else
-            table_cell(&table, "fitted");
+            table_cell(&table, "%s", _("fitted"));
         if (kind->classes)
             table_cell(&table, "%zu", kind->classes);
         else
             table_cell(&table, "-");
-        table_cell(&table, "%s", kind->description);
+        table_cell(&table, "%s", gettext(kind->description));
     }
     return table_print(&table);
 }
@@ -61,9 +61,10 @@ static int datasets_run(const struct command *command, int argc, char **argv)
     if (as_json)
         return print_json(kinds, count);
     status = print_table(kinds, count);
-    printf(
-        "\nOptions follow after commas: split=train|test, limit=N, only=CLASS, classes=N.\n"
-        "For example: tinca train lenet --data digits,limit=2000 --validate digits,split=test\n");
+    printf("\n%s\n%s\n",
+           _("Options follow after commas: split=train|test, limit=N, only=CLASS, classes=N."),
+           _("For example: tinca train lenet --data digits,limit=2000 --validate "
+             "digits,split=test"));
     return status;
 }
 

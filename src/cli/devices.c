@@ -106,28 +106,28 @@ static void print_gpus(void)
     struct gpu_meter *meter = gpu_meter_open(NULL, &error);
     size_t count = meter ? gpu_meter_read(meter, gpus) : 0;
     for (size_t i = 0; i < count; i++)
-        printf("\nGPU %zu: %s, %s of memory\n", i, gpus[i].name[0] ? gpus[i].name : "unnamed",
+        printf(_("\nGPU %zu: %s, %s of memory\n"), i, gpus[i].name[0] ? gpus[i].name : _("unnamed"),
                gpu_has(&gpus[i], GPU_MEMORY_TOTAL)
                    ? text_bytes((uint64_t)gpus[i].values[GPU_MEMORY_TOTAL], bytes, sizeof bytes)
-                   : "an unknown amount");
+                   : _("an unknown amount"));
     if (!meter)
-        printf("\nno GPU: %s\n", error.why);
+        printf(_("\nno GPU: %s\n"), error.why);
     gpu_meter_close(meter);
 }
 
 static int print_table(const struct host *host)
 {
     char bytes[32], reason[256];
-    printf("%s: %s, %zu core%s, %s of memory, instruction set %s\n\n", host->name, host->cpu,
-           host->cores, host->cores == 1 ? "" : "s",
-           text_bytes(host->memory_bytes, bytes, sizeof bytes),
+    printf(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
+                    "%s: %s, %zu cores, %s of memory, instruction set %s\n\n", host->cores),
+           host->name, host->cpu, host->cores, text_bytes(host->memory_bytes, bytes, sizeof bytes),
            instruction_set_name(host_instruction_set()));
-    struct table table = table_begin("lll", "DEVICE|USABLE|WHAT");
+    struct table table = table_begin("lll", _("DEVICE|USABLE|WHAT"));
     for (size_t i = 0; device_drivers[i]; i++) {
         bool available = device_drivers[i]->available(reason, sizeof reason);
         table_cell(&table, "%s", device_drivers[i]->name);
-        table_cell(&table, "%s", available ? "yes" : "no");
-        table_cell(&table, "%s", available ? device_drivers[i]->description : reason);
+        table_cell(&table, "%s", available ? _("yes") : _("no"));
+        table_cell(&table, "%s", available ? gettext(device_drivers[i]->description) : reason);
     }
     int status = table_print(&table);
     print_gpus();

@@ -43,17 +43,17 @@ static int print_json(const struct model *model, const struct evaluation *evalua
 
 static int print_text(const struct model *model, const struct evaluation *evaluation)
 {
-    printf("%s on %zu images: ", model->network->title, evaluation->images);
+    printf(_("%s on %zu images: "), model->network->title, evaluation->images);
     if (model->network->classes)
-        printf("top-1 %.2f %%, top-5 %.2f %%, ", evaluation->top1, evaluation->top5);
+        printf(_("top-1 %.2f %%, top-5 %.2f %%, "), evaluation->top1, evaluation->top5);
     else
-        printf("pixel accuracy %.2f %% (within %g of 255), ", evaluation->pixel_accuracy,
+        printf(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
                model->tolerance);
-    printf("loss %.6g\n", evaluation->loss);
-    printf(
-        "  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g (%s, batch %zu)\n",
-        evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean, evaluation->ms_sd,
-        evaluation->ms_ci95, model->device->name, evaluation->batch);
+    printf(_("loss %.6g\n"), evaluation->loss);
+    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g (%s, batch "
+             "%zu)\n"),
+           evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean, evaluation->ms_sd,
+           evaluation->ms_ci95, model->device->name, evaluation->batch);
     return EXIT_DONE;
 }
 
@@ -130,10 +130,12 @@ static int eval_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_eval = {
-    "eval", "MODEL|RUN --data SPEC", "Measure a saved model's accuracy and times on a data set.",
-    "MODEL is a file that tinca train --save wrote; RUN is an ID that tinca runs lists, the "
-    "beginning of one, a run's name, or its folder: then its best weights are taken, and its "
-    "validation data where none are named. Without split= the test split is taken where there is "
-    "one. Times are those of an image, by batch, after a warm-up; with --batch 1 they are the "
-    "times of single images. tinca measure keeps those with the run.",
+    "eval", "MODEL|RUN --data SPEC",
+    N_("Measure a saved model's accuracy and times on a data set."),
+    N_("MODEL is a file that tinca train --save wrote; RUN is an ID that tinca runs lists, the "
+       "beginning of one, a run's name, or its folder: then its best weights are taken, and its "
+       "validation data where none are named. Without split= the test split is taken where there "
+       "is "
+       "one. Times are those of an image, by batch, after a warm-up; with --batch 1 they are the "
+       "times of single images. tinca measure keeps those with the run."),
     eval_run};

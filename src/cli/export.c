@@ -83,11 +83,12 @@ static int export_run(const struct command *command, int argc, char **argv)
         {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &wanted.format, 0, 0,
          format_names},
         {"output", 'o', "FILE",
-         "Where to: a file (json, png, md), or a folder (csv; without it the current one).",
+         N_("Where to: a file (json, png, md), or a folder (csv; without it the current one)."),
          OPTION_TEXT, &wanted.target, 0, 0, NULL},
-        {"picture", 0, "FILE", "Reports (md): write the curves to FILE (PNG) too, and link them.",
-         OPTION_TEXT, &wanted.picture, 0, 0, NULL},
-        {"x", 0, "NAME", "Pictures: what the x axis counts.", OPTION_CHOICE, &wanted.x, 0, 0,
+        {"picture", 0, "FILE",
+         N_("Reports (md): write the curves to FILE (PNG) too, and link them."), OPTION_TEXT,
+         &wanted.picture, 0, 0, NULL},
+        {"x", 0, "NAME", N_("Pictures: what the x axis counts."), OPTION_CHOICE, &wanted.x, 0, 0,
          x_names},
         {"log", 0, "AXES", N_("Pictures: which axes are logarithmic."), OPTION_CHOICE, &wanted.log,
          0, 0, log_names},
@@ -109,11 +110,14 @@ static int export_run(const struct command *command, int argc, char **argv)
 
 const struct command command_export = {
     "export", "RUN...",
-    "Write runs as a session file (JSON), the studies' CSV files, a picture, or a report.",
-    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. A "
-    "session file is described by docs/session.schema.json; the CSV files are loss_HOST_tinca.csv "
-    "and times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of several "
-    "over "
-    "each other. The report (Markdown) holds settings, results, findings, times with intervals and "
-    "memory, of several runs also the table of tinca compare.",
+    N_("Write runs as a session file (JSON), the studies' CSV files, a picture, or a report."),
+    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. A "
+       "session file is described by docs/session.schema.json; the CSV files are "
+       "loss_HOST_tinca.csv "
+       "and times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of "
+       "several "
+       "over "
+       "each other. The report (Markdown) holds settings, results, findings, times with intervals "
+       "and "
+       "memory, of several runs also the table of tinca compare."),
     export_run};

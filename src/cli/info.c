@@ -235,7 +235,8 @@ static void add_row(struct table *table, const struct part *part, size_t number,
 static int print_layers(const struct part *part, size_t batch)
 {
     const struct graph *graph = part->graph;
-    struct table table = table_begin("lllrrrrl", "LAYER|OP|OUTPUT|PARAMETERS|FLOPS|BYTES|R|KERNEL");
+    struct table table =
+        table_begin("lllrrrrl", _("LAYER|OP|OUTPUT|PARAMETERS|FLOPS|BYTES|R|KERNEL"));
     for (size_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].op != &op_input)
             add_row(&table, part, i, batch);
@@ -248,16 +249,17 @@ static int print_memory(const struct info *info)
     const struct {
         const char *name;
         uint64_t bytes;
-    } kinds[] = {{"weights", memory->weights},     {"gradients", memory->gradients},
-                 {"solver", memory->solver},       {"activations", memory->activations},
-                 {"workspace", memory->workspace}, {"total", memory->total}};
+    } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
+                 {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
+                 {N_("workspace"), memory->workspace}, {N_("total"), memory->total}};
     char text[32];
-    struct table table = table_begin("lr", "MEMORY|SIZE");
+    struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        table_cell(&table, "%s", kinds[i].name);
+        table_cell(&table, "%s", gettext(kinds[i].name));
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));
     }
-    printf("\nTo train %swith batch %zu on %s:\n", info->discriminator.graph ? "both " : "",
+    printf(info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
+                                     : _("\nTo train with batch %zu on %s:\n"),
            info->batch, info->device->name);
     return table_print(&table);
 }
@@ -266,7 +268,7 @@ static int print_memory(const struct info *info)
 static void print_total(const struct graph *graph)
 {
     char parameters[32], flops[32];
-    printf("%s parameters, %s FLOPs an image",
+    printf(_("%s parameters, %s FLOPs an image"),
            text_count(graph_parameter_count(graph), parameters, sizeof parameters),
            text_si((double)graph_flops(graph), flops, sizeof flops));
 }
@@ -277,19 +279,19 @@ static void print_traffic(const struct part *part, size_t batch)
     char text[32];
     uint64_t flops = graph_flops(part->graph);
     double bytes = traffic_bytes(part->inference, batch);
-    printf("%s moved an image at batch %zu: R = %.3g FLOPs a byte",
+    printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte"),
            text_bytes((uint64_t)bytes, text, sizeof text), batch, intensity(flops, bytes));
     if (batch > 1)
-        printf(" (%.3g at batch 1)", intensity(flops, traffic_bytes(part->inference, 1)));
+        printf(_(" (%.3g at batch 1)"), intensity(flops, traffic_bytes(part->inference, 1)));
     printf("\n");
 }
 
 static int print_discriminator(const struct part *part, size_t batch)
 {
     const struct shape output = part->graph->nodes[part->graph->output].output;
-    printf("\ndiscriminator, in training: ");
+    printf("\n%s ", _("discriminator, in training:"));
     print_total(part->graph);
-    printf(", %zux%zu answers\n", output.height, output.width);
+    printf(_(", %zux%zu answers\n"), output.height, output.width);
     print_traffic(part, batch);
     putchar('\n');
     return print_layers(part, batch);
@@ -299,12 +301,13 @@ static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
     char widths[8 * NETWORK_MAX_WIDTHS];
-    printf("%s, technique %s\n", network->title, technique_name(network->technique));
+    printf(_("%s, technique %s\n"), network->title, technique_name(network->technique));
     if (network->widths.count)
-        printf("widths %s\n", network_widths_print(&network->widths, ',', widths, sizeof widths));
+        printf(_("widths %s\n"),
+               network_widths_print(&network->widths, ',', widths, sizeof widths));
     if (network->activation[0])
-        printf("activation %s\n", network->activation);
-    printf("input %zux%zux%zu, %zu classes, ", network->input.channels, network->input.height,
+        printf(_("activation %s\n"), network->activation);
+    printf(_("input %zux%zux%zu, %zu classes, "), network->input.channels, network->input.height,
            network->input.width, network->classes);
     print_total(info->main.graph);
     putchar('\n');

@@ -42,15 +42,17 @@ static int print_text(const struct run *run, const struct measurement *measureme
 {
     const struct statistics *ms = &measurement->ms_per_image;
     char model[32], memory[32];
-    printf("%s: %s on %s with %zu thread%s, %zu images of %s, one at a time\n", run_facts(run)->id,
-           run_facts(run)->network, measurement->device, measurement->threads,
-           measurement->threads == 1 ? "" : "s", measurement->images, measurement->data);
-    printf("  ms/image   mean %.4g, sd %.2g, 95 %% +- %.2g, median %.4g, min %.4g\n", ms->mean,
+    printf(ngettext("%s: %s on %s with %zu thread, %zu images of %s, one at a time\n",
+                    "%s: %s on %s with %zu threads, %zu images of %s, one at a time\n",
+                    measurement->threads),
+           run_facts(run)->id, run_facts(run)->network, measurement->device, measurement->threads,
+           measurement->images, measurement->data);
+    printf(_("  ms/image   mean %.4g, sd %.2g, 95 %% +- %.2g, median %.4g, min %.4g\n"), ms->mean,
            ms->sd, ms->ci95, ms->median, ms->min);
     if (isfinite(measurement->top1))
-        printf("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n", measurement->top1,
-               measurement->top5, efficiency(run, measurement) * 1e3);
-    printf("  model      %s (%s), %s to infer\n",
+        printf(_("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n"),
+               measurement->top1, measurement->top5, efficiency(run, measurement) * 1e3);
+    printf(_("  model      %s (%s), %s to infer\n"),
            text_bytes(measurement->model_bytes, model, sizeof model), measurement->weights,
            text_bytes(measurement->memory_bytes, memory, sizeof memory));
     return EXIT_DONE;
@@ -100,11 +102,11 @@ static int measure_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_measure = {
-    "measure", "RUN", "Time a run's model, one image at a time, and keep the result.",
-    "RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Its "
-    "best "
-    "weights (the last ones without validation) infer the images of the test set one by one, "
-    "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
-    "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
-    "advise.",
+    "measure", "RUN", N_("Time a run's model, one image at a time, and keep the result."),
+    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Its "
+       "best "
+       "weights (the last ones without validation) infer the images of the test set one by one, "
+       "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
+       "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
+       "advise."),
     measure_command_run};

@@ -70,7 +70,7 @@ static int networks_run(const struct command *command, int argc, char **argv)
         return status;
     if (as_json)
         return print_json();
-    struct table table = table_begin("lrrrl", "NETWORK|INPUT|CLASSES|PARAMETERS|WHAT");
+    struct table table = table_begin("lrrrl", _("NETWORK|INPUT|CLASSES|PARAMETERS|WHAT"));
     if (for_each_network(&table, NULL, &error))
         return table_print(&table);
     table_free(&table);

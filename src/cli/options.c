@@ -282,7 +282,8 @@ static int set_count(const struct option_row *row, const char *value)
 
 static int set_choice(const struct option_row *row, const char *value)
 {
-    char expected[160] = "one of";
+    char expected[160];
+    snprintf(expected, sizeof expected, "%s", _("one of"));
     for (size_t i = 0; row->choices[i]; i++) {
         size_t used = strlen(expected);
         if (strcmp(row->choices[i], value) == 0) {
@@ -301,7 +302,7 @@ static int set_flag(const struct option_row *row, const char *value)
 {
     const bool yes = !value || strcmp(value, "yes") == 0;
     if (!yes && strcmp(value, "no") != 0)
-        return refuse_value(row, value, "yes or no");
+        return refuse_value(row, value, _("yes or no"));
     *(const char **)row->value = yes ? "yes" : "no";
     return EXIT_DONE;
 }
@@ -310,7 +311,7 @@ static int add_to_list(const struct option_row *row, const char *value)
 {
     struct option_list *list = row->value;
     if (list->count == OPTION_LIST_MAX)
-        return refuse_value(row, value, "it less often");
+        return refuse_value(row, value, _("it less often"));
     list->values[list->count++] = value;
     return EXIT_DONE;
 }
@@ -323,7 +324,7 @@ static int set_row(const struct option_row *row, const char *value)
         return EXIT_DONE;
     case OPTION_TEXT:
         if (!value[0])
-            return refuse_value(row, "''", "something");
+            return refuse_value(row, "''", _("something"));
         *(const char **)row->value = value;
         return EXIT_DONE;
     case OPTION_COUNT:

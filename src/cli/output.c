@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include <wchar.h>
 
 enum { LAST_COLUMN = 24 }; /* a last column narrower than this is not worth wrapping */
 
@@ -133,20 +133,11 @@ void table_cell(struct table *table, const char *format, ...)
     table->count++;
 }
 
-/* Columns that a text takes on a terminal; bytes where it is not valid in this locale. */
-static size_t text_width(const char *text)
-{
-    wchar_t wide[512];
-    size_t length = mbstowcs(wide, text, sizeof wide / sizeof *wide);
-    int width = length < sizeof wide / sizeof *wide ? wcswidth(wide, length) : -1;
-    return width >= 0 ? (size_t)width : strlen(text);
-}
-
 static size_t column_width(const struct table *table, size_t column)
 {
     size_t widest = 0;
     for (size_t i = column; i < table->count; i += table->columns) {
-        size_t width = text_width(table->cells[i]);
+        size_t width = text_columns(table->cells[i]);
         widest = width > widest ? width : widest;
     }
     return widest;
@@ -168,7 +159,7 @@ static void print_row(const struct table *table, size_t first, size_t width)
         const char *cell = table->cells[first + column];
         bool right = table->align[column] == 'r';
         size_t wide = column_width(table, column);
-        int padding = (int)(wide - text_width(cell));
+        int padding = (int)(wide - text_columns(cell));
         printf("%*s", right ? padding : 0, "");
         if (column + 1 == table->columns)
             print_last(cell, start, right ? 0 : width);

@@ -76,7 +76,7 @@ static void show_findings(struct progress *progress, const struct run *run,
     for (; progress->findings < snapshot->finding_count; progress->findings++) {
         run_finding(run, progress->findings, &finding);
         clear_line(progress);
-        fprintf(stderr, "%s, iteration %llu: %s\n", finding_kind_words(finding.kind),
+        fprintf(stderr, _("%s, iteration %llu: %s\n"), gettext(finding_kind_words(finding.kind)),
                 (unsigned long long)finding.iteration, finding.text);
     }
 }

@@ -79,14 +79,14 @@ static void add_row(struct table *table, const char *id)
     table_cell(table, "%s", id);
     table_cell(table, "%s", name[0] ? name : "-");
     if (!run) {
-        table_cell(table, "unreadable");
+        table_cell(table, "%s", _("unreadable"));
         for (size_t i = 3; i + 1 < table->columns; i++)
             table_cell(table, "-");
         table_cell(table, "%s", error.why);
         return;
     }
     run_snapshot(run, &snapshot);
-    table_cell(table, "%s", run_status_name(snapshot.status));
+    table_cell(table, "%s", gettext(run_status_name(snapshot.status)));
     table_cell(table, "%llu/%llu", (unsigned long long)snapshot.iteration,
                (unsigned long long)snapshot.iterations);
     if (snapshot.iteration)
@@ -97,7 +97,7 @@ static void add_row(struct table *table, const char *id)
         table_cell(table, "%.2f %%", snapshot.top1);
     else
         table_cell(table, "-");
-    table_cell(table, "%s batch %zu on %s, %s", run_facts(run)->network, run_config(run)->batch,
+    table_cell(table, _("%s batch %zu on %s, %s"), run_facts(run)->network, run_config(run)->batch,
                run_config(run)->device, run_config(run)->data);
     run_free(run);
 }
@@ -113,7 +113,7 @@ static int print_json(char *const *ids, size_t count)
 
 static int print_table(char *const *ids, size_t count)
 {
-    struct table table = table_begin("lllrrrl", "RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT");
+    struct table table = table_begin("lllrrrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT"));
     if (count == 0) {
         table_free(&table);
         printf(_("There are no runs yet: tinca train makes one.\n"));
@@ -145,9 +145,10 @@ static int runs_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_runs = {
-    "runs", "", "List the runs that are kept, oldest first.",
-    "They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove a "
-    "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
-    "for "
-    "the ID.",
+    "runs", "", N_("List the runs that are kept, oldest first."),
+    N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove "
+       "a "
+       "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
+       "for "
+       "the ID."),
     runs_run};

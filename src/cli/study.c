@@ -36,12 +36,12 @@ static void add_result(struct table *table, const struct study *study)
     struct study_result result;
     study_result(study, &result);
     table_cell(table, "%s", study->network);
-    table_cell(table, "yours");
+    table_cell(table, "%s", _("yours"));
     table_cell(table, "%zu", result.voters);
     table_cell(table, "%zu/%zu", result.fooled, result.images);
     if (result.voters) {
         table_cell(table, "%.3f", result.error_rate);
-        table_cell(table, "%.2f to %.2f", result.low, result.high);
+        table_cell(table, _("%.2f to %.2f"), result.low, result.high);
         table_cell(table, "%.2f", result.real_recognised);
     } else
         for (int i = 0; i < 3; i++)
@@ -52,7 +52,7 @@ static void add_published(struct table *table)
 {
     for (size_t i = 0; i < study_published_count; i++) {
         table_cell(table, "%s", study_published[i].network);
-        table_cell(table, "published");
+        table_cell(table, "%s", _("published"));
         table_cell(table, "-");
         table_cell(table, "-");
         table_cell(table, "%.3f", study_published[i].error_rate);
@@ -66,13 +66,13 @@ static void print_notes(const struct study_file *file)
     for (size_t i = 0; i < file->count; i++) {
         const struct study *study = &file->studies[i];
         if (study->count < STUDY_IMAGES)
-            printf("%s: %zu pictures, fewer than the study's %d.\n", study->network, study->count,
-                   STUDY_IMAGES);
+            printf(_("%s: %zu pictures, fewer than the study's %d.\n"), study->network,
+                   study->count, STUDY_IMAGES);
         if (study->training_known && study->seen_in_training)
-            printf("%s: %zu of %zu generated pictures are of pairs that it was trained on.\n",
+            printf(_("%s: %zu of %zu generated pictures are of pairs that it was trained on.\n"),
                    study->network, study->seen_in_training, study->count / 2);
         if (study->shown_twice)
-            printf("%s: %zu scenes are shown twice, once real and once generated.\n",
+            printf(_("%s: %zu scenes are shown twice, once real and once generated.\n"),
                    study->network, study->shown_twice);
     }
 }
@@ -85,7 +85,7 @@ static const char legend[] = N_(
 static int print_report(const struct study_file *file)
 {
     struct table table =
-        table_begin("llrrrrr", "NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL");
+        table_begin("llrrrrr", _("NETWORK|WHOSE|VOTERS|FOOLED|ERROR|95 %|REAL AS REAL"));
     for (size_t i = 0; i < file->count; i++)
         add_result(&table, &file->studies[i]);
     add_published(&table);
@@ -188,7 +188,7 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     struct run *run = runs_open(request->run, error);
     if (!run)
         return false;
-    fprintf(stderr, "Making the pictures of %s ...\n", run_facts(run)->network);
+    fprintf(stderr, _("Making the pictures of %s ...\n"), run_facts(run)->network);
     bool made = study_pictures_of_run(pictures, study, run, &of_run, error);
     run_free(run);
     return made && study_check_name(study->network, "--network", error);
@@ -198,21 +198,22 @@ static bool make_pictures(const struct study_request *request, struct study *stu
 static void say_notes(const struct study *study, const struct study_pictures *pictures)
 {
     if (study->count < STUDY_IMAGES)
-        fprintf(stderr,
-                "%zu pictures are shown instead of %d, %zu real and %zu generated; %zu of them are "
-                "practice.\n",
-                study->count, STUDY_IMAGES, study->count / 2, study->count / 2,
-                study_count(study, true, true) + study_count(study, false, true));
+        fprintf(
+            stderr,
+            _("%zu pictures are shown instead of %d, %zu real and %zu generated; %zu of them are "
+              "practice.\n"),
+            study->count, STUDY_IMAGES, study->count / 2, study->count / 2,
+            study_count(study, true, true) + study_count(study, false, true));
     if (study->shown_twice)
-        fprintf(stderr, "There are too few scenes: %zu are shown twice, real and generated.\n",
+        fprintf(stderr, _("There are too few scenes: %zu are shown twice, real and generated.\n"),
                 study->shown_twice);
     if (study->training_known && study->seen_in_training)
         fprintf(stderr,
-                "The network was trained on %zu of the %zu generated pictures' pairs: the result "
-                "flatters it.\n",
+                _("The network was trained on %zu of the %zu generated pictures' pairs: the result "
+                  "flatters it.\n"),
                 study->seen_in_training, study->count / 2);
     if (pictures->resized)
-        fprintf(stderr, "The pictures have several sizes and are brought to the smallest.\n");
+        fprintf(stderr, _("The pictures have several sizes and are brought to the smallest.\n"));
 }
 
 static int keep_vote(const struct study_request *request, const struct study *study,
@@ -222,7 +223,7 @@ static int keep_vote(const struct study_request *request, const struct study *st
     size_t voters;
     if (!study_file_add(request->results, study, vote, &voters, &error))
         return output_error(&error);
-    printf("Thank you. %s's vote on %s is in %s, number %zu.\n\n", vote->participant,
+    printf(_("Thank you. %s's vote on %s is in %s, number %zu.\n\n"), vote->participant,
            study->network, request->results, voters);
     return report(request);
 }

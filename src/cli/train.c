@@ -47,11 +47,11 @@ static bool refuse_without_data(struct error *error)
     struct text text = {0};
     size_t count;
     const struct dataset_kind *kinds = dataset_kinds(&count);
-    text_append(&text, "give --data SPEC; built in are");
+    text_append(&text, "%s", _("give --data SPEC; built in are"));
     for (size_t i = 0, named = 0; i < count; i++)
         if (!kinds[i].argument[0])
             text_append(&text, "%s %s", named++ ? "," : "", kinds[i].name);
-    text_append(&text, "; your own: tinca datasets");
+    text_append(&text, "%s", _("; your own: tinca datasets"));
     error_set(error, ERROR_USAGE, "--data", text.data, "no data set was named");
     text_free(&text);
     return false;
@@ -103,8 +103,8 @@ static void print_summary(const struct train *train, const struct run *run,
 {
     char duration[32];
     const struct run_facts *facts = run_facts(run);
-    printf(_("%s: %s after %llu iterations in %s\n"), facts->id, run_status_name(snapshot->status),
-           (unsigned long long)snapshot->iteration,
+    printf(_("%s: %s after %llu iterations in %s\n"), facts->id,
+           gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
            text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     printf(_("  loss %.6g, %.4g ms/image (median)"), (double)snapshot->loss,
            snapshot->ms_per_image_median);

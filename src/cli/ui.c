@@ -1,6 +1,7 @@
 /* tinca ui, and tinca alone: the workbench. */
 #include "ui/ui.h"
 
+#include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -36,15 +37,15 @@ static void make_rows(struct start *start, struct option_row *rows)
 {
     struct ui_options *options = &start->options;
     const struct option_row own[OWN_ROWS] = {
-        {"start", 0, NULL, "Run what the options describe at once.", OPTION_SWITCH, &options->start,
-         0, 0, NULL},
-        {"defaults", 0, NULL, "Begin with the defaults and not with the form as it was left.",
+        {"start", 0, NULL, N_("Run what the options describe at once."), OPTION_SWITCH,
+         &options->start, 0, 0, NULL},
+        {"defaults", 0, NULL, N_("Begin with the defaults and not with the form as it was left."),
          OPTION_SWITCH, &start->fresh, 0, 0, NULL},
-        {"run-dir", 0, "DIR", "Keep the first run in this new folder.", OPTION_TEXT,
+        {"run-dir", 0, "DIR", N_("Keep the first run in this new folder."), OPTION_TEXT,
          &options->run.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", "Write the first run's weights to FILE (safetensors) at its end.",
+        {"save", 0, "FILE", N_("Write the first run's weights to FILE (safetensors) at its end."),
          OPTION_TEXT, &options->run.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", "The file that the export dialog proposes.", OPTION_TEXT,
+        {"export", 0, "FILE", N_("The file that the export dialog proposes."), OPTION_TEXT,
          &options->export_path, 0, 0, NULL}};
     memcpy(rows, own, sizeof own);
     rows += OWN_ROWS;
@@ -127,8 +128,9 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_ui = {
-    "ui", "[NET]", "The workbench: set runs up, watch and export them (the default).",
-    "The options fill the workbench's form, which otherwise is as it was left. Keys are listed by "
-    "? "
-    "inside it.",
+    "ui", "[NET]", N_("The workbench: set runs up, watch and export them (the default)."),
+    N_("The options fill the workbench's form, which otherwise is as it was left. Keys are listed "
+       "by "
+       "? "
+       "inside it."),
     ui_command_run};

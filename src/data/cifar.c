@@ -6,6 +6,7 @@
  * here. Class names come from batches.meta.txt or fine_label_names.txt when they are there.
  */
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "data/packed.h"
 #include "data/stored.h"
@@ -72,7 +73,7 @@ static bool set_missing(const struct layout *layout, const char *directory, cons
                         struct error *error)
 {
     char advice[160];
-    snprintf(advice, sizeof advice, "give the folder of the %s files; %s downloads them",
+    snprintf(advice, sizeof advice, _("give the folder of the %s files; %s downloads them"),
              layout->name, layout->fetch);
     if (!file_is_directory(directory))
         return error_set(error, ERROR_INPUT, directory, advice,

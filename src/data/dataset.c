@@ -9,6 +9,7 @@
  */
 #include "data/dataset.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "data/source.h"
@@ -30,20 +31,21 @@ struct dataset {
 /* --- kinds --- */
 
 static const struct dataset_kind kinds[] = {
-    {"cifar10", "DIR", "CIFAR-10, binary version: 60,000 photographs of ten kinds of things", 10, 3,
-     32, 32},
+    {"cifar10", "DIR", N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
+     10, 3, 32, 32},
     {"cifar100", "DIR",
-     "CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things", 100, 3, 32, 32},
-    {"idx", "DIR", "MNIST and its relatives in IDX files: handwritten digits, letters, fashion", 10,
-     1, 0, 0},
-    {"folder", "DIR", "your own PNG and JPEG pictures: one folder a class", 0, 0, 0, 0},
-    {"pairs", "DIR", "pictures of two halves side by side, left the input and right the target", 0,
-     0, 0, 0},
-    {"shapes", "", "generated: ten geometric shapes, turned and coloured at random on noise", 10, 3,
-     32, 32},
-    {"digits", "", "generated: handwritten-looking digits", 10, 1, 28, 28},
-    {"tench", "", "generated: 1024 pictures of one fish, the one-class study", 1000, 0, 0, 0},
-    {"maps", "", "generated: aerial pictures and street maps of the same places", 0, 0, 0, 0},
+     N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"), 100, 3, 32,
+     32},
+    {"idx", "DIR", N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
+     10, 1, 0, 0},
+    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0},
+    {"pairs", "DIR", N_("pictures of two halves side by side, left the input and right the target"),
+     0, 0, 0, 0},
+    {"shapes", "", N_("generated: ten geometric shapes, turned and coloured at random on noise"),
+     10, 3, 32, 32},
+    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28},
+    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0},
+    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0},
 };
 static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
                                        folder_open,  pairs_open,    shapes_open,
@@ -59,7 +61,7 @@ const struct dataset_kind *dataset_kinds(size_t *count)
 
 static void list_kinds(char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "the kinds are ");
+    size_t used = (size_t)snprintf(text, size, "%s ", _("the kinds are"));
     for (size_t i = 0; i < KINDS && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i ? ", " : "", kinds[i].name,
                                  kinds[i].argument[0] ? ":" : "", kinds[i].argument);

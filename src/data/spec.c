@@ -1,20 +1,21 @@
 #include "data/spec.h"
 
+#include "base/language.h"
 #include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char option_list[] =
+static const char option_list[] = N_(
     "the options are split=train|test, limit=N, only=CLASS, classes=N, direction=ab|ba (pairs and "
-    "maps), broken=skip|refuse (folder)";
+    "maps), broken=skip|refuse (folder)");
 
 static bool set_usage(const struct spec *spec, const char *name, const char *value,
                       const char *expected, struct error *error)
 {
     return error_set(error, ERROR_USAGE, spec->text, option_list, "%s=%s: expected %s", name, value,
-                     expected);
+                     gettext(expected));
 }
 
 static bool parse_count(const char *value, size_t most, size_t *count)
@@ -71,12 +72,12 @@ static const struct option {
     const char *name, *expected;
     bool (*take)(struct spec *spec, const char *value);
 } options[] = {
-    {"split", "train or test", take_split},
-    {"limit", "a number of images, from 1", take_limit},
-    {"only", "the name or number of a class", take_only},
-    {"classes", "a number of classes, 1 to 100000", take_classes},
-    {"direction", "ab (left half to right half) or ba", take_direction},
-    {"broken", "skip or refuse", take_broken},
+    {"split", N_("train or test"), take_split},
+    {"limit", N_("a number of images, from 1"), take_limit},
+    {"only", N_("the name or number of a class"), take_only},
+    {"classes", N_("a number of classes, 1 to 100000"), take_classes},
+    {"direction", N_("ab (left half to right half) or ba"), take_direction},
+    {"broken", N_("skip or refuse"), take_broken},
 };
 
 static bool take_option(struct spec *spec, char *assignment, struct error *error)

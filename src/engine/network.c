@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "engine/blocks/block.h"
 #include "engine/layer_reader.h"
@@ -374,7 +375,7 @@ static bool read_groups(struct builder *builder, const struct json *root)
 static bool has_no_choice(const struct builder *builder, const char *option, const char *what)
 {
     char text[64];
-    snprintf(text, sizeof text, "leave out --%s: the network mlp has %s", option, what);
+    snprintf(text, sizeof text, _("leave out --%s: the network mlp has %s"), option, what);
     return error_set(builder->error, ERROR_USAGE, builder->network->name, text,
                      "this network has no %s that can be chosen", what);
 }
@@ -537,13 +538,13 @@ static bool check_variation_used(const struct builder *builder)
 {
     const struct variation *variation = &builder->variation;
     char what[48];
-    snprintf(what, sizeof what, "the technique %s", technique_name(variation->technique));
+    snprintf(what, sizeof what, _("the technique %s"), technique_name(variation->technique));
     if (variation->technique != TECHNIQUE_NONE && !builder->used_technique)
-        return unused(builder, what, "choose the technique none");
+        return unused(builder, what, N_("choose the technique none"));
     if (variation->width_rate > 0 && !builder->used_width_rate)
-        return unused(builder, "the width rate", "leave it out");
+        return unused(builder, _("the width rate"), N_("leave it out"));
     if (variation->block_rate > 0 && !builder->used_block_rate)
-        return unused(builder, "the block rate", "leave it out: it is for residual blocks");
+        return unused(builder, _("the block rate"), N_("leave it out: it is for residual blocks"));
     return true;
 }
 

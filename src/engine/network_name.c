@@ -3,6 +3,7 @@
  * an activation. */
 #include "engine/network_name.h"
 
+#include "base/language.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -86,12 +87,12 @@ static const struct network_builtin *find_builtin(const char *name, size_t lengt
 static bool refuse_name(const char *name, struct error *error)
 {
     char list[256];
-    size_t used = (size_t)snprintf(list, sizeof list, "choose one of");
+    size_t used = (size_t)snprintf(list, sizeof list, "%s", _("choose one of"));
     for (size_t i = 0; i < network_builtin_count && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s %s", i ? "," : "",
                                  network_builtins[i].name);
     if (used < sizeof list)
-        snprintf(list + used, sizeof list - used, ", or name a network file (FILE.json)");
+        snprintf(list + used, sizeof list - used, "%s", _(", or name a network file (FILE.json)"));
     return error_set(error, ERROR_USAGE, name, list, "there is no network of this name");
 }
 

@@ -2,6 +2,7 @@
  * look at a row is noted as a sentence, so that the advice can be checked against the table. */
 #include "session/advise.h"
 
+#include "base/language.h"
 #include "session/train_command.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void note(struct inquiry *inquiry, 
         return;
     char *step = advice->steps[advice->step_count];
     va_start(arguments, format);
-    vsnprintf(step, sizeof advice->steps[0], format, arguments);
+    vsnprintf(step, sizeof advice->steps[0], gettext(format), arguments);
     va_end(arguments);
     for (size_t i = 0; i < advice->step_count; i++)
         if (strcmp(advice->steps[i], step) == 0)
@@ -142,7 +143,7 @@ static void note_untrained(struct inquiry *inquiry, const char *technique)
         text_append(&command, "tinca train %s%s%s --data SPEC --validate SPEC", advice->network,
                     plain ? "" : "-", plain ? "" : technique);
     }
-    snprintf(what, sizeof what, "%.64s%s%s is not trained (then: tinca measure RUN --device %s)",
+    snprintf(what, sizeof what, _("%.64s%s%s is not trained (then: tinca measure RUN --device %s)"),
              advice->network, plain ? "" : "-", plain ? "" : technique, advice->device);
     struct advise_gap *gap = note_gap(inquiry, what, command.data ? command.data : "");
     if (gap) {
@@ -153,11 +154,18 @@ static void note_untrained(struct inquiry *inquiry, const char *technique)
     text_free(&command);
 }
 
-static void note_unmeasured(struct inquiry *inquiry, size_t row, const char *what)
+enum figure { FIGURE_MS, FIGURE_COMPARABLE_MS, FIGURE_ACCURACY };
+
+static void note_unmeasured(struct inquiry *inquiry, size_t row, enum figure figure)
 {
+    static const char *const figures[] = {
+        [FIGURE_MS] = N_("ms of %s on %s"),
+        [FIGURE_COMPARABLE_MS] = N_("comparable ms of %s on %s"),
+        [FIGURE_ACCURACY] = N_("accuracy of %s on %s"),
+    };
     char command[1024], text[160];
     compare_measure_command(inquiry->table, row, inquiry->advice->device, command, sizeof command);
-    snprintf(text, sizeof text, "%s of %s on %s", what, row_at(inquiry, row)->network,
+    snprintf(text, sizeof text, gettext(figures[figure]), row_at(inquiry, row)->network,
              inquiry->advice->device);
     struct advise_gap *gap = note_gap(inquiry, text, command);
     if (gap) {
@@ -174,15 +182,16 @@ static enum answer is_within_limit(struct inquiry *inquiry, size_t row)
     double limit = inquiry->request->limit_ms;
     const struct measurement *time = time_of(inquiry, row);
     if (!time) {
-        note_unmeasured(inquiry, row, "ms");
+        note_unmeasured(inquiry, row, FIGURE_MS);
         return UNKNOWN;
     }
     const struct statistics *ms = &time->ms_per_image;
     bool within = ms->mean + ms->ci95 <= limit;
     note_row(inquiry, row);
-    note(inquiry, "%s takes %.4g +- %.2g ms on %s: %s the limit of %.4g ms.",
-         row_at(inquiry, row)->network, ms->mean, ms->ci95, time->device,
-         within ? "within" : "not within", limit);
+    note(inquiry,
+         within ? N_("%s takes %.4g +- %.2g ms on %s: within the limit of %.4g ms.")
+                : N_("%s takes %.4g +- %.2g ms on %s: not within the limit of %.4g ms."),
+         row_at(inquiry, row)->network, ms->mean, ms->ci95, time->device, limit);
     return within ? YES : NO;
 }
 
@@ -193,18 +202,18 @@ static bool have_times(struct inquiry *inquiry, size_t row)
     const struct measurement *plain =
         inquiry->plain == no_row ? NULL : time_of(inquiry, inquiry->plain);
     if (!time)
-        note_unmeasured(inquiry, row, "ms");
+        note_unmeasured(inquiry, row, FIGURE_MS);
     if (inquiry->plain == no_row)
         note_untrained(inquiry, "none");
     else if (!plain)
-        note_unmeasured(inquiry, inquiry->plain, "ms");
+        note_unmeasured(inquiry, inquiry->plain, FIGURE_MS);
     if (!time || !plain)
         return false;
     if (measurements_are_comparable(time, plain))
         return true;
-    note(inquiry, "%s and %s were measured on different machines or with different threads.",
+    note(inquiry, N_("%s and %s were measured on different machines or with different threads."),
          row_at(inquiry, row)->network, row_at(inquiry, inquiry->plain)->network);
-    note_unmeasured(inquiry, row, "comparable ms");
+    note_unmeasured(inquiry, row, FIGURE_COMPARABLE_MS);
     return false;
 }
 
@@ -218,12 +227,12 @@ static enum answer is_faster(struct inquiry *inquiry, size_t row)
     bool apart = !measurements_overlap(time, plain), less = ms->mean < before->mean;
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
-    note(inquiry, "%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: %s.",
+    note(inquiry,
+         !apart ? N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: not distinguishable.")
+         : less ? N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: faster.")
+                : N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: slower."),
          row_at(inquiry, row)->network, ms->mean, ms->ci95, time->device,
-         row_at(inquiry, inquiry->plain)->network, before->mean, before->ci95,
-         !apart ? "not distinguishable"
-         : less ? "faster"
-                : "slower");
+         row_at(inquiry, inquiry->plain)->network, before->mean, before->ci95);
     return apart && less ? YES : NO;
 }
 
@@ -241,8 +250,10 @@ static enum answer is_small(struct inquiry *inquiry, size_t row)
     const char *name = row_at(inquiry, row)->network;
     note_row(inquiry, row);
     if (isfinite(limit)) {
-        note(inquiry, "%s takes %.4g MB: %s the limit of %.4g MB.", name, size,
-             size <= limit ? "within" : "not within", limit);
+        note(inquiry,
+             size <= limit ? N_("%s takes %.4g MB: within the limit of %.4g MB.")
+                           : N_("%s takes %.4g MB: not within the limit of %.4g MB."),
+             name, size, limit);
         return size <= limit ? YES : NO;
     }
     if (row == inquiry->plain)
@@ -252,9 +263,10 @@ static enum answer is_small(struct inquiry *inquiry, size_t row)
         return UNKNOWN;
     }
     double before = (double)row_at(inquiry, inquiry->plain)->model_bytes / mega;
-    note(inquiry, "%s takes %.4g MB, %s %.4g MB: %s.", name, size,
-         row_at(inquiry, inquiry->plain)->network, before,
-         size < before ? "smaller" : "not smaller");
+    note(inquiry,
+         size < before ? N_("%s takes %.4g MB, %s %.4g MB: smaller.")
+                       : N_("%s takes %.4g MB, %s %.4g MB: not smaller."),
+         name, size, row_at(inquiry, inquiry->plain)->network, before);
     return size < before ? YES : NO;
 }
 
@@ -267,17 +279,21 @@ static enum answer is_accurate(struct inquiry *inquiry, size_t row)
     }
     const struct compare_row *without = row_at(inquiry, inquiry->plain);
     if (isnan(with->top1))
-        note_unmeasured(inquiry, row, "accuracy");
+        note_unmeasured(inquiry, row, FIGURE_ACCURACY);
     if (isnan(without->top1))
-        note_unmeasured(inquiry, inquiry->plain, "accuracy");
+        note_unmeasured(inquiry, inquiry->plain, FIGURE_ACCURACY);
     if (isnan(with->top1) || isnan(without->top1))
         return UNKNOWN;
     double lost = without->top1 - with->top1, accepted = inquiry->request->accept_loss;
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
-    note(inquiry, "%s has %.2f %%, %s %.2f %%: %.2f points %s, %s (accepted: %.4g).", with->network,
-         with->top1, without->network, without->top1, fabs(lost), lost > 0 ? "lost" : "gained",
-         lost <= accepted ? "acceptable" : "too many", accepted);
+    note(inquiry,
+         lost > accepted
+             ? N_("%s has %.2f %%, %s %.2f %%: %.2f points lost, too many (accepted: %.4g).")
+         : lost > 0
+             ? N_("%s has %.2f %%, %s %.2f %%: %.2f points lost, acceptable (accepted: %.4g).")
+             : N_("%s has %.2f %%, %s %.2f %%: %.2f points gained, acceptable (accepted: %.4g)."),
+         with->network, with->top1, without->network, without->top1, fabs(lost), accepted);
     return lost <= accepted ? YES : NO;
 }
 
@@ -320,9 +336,12 @@ static void judge_device(struct inquiry *inquiry)
     advice->assumed = true;
     advice->powerful = strncmp(advice->device, "cuda", 4) == 0;
     note(inquiry,
-         "Whether shift is faster on %s was not measured; it is assumed that it is%s, as the "
-         "studies found on a %s device.",
-         advice->device, advice->powerful ? " not" : "", advice->powerful ? "powerful" : "weak");
+         advice->powerful
+             ? N_("Whether shift is faster on %s was not measured; it is assumed that it is not, "
+                  "as the studies found on a powerful device.")
+             : N_("Whether shift is faster on %s was not measured; it is assumed that it is, as "
+                  "the studies found on a weak device."),
+         advice->device);
 }
 
 /* --- the flowchart --- */
@@ -349,12 +368,12 @@ static void try_techniques(struct inquiry *inquiry, bool latency, bool size)
     static const char *const order[] = {"shift", "dsc", "shuffle"};
     size_t count = latency ? 1 : sizeof order / sizeof *order;
     if (latency && size)
-        note(inquiry, "Latency matters as well: only shift comes into question.");
+        note(inquiry, N_("Latency matters as well: only shift comes into question."));
     for (size_t i = 0; i < count; i++) {
         size_t row = find_row(inquiry, order[i]);
         enum answer answer = row == no_row ? UNKNOWN : judge(inquiry, row, latency, size);
         if (row == no_row) {
-            note(inquiry, "%s comes next; no run of it was found.", order[i]);
+            note(inquiry, N_("%s comes next; no run of it was found."), order[i]);
             note_untrained(inquiry, order[i]);
         }
         note_fork(inquiry, ADVISE_DOES, order[i], answer);
@@ -362,9 +381,9 @@ static void try_techniques(struct inquiry *inquiry, bool latency, bool size)
             conclude(inquiry, answer == YES ? ADVISE_USE : ADVISE_TRY, order[i]);
             return;
         }
-        note(inquiry, "So %s does not do.", order[i]);
+        note(inquiry, N_("So %s does not do."), order[i]);
     }
-    note(inquiry, "Look elsewhere: a smaller network, width rates, precision, pruning.");
+    note(inquiry, N_("Look elsewhere: a smaller network, width rates, precision, pruning."));
     conclude(inquiry, ADVISE_ELSEWHERE, "none");
 }
 
@@ -375,7 +394,7 @@ static void follow(struct inquiry *inquiry)
     enum answer fast = UNKNOWN, small = UNKNOWN;
     inquiry->plain = find_row(inquiry, "none");
     if (inquiry->plain == no_row) {
-        note(inquiry, "No run of %s without a technique was found.", inquiry->advice->network);
+        note(inquiry, N_("No run of %s without a technique was found."), inquiry->advice->network);
         note_untrained(inquiry, "none");
     } else {
         fast = latency ? is_fast(inquiry, inquiry->plain) : YES;
@@ -386,7 +405,7 @@ static void follow(struct inquiry *inquiry)
               : fast == NO || small == NO ? NO
                                           : UNKNOWN);
     if (fast == YES && small == YES) {
-        note(inquiry, "It meets the requirements as it is: leave it alone.");
+        note(inquiry, N_("It meets the requirements as it is: leave it alone."));
         conclude(inquiry, ADVISE_KEEP, "none");
         return;
     }
@@ -398,17 +417,19 @@ static void follow(struct inquiry *inquiry)
     if (latency && fast != YES && inquiry->advice->powerful) {
         bool open = fast == UNKNOWN && isfinite(inquiry->request->limit_ms);
         note(inquiry,
-             "On a powerful device the techniques do not make a network faster: %slook elsewhere "
-             "(precision, batch, pruning).",
-             open ? "if it does not meet the limit as it is, " : "");
+             open ? N_("On a powerful device the techniques do not make a network faster: if it "
+                       "does not meet the limit as it is, look elsewhere (precision, batch, "
+                       "pruning).")
+                  : N_("On a powerful device the techniques do not make a network faster: look "
+                       "elsewhere (precision, batch, pruning)."));
         if (size && small != YES)
-            note(inquiry, "To be smaller alone is another question: --need smaller.");
+            note(inquiry, N_("To be smaller alone is another question: --need smaller."));
         conclude(inquiry, open ? ADVISE_MEASURE : ADVISE_ELSEWHERE, "none");
         return;
     }
     try_techniques(inquiry, latency, size);
     if (inquiry->advice->verdict == ADVISE_USE && (fast == UNKNOWN || small == UNKNOWN)) {
-        note(inquiry, "Whether the network meets the limits without it is not known.");
+        note(inquiry, N_("Whether the network meets the limits without it is not known."));
         inquiry->advice->verdict = ADVISE_TRY;
     }
 }

@@ -2,6 +2,7 @@
 
 #include "base/axis.h"
 #include "base/file.h"
+#include "base/language.h"
 #include "session/raster.h"
 #include "session/stroke_font.h"
 
@@ -114,21 +115,21 @@ static void trace_one_run(const struct run *run, struct traces *losses, struct t
     const bool adversarial = run_facts(run)->discriminator_parameters > 0;
     const bool makes_images = adversarial || !run_facts(run)->classes;
     add_trace(losses, run, VALUE_LOSS, raw_colour, 0.14,
-              adversarial ? "generator, raw" : "loss, raw");
+              adversarial ? _("generator, raw") : _("loss, raw"));
     if (run_config(run)->average_loss > 1 || has_negative_loss(run))
-        add_trace(losses, run, VALUE_CAFFE, palette[3], 0.2, "Caffe's running mean");
+        add_trace(losses, run, VALUE_CAFFE, palette[3], 0.2, _("Caffe's running mean"));
     add_trace(losses, run, VALUE_SMOOTHED, palette[0], 0.26,
-              adversarial ? "generator, smoothed" : "smoothed");
+              adversarial ? _("generator, smoothed") : _("smoothed"));
     if (adversarial)
-        add_trace(losses, run, VALUE_DISCRIMINATOR, palette[1], 0.2, "discriminator");
+        add_trace(losses, run, VALUE_DISCRIMINATOR, palette[1], 0.2, _("discriminator"));
     else
-        add_trace(losses, run, VALUE_VALIDATION, palette[1], 0.26, "validation");
+        add_trace(losses, run, VALUE_VALIDATION, palette[1], 0.26, _("validation"));
     if (makes_images) {
-        add_trace(accuracies, run, VALUE_PIXELS, palette[0], 0.26, "pixel accuracy");
+        add_trace(accuracies, run, VALUE_PIXELS, palette[0], 0.26, _("pixel accuracy"));
         return;
     }
-    add_trace(accuracies, run, VALUE_TOP1, palette[0], 0.26, "top-1");
-    add_trace(accuracies, run, VALUE_TOP5, palette[4], 0.2, "top-5");
+    add_trace(accuracies, run, VALUE_TOP1, palette[0], 0.26, _("top-1"));
+    add_trace(accuracies, run, VALUE_TOP5, palette[4], 0.2, _("top-5"));
 }
 
 static void trace_of_several(const struct run *run, size_t number, struct traces *losses,
@@ -136,7 +137,7 @@ static void trace_of_several(const struct run *run, size_t number, struct traces
 {
     char label[192];
     const struct run_config *config = run_config(run);
-    snprintf(label, sizeof label, "%.40s, %.40s, batch %zu, %.40s", run_facts(run)->network,
+    snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.40s"), run_facts(run)->network,
              file_base_name(config->data), config->batch, run_facts(run)->id);
     const struct colour colour = palette[number % COLOURS];
     const size_t dash = number / COLOURS * 2;
@@ -361,7 +362,7 @@ static void draw_findings(const struct panel *panel, const struct run *run, enum
             continue;
         const double x = panel_x(panel, x_of(kind, (double)finding.iteration, finding.epoch,
                                              (double)series->points[at].seconds));
-        const char *words = finding_kind_words(finding.kind);
+        const char *words = gettext(finding_kind_words(finding.kind));
         if (!isfinite(x))
             continue;
         raster_line(panel->raster, x, panel->top, x, panel->bottom, 1, faint);
@@ -412,10 +413,11 @@ static double draw_heading(struct page *page, struct run *const *runs, size_t co
     const struct run_config *config = run_config(runs[0]);
     const struct run_facts *facts = run_facts(runs[0]);
     if (count > 1) {
-        snprintf(title, sizeof title, "%zu runs: smoothed loss and accuracy", count);
+        snprintf(title, sizeof title, _("%zu runs: smoothed loss and accuracy"), count);
     } else {
-        snprintf(title, sizeof title, "%s on %.90s", facts->network, file_base_name(config->data));
-        snprintf(details, sizeof details, "batch %zu, %s, learning rate %g, seed %llu   %s",
+        snprintf(title, sizeof title, _("%s on %.90s"), facts->network,
+                 file_base_name(config->data));
+        snprintf(details, sizeof details, _("batch %zu, %s, learning rate %g, seed %llu   %s"),
                  config->batch, config->device, config->learning_rate,
                  (unsigned long long)config->seed, facts->id);
     }
@@ -438,8 +440,8 @@ static void draw_panels(struct page *page, struct panel *loss, const struct trac
                         struct panel *accuracy, const struct traces *accuracies,
                         const struct run *only)
 {
-    static const char *const x_names[] = {"iteration", "epoch", "seconds"};
-    const char *x_name = x_names[page->settings->x];
+    static const char *const x_names[] = {N_("iteration"), N_("epoch"), N_("seconds")};
+    const char *x_name = gettext(x_names[page->settings->x]);
     double x_range[2] = {INFINITY, -INFINITY};
     loss->y = choose_y(losses, page->settings, page->settings->log_y, x_range);
     accuracy->y = choose_y(accuracies, page->settings, false, x_range);
@@ -449,12 +451,12 @@ static void draw_panels(struct page *page, struct panel *loss, const struct trac
         accuracy->top = middle + 5 * page->unit;
         if (only)
             accuracy->top = draw_legend(page, accuracies, accuracy->top) - page->unit / 2;
-        draw_panel(accuracy, page, accuracies, x_name, "accuracy %");
+        draw_panel(accuracy, page, accuracies, x_name, _("accuracy %"));
         loss->bottom = middle;
     }
     if (only)
         draw_findings(loss, only, page->settings->x);
-    draw_panel(loss, page, losses, accuracies->count ? NULL : x_name, "loss");
+    draw_panel(loss, page, losses, accuracies->count ? NULL : x_name, _("loss"));
 }
 
 static void draw_page(struct page *page, struct run *const *runs, size_t count)

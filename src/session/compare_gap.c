@@ -1,6 +1,7 @@
 /* What a table does not know, and the commands that would measure it. */
 #include "session/compare.h"
 
+#include "base/language.h"
 #include "session/train_command.h"
 
 #include <math.h>
@@ -50,10 +51,11 @@ bool compare_gap(const struct comparison *comparison, size_t number, size_t devi
     *gap =
         (struct compare_gap){.row = number, .stale = compare_is_stale(comparison, number, device)};
     if (row->model_bytes == 0)
-        snprintf(gap->what, sizeof gap->what, "model size and ms on %s (no weights are saved)",
+        snprintf(gap->what, sizeof gap->what, _("model size and ms on %s (no weights are saved)"),
                  name);
     else
-        snprintf(gap->what, sizeof gap->what, "%sms on %s", accuracy ? "accuracy and " : "", name);
+        snprintf(gap->what, sizeof gap->what, accuracy ? _("accuracy and ms on %s") : _("ms on %s"),
+                 name);
     compare_measure_command(comparison, number, name, gap->command, sizeof gap->command);
     return true;
 }

@@ -22,10 +22,12 @@ enum fixed_column {
     MEMORY,
     FIRST_TIME
 };
-static const char *const headings[] = {"#",           "NETWORK", "TOP-1 %",  "PARAMETERS",
-                                       "E_P x 10^-3", "FLOPS",   "MODEL MB", "MEMORY TRAIN/INFER"};
-static const char unknown[] = "not measured", nothing[] = "-";
-static const char stale[] = "stale, run tinca measure again";
+/* TRANSLATORS: headings of tables are short and in capitals. */
+static const char *const headings[] = {
+    "#",           N_("NETWORK"), N_("TOP-1 %"),  N_("PARAMETERS"),
+    "E_P x 10^-3", N_("FLOPS"),   N_("MODEL MB"), N_("MEMORY TRAIN/INFER")};
+static const char unknown[] = N_("not measured"), nothing[] = "-";
+static const char stale[] = N_("stale, run tinca measure again");
 
 size_t compare_columns(const struct comparison *comparison)
 {
@@ -41,10 +43,11 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
 {
     size_t device = column - FIRST_TIME;
     if (column < FIRST_TIME)
-        snprintf(text, size, "%s", headings[column]);
+        snprintf(text, size, "%s", gettext(headings[column]));
     else
-        snprintf(text, size, "ms %s%s", comparison->devices[device],
-                 device_is_published(comparison, device) ? " (published)" : "");
+        snprintf(text, size,
+                 device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
+                 comparison->devices[device]);
     return text;
 }
 
@@ -57,7 +60,7 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
     if (!time) {
         bool other = published || device_is_published(comparison, device);
         bool old = compare_is_stale(comparison, row, device);
-        snprintf(text, size, "%s", old ? stale : other ? nothing : unknown);
+        snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
         return;
     }
     if (published) {
@@ -96,23 +99,22 @@ static void write_number(const struct compare_row *row, const char *format, doub
     if (isfinite(value))
         snprintf(text, size, format, value);
     else
-        snprintf(text, size, "%s", row->run && classes ? unknown : nothing);
+        snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
 }
 
 static void write_fixed(const struct compare_row *row, size_t number, size_t column, char *text,
                         size_t size)
 {
-    const char *absent = row->run ? unknown : nothing;
-    snprintf(text, size, "%s", absent);
+    snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
     switch (column) {
     case NUMBER:
         snprintf(text, size, "%zu", number + 1);
         break;
     case NETWORK:
-        snprintf(text, size, "%s%s%s%s", row->network, row->given[0] ? " (" : "", row->given,
-                 row->given[0] ? ")"
-                 : row->run    ? ""
-                               : " (published)");
+        if (row->given[0])
+            snprintf(text, size, "%s (%s)", row->network, row->given);
+        else
+            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
         break;
     case TOP1:
         write_number(row, "%.2f", row->top1, text, size);
@@ -205,20 +207,20 @@ static void write_notes(const struct comparison *comparison, const char *bullet,
 {
     if (any_mark(comparison))
         text_append(text,
-                    "%s~N: not distinguishable from row N on this device (95 %% intervals "
-                    "overlap)\n",
+                    _("%s~N: not distinguishable from row N on this device (95 %% intervals "
+                      "overlap)\n"),
                     bullet);
     for (size_t d = 0; d < comparison->device_count; d++)
         if (times_are_apart(comparison, d))
             text_append(text,
-                        "%sms %s: measured on different machines or with different numbers of "
-                        "threads; such rows are not compared\n",
+                        _("%sms %s: measured on different machines or with different numbers of "
+                          "threads; such rows are not compared\n"),
                         bullet, comparison->devices[d]);
     if (data_differ(comparison))
-        text_append(text, "%saccuracies of different data are not comparable\n", bullet);
+        text_append(text, _("%saccuracies of different data are not comparable\n"), bullet);
     if (comparison->published_devices > 0)
         text_append(text,
-                    "%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n",
+                    _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
                     bullet);
     write_speed_ups(comparison, bullet, text);
     struct compare_gap gap;
@@ -226,8 +228,21 @@ static void write_notes(const struct comparison *comparison, const char *bullet,
         for (size_t d = 0; d < comparison->device_count; d++)
             if (compare_gap(comparison, row, d, &gap))
                 text_append(text, "%s%s: %zu, %s: %s\n", bullet,
-                            gap.stale ? "stale, the model has changed since" : unknown, row + 1,
-                            gap.what, gap.command);
+                            gap.stale ? _("stale, the model has changed since") : gettext(unknown),
+                            row + 1, gap.what, gap.command);
+}
+
+static void write_run(const struct compare_row *row, size_t number, const char *bullet,
+                      struct text *text)
+{
+    static const struct {
+        const char *accuracy, *words;
+    } kinds[] = {{"validation", N_("%s%zu: %s on %s (validation accuracy)\n")},
+                 {"measured", N_("%s%zu: %s on %s (measured accuracy)\n")},
+                 {"none", N_("%s%zu: %s on %s (no accuracy)\n")}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].accuracy, row->accuracy) == 0)
+            text_append(text, gettext(kinds[i].words), bullet, number, row->name, row->data);
 }
 
 static void write_runs(const struct comparison *comparison, const char *bullet, struct text *text)
@@ -235,8 +250,7 @@ static void write_runs(const struct comparison *comparison, const char *bullet, 
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
         if (row->run)
-            text_append(text, "%s%zu: %s on %s (%s accuracy)\n", bullet, i + 1, row->name,
-                        row->data, strcmp(row->accuracy, "none") == 0 ? "no" : row->accuracy);
+            write_run(row, i + 1, bullet, text);
     }
 }
 
@@ -245,9 +259,9 @@ static void write_runs(const struct comparison *comparison, const char *bullet, 
 static size_t column_width(const struct comparison *comparison, size_t column)
 {
     char cell[CELL];
-    size_t widest = strlen(compare_heading(comparison, column, cell, sizeof cell));
+    size_t widest = text_columns(compare_heading(comparison, column, cell, sizeof cell));
     for (size_t row = 0; row < comparison->count; row++) {
-        size_t width = strlen(compare_cell(comparison, row, column, cell, sizeof cell));
+        size_t width = text_columns(compare_cell(comparison, row, column, cell, sizeof cell));
         widest = width > widest ? width : widest;
     }
     return widest;
@@ -267,7 +281,10 @@ static void write_line(const struct comparison *comparison, size_t row, struct t
         bool left = c == NETWORK || c >= FIRST_TIME;
         if (left && c + 1 == columns)
             width = 0;
-        text_append(text, "%*s%s", left ? -width : width, cell, c + 1 < columns ? "  " : "\n");
+        int padding = width - (int)text_columns(cell);
+        padding = padding > 0 ? padding : 0;
+        text_append(text, "%*s%s%*s%s", left ? 0 : padding, "", cell, left ? padding : 0, "",
+                    c + 1 < columns ? "  " : "\n");
     }
 }
 

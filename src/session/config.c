@@ -182,15 +182,16 @@ static bool refuse(const struct config_field *field, const char *value, const ch
 {
     char what[256], advice[224];
     snprintf(what, sizeof what, "--%s %s", field->key, value);
-    snprintf(advice, sizeof advice, "give %s", expected);
-    return error_set(error, ERROR_USAGE, what, advice, "%s",
-                     value[0] ? "this is not understood, or out of range" : "nothing was given");
+    snprintf(advice, sizeof advice, _("give %s"), expected);
+    return error_set(error, ERROR_USAGE, what, advice,
+                     value[0] ? N_("this is not understood, or out of range")
+                              : N_("nothing was given"));
 }
 
 static bool list_choices(const struct config_field *field, const char *value, struct error *error)
 {
     char list[160];
-    size_t used = (size_t)snprintf(list, sizeof list, "one of ");
+    size_t used = (size_t)snprintf(list, sizeof list, "%s ", _("one of"));
     for (size_t i = 0; field->choices[i] && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  field->choices[i]);
@@ -211,7 +212,7 @@ static bool parse_text(const struct config_field *field, const char *value, void
     char expected[64];
     size_t unused;
     if (strlen(value) >= field->size) {
-        snprintf(expected, sizeof expected, "at most %zu characters", field->size - 1);
+        snprintf(expected, sizeof expected, _("at most %zu characters"), field->size - 1);
         return refuse(field, value, expected, error);
     }
     if (field->choices && value[0] && !find_choice(field, value, &unused))
@@ -231,7 +232,8 @@ static bool parse_count(const struct config_field *field, const char *value, siz
         *out = count;
         return true;
     }
-    snprintf(expected, sizeof expected, "a whole number of %.0f to %.0f", field->low, field->high);
+    snprintf(expected, sizeof expected, _("a whole number of %.0f to %.0f"), field->low,
+             field->high);
     return refuse(field, value, expected, error);
 }
 
@@ -244,7 +246,7 @@ static bool parse_number(const struct config_field *field, const char *value, do
         *out = number;
         return true;
     }
-    snprintf(expected, sizeof expected, "a number of %.10g to %.10g", field->low, field->high);
+    snprintf(expected, sizeof expected, _("a number of %.10g to %.10g"), field->low, field->high);
     return refuse(field, value, expected, error);
 }
 
@@ -257,7 +259,7 @@ static bool parse_flag(const struct config_field *field, const char *value, bool
             *out = i % 2;
             return true;
         }
-    return refuse(field, value, "yes or no", error);
+    return refuse(field, value, _("yes or no"), error);
 }
 
 static bool parse_value(const struct config_field *field, const char *value, void *out,
@@ -285,7 +287,7 @@ bool config_fill(struct run_config *config, const char *key, const char *value, 
                          "there is no such setting");
     struct network_widths widths;
     if (strcmp(key, "widths") == 0 && value[0] && !network_widths_parse(value, ',', &widths))
-        return refuse(field, value, "1 to 16 numbers of 1 to 65536, as in 512,256", error);
+        return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
     /* parsed aside: a refused value changes nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))

@@ -1,4 +1,5 @@
 /* A configuration as a JSON object: a member a field, of the field's own kind. */
+#include "base/language.h"
 #include "session/config.h"
 #include "session/presets.h"
 
@@ -73,18 +74,18 @@ static bool fail_at(const struct json_document *document, const struct json *val
 static bool read_member(struct run_config *config, const struct json_document *document,
                         const struct json *member, struct error *error)
 {
-    static const char *const expected[] = {[CONFIG_TEXT] = "a text was expected",
-                                           [CONFIG_COUNT] = "a whole number was expected",
-                                           [CONFIG_NUMBER] = "a number was expected",
-                                           [CONFIG_CHOICE] = "a name was expected",
-                                           [CONFIG_FLAG] = "true or false was expected"};
+    static const char *const expected[] = {[CONFIG_TEXT] = N_("a text was expected"),
+                                           [CONFIG_COUNT] = N_("a whole number was expected"),
+                                           [CONFIG_NUMBER] = N_("a number was expected"),
+                                           [CONFIG_CHOICE] = N_("a name was expected"),
+                                           [CONFIG_FLAG] = N_("true or false was expected")};
     char text[1024], why[800];
     struct error inner;
     const struct config_field *field = config_find(json_key(member));
     if (!field)
-        return fail_at(document, member, "there is no such setting", error);
+        return fail_at(document, member, _("there is no such setting"), error);
     if (!value_to_text(field, member, text, sizeof text))
-        return fail_at(document, member, expected[field->kind], error);
+        return fail_at(document, member, gettext(expected[field->kind]), error);
     if (config_set(config, field->key, text, &inner))
         return true;
     snprintf(why, sizeof why, "%s: %s", inner.why, inner.advice);

@@ -2,6 +2,7 @@
 #include "session/forecast.h"
 
 #include "base/host.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "session/memory_check.h"
@@ -46,11 +47,14 @@ static bool check_kind(const struct run_config *config, const struct network *ne
     if ((kind->channels && kind->channels != in.channels) ||
         (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
         return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
-                         "its images are %zux%zu with %zu channel%s, but %s wants %zux%zu with %zu",
+                         ngettext("its images are %zux%zu with %zu channel, but %s wants "
+                                  "%zux%zu with %zu",
+                                  "its images are %zux%zu with %zu channels, but %s wants "
+                                  "%zux%zu with %zu",
+                                  kind->channels),
                          kind->height ? kind->height : in.height,
-                         kind->width ? kind->width : in.width, kind->channels,
-                         kind->channels == 1 ? "" : "s", network->name, in.height, in.width,
-                         in.channels);
+                         kind->width ? kind->width : in.width, kind->channels, network->name,
+                         in.height, in.width, in.channels);
     return true;
 }
 

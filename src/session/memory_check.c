@@ -3,6 +3,7 @@
 #include "session/memory_check.h"
 
 #include "base/host.h"
+#include "base/language.h"
 #include "base/text.h"
 #include "engine/gan.h"
 
@@ -96,14 +97,16 @@ void memory_check(const struct network *network, const struct device_driver *dri
 bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error)
 {
     char what[64], needed[32], free_bytes[32], advice[96];
-    snprintf(what, sizeof what, "batch %zu", batch);
+    snprintf(what, sizeof what, _("batch %zu"), batch);
     if (forecast->largest_batch)
-        snprintf(advice, sizeof advice, "batch %zu would fit", forecast->largest_batch);
+        snprintf(advice, sizeof advice, _("batch %zu would fit"), forecast->largest_batch);
     else
-        snprintf(advice, sizeof advice, "choose a smaller network, or free some memory");
+        snprintf(advice, sizeof advice, "%s", _("choose a smaller network, or free some memory"));
     return error_set(
-        error, ERROR_MEMORY, what, advice, "it needs %s of memory, and %s are free for it%s",
+        error, ERROR_MEMORY, what, advice,
+        forecast->largest_batch
+            ? N_("it needs %s of memory, and %s are free for it")
+            : N_("it needs %s of memory, and %s are free for it; not even one image fits"),
         text_bytes(forecast->memory.total + forecast->feed_bytes, needed, sizeof needed),
-        text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes),
-        forecast->largest_batch ? "" : "; not even one image fits");
+        text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
 }

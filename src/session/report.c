@@ -76,7 +76,7 @@ static void put_state(struct text *text, const struct run *run, const struct run
     text_append(text,
                 _("Status: **%s**, %" PRIu64 " of %" PRIu64 " iterations, %.4g of %.4g epochs "
                   "in %s.\n"),
-                run_status_name(now->status), now->iteration, now->iterations, now->epoch,
+                gettext(run_status_name(now->status)), now->iteration, now->iterations, now->epoch,
                 now->epochs, text_duration(now->elapsed_seconds, duration, sizeof duration));
     if (!run_status_is_over(now->status))
         text_append(text, "%s\n", _("It is still on: these are the figures of this moment."));
@@ -152,7 +152,7 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
         struct finding finding;
         run_finding(run, i, &finding);
         text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "),
-                    finding_kind_words(finding.kind), finding.iteration, finding.epoch);
+                    gettext(finding_kind_words(finding.kind)), finding.iteration, finding.epoch);
         put_plain(text, finding.text);
         text_append(text, "\n");
     }

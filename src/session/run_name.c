@@ -1,6 +1,7 @@
 #include "session/run_name.h"
 
 #include "base/file.h"
+#include "base/language.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,15 +30,15 @@ static size_t character_bytes(const unsigned char *text)
 static const char *objection(const char *name)
 {
     if (strlen(name) >= RUN_NAME_SIZE)
-        return "a name has at most 63 bytes";
+        return N_("a name has at most 63 bytes");
     if (name[0] == '-')
-        return "a name does not begin with \"-\": commands would take it for an option";
+        return N_("a name does not begin with \"-\": commands would take it for an option");
     for (const unsigned char *at = (const unsigned char *)name; *at;) {
         size_t bytes = character_bytes(at);
         if (bytes == 0)
-            return "a name is UTF-8";
+            return N_("a name is UTF-8");
         if (iscntrl(*at) || *at == '/')
-            return "a name has no slashes and no control characters";
+            return N_("a name has no slashes and no control characters");
         at += bytes;
     }
     return NULL;
@@ -89,7 +90,8 @@ bool run_name_write(const char *directory, const char *name, struct error *error
     trim(name, trimmed, sizeof trimmed);
     const char *why = objection(trimmed);
     if (why)
-        return error_set(error, ERROR_USAGE, "the run's name", "choose another one", "%s", why);
+        return error_set(error, ERROR_USAGE, "the run's name", "choose another one", "%s",
+                         gettext(why));
     char *path = file_join(directory, "name.txt");
     bool written = path ? write_file(path, trimmed, error) : error_set_memory(error, "a path", 0);
     free(path);

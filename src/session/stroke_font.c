@@ -107,11 +107,16 @@ static const char box[] = "0208484202";
 static const double CAPITAL = 6, GAP = 1.9, SPACE = 3, PEN = 0.75;
 
 /* The glyph of the character at *text, which is moved behind it: a whole UTF-8 sequence. */
+/* Letters of western languages (U+00C0 to U+00FF in UTF-8) are drawn without their accents. */
+static const char bare[] = "AAAAAAACEEEEIIIIDNOOOOOxOUUUUYPsaaaaaaaceeeeiiiidnooooo/ouuuuypy";
+
 static const char *next_glyph(const char **text)
 {
     const unsigned char first = (unsigned char)*(*text)++;
     if (first >= ' ' && first <= '~')
         return glyphs[first - ' '];
+    if (first == 0xC3 && ((unsigned char)**text & 0xC0) == 0x80)
+        return glyphs[bare[(unsigned char)*(*text)++ & 0x3F] - ' '];
     while (((unsigned char)**text & 0xC0) == 0x80)
         (*text)++;
     return box;

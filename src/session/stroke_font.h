@@ -1,5 +1,6 @@
-/* stroke_font.h: letters as strokes of a pen, for pictures of any size. Printable ASCII; any other
- * character is a box. A capital is six units high, a line eleven.
+/* stroke_font.h: letters as strokes of a pen, for pictures of any size. Printable ASCII, and
+ * accented Latin letters without their accents; any other character is a box. A capital is six
+ * units high, a line eleven.
  */
 #ifndef TINCA_SESSION_STROKE_FONT_H
 #define TINCA_SESSION_STROKE_FONT_H

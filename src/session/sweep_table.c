@@ -101,29 +101,42 @@ static const char *batch_of(const struct layout *layout, size_t column)
     return sweep_grid_axis(&layout->sweep->grid, "batch")->values[column];
 }
 
-static int width_of(const struct layout *layout, size_t column)
+static size_t width_of(const struct layout *layout, size_t column)
 {
-    size_t width = strlen(batch_of(layout, column));
+    size_t width = text_columns(batch_of(layout, column));
     for (size_t row = 0; row < layout->rows; row++) {
-        size_t length = strlen(layout->cells[row * layout->columns + column]);
+        size_t length = text_columns(layout->cells[row * layout->columns + column]);
         width = length > width ? length : width;
     }
-    return (int)width;
+    return width;
+}
+
+static void append_left(const char *cell, size_t width, struct text *text)
+{
+    text_append(text, "%s%*s", cell, (int)(width - text_columns(cell)), "");
+}
+
+static void append_right(const char *cell, size_t width, struct text *text)
+{
+    text_append(text, "  %*s%s", (int)(width - text_columns(cell)), "", cell);
 }
 
 static void write_text(const struct layout *layout, const char *corner, struct text *text)
 {
-    size_t width = strlen(corner);
-    for (size_t row = 0; row < layout->rows; row++)
-        width = strlen(layout->labels[row]) > width ? strlen(layout->labels[row]) : width;
-    text_append(text, "%-*s", (int)width, corner);
-    for (size_t column = 0; column < layout->columns; column++)
-        text_append(text, "  %*s", width_of(layout, column), batch_of(layout, column));
+    size_t width = text_columns(corner);
     for (size_t row = 0; row < layout->rows; row++) {
-        text_append(text, "\n%-*s", (int)width, layout->labels[row]);
+        size_t label = text_columns(layout->labels[row]);
+        width = label > width ? label : width;
+    }
+    append_left(corner, width, text);
+    for (size_t column = 0; column < layout->columns; column++)
+        append_right(batch_of(layout, column), width_of(layout, column), text);
+    for (size_t row = 0; row < layout->rows; row++) {
+        text_append(text, "\n");
+        append_left(layout->labels[row], width, text);
         for (size_t column = 0; column < layout->columns; column++)
-            text_append(text, "  %*s", width_of(layout, column),
-                        layout->cells[row * layout->columns + column]);
+            append_right(layout->cells[row * layout->columns + column], width_of(layout, column),
+                         text);
     }
     text_append(text, "\n\n");
 }

@@ -1,8 +1,8 @@
 #include "session/watcher.h"
 
+#include "base/language.h"
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ report(struct finding *finding, enum finding_kind kind, struct moment when, cons
     va_list arguments;
     *finding = (struct finding){.kind = kind, .iteration = when.iteration, .epoch = when.epoch};
     va_start(arguments, format);
-    vsnprintf(finding->text, sizeof finding->text, format, arguments);
+    vsnprintf(finding->text, sizeof finding->text, gettext(format), arguments);
     va_end(arguments);
     return true;
 }
@@ -27,11 +27,11 @@ bool watcher_loss(struct watcher *watcher, struct moment now, float loss, float 
         return false;
     watcher->negative_reported = true;
     return report(finding, FINDING_NEGATIVE_LOSS, now,
-                  "Caffe would print %.6g at iteration %" PRIu64 ", but the loss is %.6g and was "
-                  "never negative. Its float32 mean over %zu only adds differences: rounding "
-                  "against early losses (up to %.3g) leaves a residue of either sign (BVLC/caffe "
-                  "issue 3029).",
-                  (double)caffe, now.iteration, (double)loss, window,
+                  N_("Caffe would print %.6g at iteration %llu, but the loss is %.6g and was "
+                     "never negative. Its float32 mean over %zu only adds differences: rounding "
+                     "against early losses (up to %.3g) leaves a residue of either sign "
+                     "(BVLC/caffe issue 3029)."),
+                  (double)caffe, (unsigned long long)now.iteration, (double)loss, window,
                   (double)watcher->largest_loss);
 }
 
@@ -49,8 +49,8 @@ bool watcher_validation(struct watcher *watcher, struct moment now, double train
         bool first = !watcher->validation_reported;
         watcher->validation_reported = true;
         return first && report(finding, FINDING_DIVERGENCE, now,
-                               "the validation loss at iteration %" PRIu64 " is not a number",
-                               now.iteration);
+                               N_("the validation loss at iteration %llu is not a number"),
+                               (unsigned long long)now.iteration);
     }
     if (watcher->validations++ == 0 || validation_loss <= watcher->best_loss) {
         watcher->best_loss = validation_loss;
@@ -66,8 +66,9 @@ bool watcher_validation(struct watcher *watcher, struct moment now, double train
     watcher->overfitting_reported = true;
     struct moment since = {watcher->best_iteration, watcher->best_epoch};
     return report(finding, FINDING_OVERFITTING, since,
-                  "since epoch %.4g the validation loss rises (%.4g to %.4g) while the training "
-                  "loss falls (%.4g to %.4g): the network learns these images by heart",
+                  N_("since epoch %.4g the validation loss rises (%.4g to %.4g) while the "
+                     "training loss falls (%.4g to %.4g): the network learns these images by "
+                     "heart"),
                   since.epoch, watcher->best_loss, validation_loss, watcher->train_at_best,
                   train_loss);
 }
@@ -81,7 +82,7 @@ bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expecte
         return false;
     watcher->memory_reported = true;
     return report(finding, FINDING_MEMORY, now,
-                  "the process takes %s, more than the %s that were forecast",
+                  N_("the process takes %s, more than the %s that were forecast"),
                   text_bytes(measured, is, sizeof is), text_bytes(expected, was, sizeof was));
 }
 
@@ -91,26 +92,29 @@ bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, 
     if (skipped <= watcher->skipped)
         return false;
     watcher->skipped = skipped;
-    return report(finding, FINDING_DATA, now, "%" PRIu64 " image%s of %s could not be read and %s",
-                  skipped, skipped == 1 ? "" : "s", data,
-                  skipped == 1 ? "was left out" : "were left out");
+    return report(finding, FINDING_DATA, now,
+                  ngettext("%llu image of %s could not be read and was left out",
+                           "%llu images of %s could not be read and were left out", skipped),
+                  (unsigned long long)skipped, data);
 }
 
 void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
                         struct finding *finding)
 {
+    const char *what = isnan(loss) ? _("not a number") : _("infinite");
     if (culprit)
         report(finding, FINDING_DIVERGENCE, now,
-               "the loss of iteration %" PRIu64 " is %s: the first %s not finite %s layer %s; the "
-               "run stops. Try a smaller learning rate.",
-               now.iteration, isnan(loss) ? "not a number" : "infinite",
-               culprit->in_weights ? "weights" : "values",
-               culprit->in_weights ? "are those of" : "come out of", culprit->node);
+               culprit->in_weights
+                   ? N_("the loss of iteration %llu is %s: the first weights not finite are those "
+                        "of layer %s; the run stops. Try a smaller learning rate.")
+                   : N_("the loss of iteration %llu is %s: the first values not finite come out "
+                        "of layer %s; the run stops. Try a smaller learning rate."),
+               (unsigned long long)now.iteration, what, culprit->node);
     else
         report(finding, FINDING_DIVERGENCE, now,
-               "the loss of iteration %" PRIu64 " is %s, although every layer is finite; the run "
-               "stops. Try a smaller learning rate.",
-               now.iteration, isnan(loss) ? "not a number" : "infinite");
+               N_("the loss of iteration %llu is %s, although every layer is finite; the run "
+                  "stops. Try a smaller learning rate."),
+               (unsigned long long)now.iteration, what);
 }
 
 void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t seen, bool last,
@@ -118,10 +122,11 @@ void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t
 {
     if (last)
         report(finding, FINDING_PLATEAU, now,
-               "plateau %zu: the loss has not improved for 10 epochs again; the run ends", seen);
+               N_("plateau %zu: the loss has not improved for 10 epochs again; the run ends"),
+               seen);
     else
         report(finding, FINDING_PLATEAU, now,
-               "plateau %zu: the loss has not improved for 10 epochs; the learning rate goes from "
-               "%.4g to %.4g",
+               N_("plateau %zu: the loss has not improved for 10 epochs; the learning rate goes "
+                  "from %.4g to %.4g"),
                seen, old_rate, new_rate);
 }

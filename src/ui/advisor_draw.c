@@ -74,6 +74,8 @@ static void draw_form(const struct advisor_view *view, struct canvas *canvas, st
         draw_text(canvas, line, 0, 0, focused ? ROLE_FOCUS : ROLE_TEXT, focused ? ">" : " ");
         draw_text(canvas, line, 0, 2, focused ? ROLE_FOCUS : ROLE_TEXT, gettext(labels[i]));
         draw_value(view, canvas, line, (size_t)i, 2 + label + 2);
+        if (!view->editing)
+            targets_add_row(&canvas->targets, line, (size_t)i, view->focus);
     }
 }
 
@@ -159,8 +161,22 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     put(writer, 2, ROLE_TEXT, text);
 }
 
-static void put_gap(struct writer *writer, const struct advise_gap *gap, bool focused)
+/* The lines of a gap, so far as they are in sight, can be clicked. */
+static void add_gap_target(struct writer *writer, int from, size_t focus)
 {
+    const struct rect *area = &writer->area;
+    int top = from - writer->view->scroll, bottom = writer->line - writer->view->scroll;
+    top = top < 0 ? 0 : top;
+    bottom = bottom > area->rows ? area->rows : bottom;
+    if (!writer->view->editing && bottom > top)
+        targets_add_row(&writer->canvas->targets,
+                        (struct rect){area->row + top, area->column, bottom - top, area->columns},
+                        focus, writer->view->focus);
+}
+
+static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t focus)
+{
+    const bool focused = writer->view->focus == focus;
     const int from = writer->line;
     const int row = from - writer->view->scroll;
     if (focused) {
@@ -179,6 +195,7 @@ static void put_gap(struct writer *writer, const struct advise_gap *gap, bool fo
         writer->gap_from = from;
         writer->gap_to = writer->line;
     }
+    add_gap_target(writer, from, focus);
 }
 
 static void put_answer(struct writer *writer, size_t number, size_t *gap)
@@ -197,7 +214,7 @@ static void put_answer(struct writer *writer, size_t number, size_t *gap)
     if (advice->gap_count > 0)
         put(writer, 0, ROLE_HEADING, _("Not known yet"));
     for (size_t i = 0; i < advice->gap_count; i++, ++*gap)
-        put_gap(writer, &advice->gaps[i], view->focus == ADVISOR_FIELDS + *gap);
+        put_gap(writer, &advice->gaps[i], ADVISOR_FIELDS + *gap);
     writer->line++;
 }
 
@@ -254,11 +271,13 @@ static void draw_answers(struct advisor_view *view, struct canvas *canvas, struc
     struct writer writer;
     if (rect_is_empty(area))
         return;
+    const size_t targets = canvas->targets.count;
     int lines = write_all(view, canvas, area, &writer);
     const int scroll = scroll_for(view, &writer);
     if (scroll != view->scroll) {
         view->scroll = scroll;
         draw_fill(canvas, area, ROLE_TEXT);
+        canvas->targets.count = targets;
         lines = write_all(view, canvas, area, &writer);
     }
     if (scroll > 0)

@@ -278,8 +278,12 @@ static void take_click(struct app *app)
     int row, column;
     terminal_clicked(&row, &column);
     const struct target *found = targets_find(&app->canvas.targets, row, column);
-    for (size_t i = 0; found && i < found->times; i++)
+    if (!found)
+        return;
+    for (size_t i = 0; i < found->times; i++)
         take_key(app, found->key);
+    for (size_t i = 0; i < found->then_times; i++)
+        take_key(app, found->then);
 }
 
 static void take_input(struct app *app, int key)

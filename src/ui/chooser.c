@@ -81,7 +81,7 @@ static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rec
         draw_text(canvas, line, 0, 0, ROLE_FOCUS, ">");
     }
     int column = draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT,
-                           item->text[0] ? item->text : "(none)");
+                           item->text[0] ? item->text : _("(none)"));
     if (item->note[0])
         draw_text(canvas, line, 0, column < note_column ? note_column : column + 2,
                   selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");

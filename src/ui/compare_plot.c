@@ -52,6 +52,7 @@ static void draw_entries(struct app *app, struct rect area, int across)
         struct rect line = {area.row + shown / across, area.column + shown % across * width,
                             shown / across < area.rows, width - (across > 1 ? 2 : 0)};
         draw_entry(app, line, row);
+        targets_add_row(&app->canvas.targets, line, row, view->selected);
         shown++;
     }
 }

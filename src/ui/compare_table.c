@@ -152,6 +152,14 @@ static int draw_speed_ups(struct app *app, struct rect area, int line)
     return line;
 }
 
+/* Where the accuracy is from, in a sentence about the run and its data. */
+static const char *accuracy_words(const char *accuracy)
+{
+    return strcmp(accuracy, "validation") == 0 ? N_("%.520s on %.512s, validation accuracy")
+           : strcmp(accuracy, "measured") == 0 ? N_("%.520s on %.512s, measured accuracy")
+                                               : N_("%.520s on %.512s, no accuracy");
+}
+
 static void draw_notes(struct app *app, struct rect area)
 {
     const struct compare_view *view = &app->compare;
@@ -164,8 +172,7 @@ static void draw_notes(struct app *app, struct rect area)
         snprintf(text, sizeof text,
                  _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
     else
-        snprintf(text, sizeof text, _("%.520s on %.512s, %s accuracy"), row->name, row->data,
-                 strcmp(row->accuracy, "none") == 0 ? _("no") : row->accuracy);
+        snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
     line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
     if (any_alike(table, view->selected))
         line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,

@@ -109,6 +109,18 @@ static void draw_choices(const struct dialog *dialog, struct canvas *canvas, str
     }
 }
 
+/* Rows above the line to type, and the line itself (`row` pick_count): a click goes there, or turns
+ * the value of the row that has the focus. */
+static void add_pick_target(const struct dialog *dialog, struct canvas *canvas, struct rect line,
+                            size_t row)
+{
+    const size_t focused = dialog->pick_count - dialog->above;
+    if (row != focused)
+        targets_add_row(&canvas->targets, line, row, focused);
+    else if (row < dialog->pick_count)
+        targets_add(&canvas->targets, line, UI_RIGHT, 1);
+}
+
 /* "Format   < JSON >": returns the row after. */
 static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct rect inside,
                       int row)
@@ -130,6 +142,7 @@ static int draw_picks(const struct dialog *dialog, struct canvas *canvas, struct
                     pick->values[pick->selected], canvas->glyphs->right);
         if (focused)
             draw_cursor(canvas, line, 0, widest + 2);
+        add_pick_target(dialog, canvas, line, i);
     }
     return row;
 }
@@ -141,6 +154,7 @@ static void draw_line(const struct dialog *dialog, struct canvas *canvas, struct
     struct rect line = {inside.row + row, inside.column, row < inside.rows, inside.columns};
     draw_fill(canvas, line, ROLE_EDIT);
     draw_text(canvas, line, 0, 0, ROLE_EDIT, dialog->edit.text + start);
+    add_pick_target(dialog, canvas, line, dialog->pick_count);
     if (dialog->above == 0)
         draw_cursor(canvas, line, 0, (int)column);
     if (dialog->note[0])

@@ -162,11 +162,11 @@ static void add_data_kinds(struct form_item *items, size_t *count)
     for (size_t i = 0; i < kinds_count && i < 16; i++) {
         for (size_t j = 0; j < *count; j++)
             if (strcmp(items[j].text, kinds[i].name) == 0)
-                items[j].note = kinds[i].description;
+                items[j].note = gettext(kinds[i].description);
         if (!kinds[i].argument[0])
             continue;
         snprintf(prefixes[i], sizeof prefixes[i], "%s:", kinds[i].name);
-        add_item(items, count, prefixes[i], kinds[i].description);
+        add_item(items, count, prefixes[i], gettext(kinds[i].description));
     }
 }
 
@@ -370,7 +370,7 @@ void form_make_forecast(struct form *form)
     form->known = true;
     if (form->forecast.fits)
         return;
-    char need[32], free_bytes[32], advice[96] = "choose a smaller network";
+    char need[32], free_bytes[32], advice[96] = N_("choose a smaller network");
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);

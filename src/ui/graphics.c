@@ -1,5 +1,6 @@
 #include "ui/graphics.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@ enum { CELL_WIDTH = 10, CELL_HEIGHT = 20, LARGEST_SCALE = 3 };
 
 /* --- choosing --- */
 
-static const char advice[] = "use a terminal with 256 colours or more (TERM=xterm-256color, "
-                             "COLORTERM=truecolor), kitty's graphics or sixel";
+static const char advice[] = N_("use a terminal with 256 colours or more (TERM=xterm-256color, "
+                                "COLORTERM=truecolor), kitty's graphics or sixel");
 
 /* Whether the user names a way instead of leaving it to the terminal. */
 static bool is_named(const char *name)

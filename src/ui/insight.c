@@ -260,6 +260,7 @@ size_t insight_table_draw(struct insight_table_view *view, const struct insight_
             struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
             draw_row(table, view->order[view->top + i].row, view->top + i == view->selected, canvas,
                      line, starts, widths);
+            targets_add_row(&canvas->targets, line, view->top + i, view->selected);
         }
     }
     return view->order[view->selected].row;

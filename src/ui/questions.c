@@ -57,10 +57,10 @@ void ask_stop(struct app *app)
         app_say(app, ROLE_WARNING, "No run is on: there is nothing to stop.");
         return;
     }
-    struct dialog *dialog = dialog_begin(app, "Stop the run?", answer_stop);
-    dialog_offer(dialog, 'e', 0, "after this epoch, and save");
-    dialog_offer(dialog, 'n', 's', "now (after this iteration), and save");
-    dialog_offer(dialog, 'c', 'q', "carry on");
+    struct dialog *dialog = dialog_begin(app, _("Stop the run?"), answer_stop);
+    dialog_offer(dialog, 'e', 0, _("after this epoch, and save"));
+    dialog_offer(dialog, 'n', 's', _("now (after this iteration), and save"));
+    dialog_offer(dialog, 'c', 'q', _("carry on"));
 }
 
 /* --- quit --- */
@@ -76,7 +76,7 @@ static void answer_quit(struct app *app, size_t choice)
 void ask_quit(struct app *app)
 {
     size_t waiting = run_list_waiting(&app->runs), due = sweep_view_due(&app->sweep);
-    struct dialog *dialog = dialog_begin(app, "Quit?", answer_quit);
+    struct dialog *dialog = dialog_begin(app, _("Quit?"), answer_quit);
     if (app->sweep.on)
         snprintf(
             dialog->text, sizeof dialog->text,
@@ -90,10 +90,10 @@ void ask_quit(struct app *app)
                           "A run is on, and %zu more wait; those will not be started.", waiting),
                  waiting);
     else
-        snprintf(dialog->text, sizeof dialog->text, "A run is on.");
-    dialog_offer(dialog, 'y', 's', "stop it now, save, and quit");
-    dialog_offer(dialog, 'e', 0, "finish this epoch, save, and quit");
-    dialog_offer(dialog, 'c', 'n', "carry on");
+        snprintf(dialog->text, sizeof dialog->text, _("A run is on."));
+    dialog_offer(dialog, 'y', 's', _("stop it now, save, and quit"));
+    dialog_offer(dialog, 'e', 0, _("finish this epoch, save, and quit"));
+    dialog_offer(dialog, 'c', 'n', _("carry on"));
 }
 
 /* --- learning rate --- */
@@ -140,7 +140,7 @@ void ask_rate(struct app *app, double factor)
         app_say(app, ROLE_WARNING, "No run is on: set the learning rate in the form.");
         return;
     }
-    struct dialog *dialog = dialog_begin(app, "Learning rate", answer_rate);
+    struct dialog *dialog = dialog_begin(app, _("Learning rate"), answer_rate);
     snprintf(
         dialog->text, sizeof dialog->text,
         _("It is %g now. The schedule goes on from the new rate. Up and down double and halve it."),
@@ -225,9 +225,9 @@ void ask_compare_export(struct app *app)
     strftime(date_text, sizeof date_text, "%Y%m%d-%H%M%S", localtime_r(&now, &date));
     snprintf(name, sizeof name, "comparison-%s.%s", date_text, proposed_ending(app));
     export_in_folder(app, name, path, sizeof path);
-    struct dialog *dialog = dialog_begin(app, "Export the comparison", answer_compare);
+    struct dialog *dialog = dialog_begin(app, _("Export the comparison"), answer_compare);
     snprintf(dialog->text, sizeof dialog->text,
-             "The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending.");
+             _("The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending."));
     line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
     dialog->edited = note_compare;
     note_compare(app);

@@ -123,7 +123,7 @@ static const char *words_of(const struct run_entry *entry, enum runs_column colu
     case RUNS_MARK:
         return entry->marked ? "*" : "";
     case RUNS_STATUS:
-        return run_entry_status(entry);
+        return language_text(run_entry_status(entry));
     case RUNS_NETWORK:
         return file_base_name(entry->config.network);
     case RUNS_TECHNIQUE:

@@ -10,8 +10,9 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {'v', 0, ACTION_VIEW, "v", "view", "the next view: curves, table, settings that differ"},
-    {'s', 0, ACTION_SORT, "s", "sort", "sort by the next column, the best first"},
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
+     N_("the next view: curves, table, settings that differ")},
+    {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
     {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
      N_("what the curves show: losses, accuracy, learning rate, ms/image")},
     {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
@@ -21,22 +22,24 @@ static const struct key_binding bindings[] = {
     {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole runs again")},
     {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
     {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
-    {'p', 0, ACTION_PUBLISHED, "p", "published", "the studies' published figures, marked as such"},
-    {'e', 0, ACTION_EXPORT, "e", "export", "write the table as JSON, CSV or Markdown; asks where"},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", "watch", "show the selected run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, "the row above"},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, "the row below"},
+    {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
+     N_("the studies' published figures, marked as such")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"),
+     N_("write the table as JSON, CSV or Markdown; asks where")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the selected run")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
     {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
      N_("the cursor a tenth of the plot to the left")},
     {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
      N_("the cursor a tenth of the plot to the right")},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "columns to the left"},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "columns to the right"},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns to the left")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("columns to the right")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
-    {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
-    {'g', 0, ACTION_SYMBOLS, "g", NULL, "graph symbols: braille, block, ASCII"},
+    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
 };
 static const struct key_table table = {N_("Comparing runs"), bindings,
                                        sizeof bindings / sizeof *bindings};
@@ -329,4 +332,4 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
 }
 
-const struct screen screen_compare = {"Compare", &table, title, take_key, act, draw, work};
+const struct screen screen_compare = {N_("Compare"), &table, title, take_key, act, draw, work};

@@ -277,7 +277,7 @@ static void put_drivers(struct writer *writer)
         bool usable = device_drivers[i]->available(reason, sizeof reason);
         if (usable)
             put(writer, device_drivers[i]->name, ROLE_TEXT, _("yes: %s"),
-                device_drivers[i]->description);
+                gettext(device_drivers[i]->description));
         else
             put(writer, device_drivers[i]->name, ROLE_FAINT, _("no: %s"), reason);
     }
@@ -309,4 +309,4 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_devices = {"Devices", &table, NULL, NULL, act, draw, NULL};
+const struct screen screen_devices = {N_("Devices"), &table, NULL, NULL, act, draw, NULL};

@@ -17,19 +17,20 @@ static const struct key_binding bindings[] = {
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, "the value before"},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL, "the next value"},
-    {UI_ENTER, 0, ACTION_OPEN, "Enter", "choose", "the list of choices, or edit the value"},
-    {' ', 0, ACTION_OPEN, "Space", NULL, NULL},
-    {'/', 0, ACTION_SEARCH, "/", "search", "search the choices of the field"},
-    {'*', 0, ACTION_ALL, "*", "all", "every setting, or only those that mean something here"},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next value")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("choose"), N_("the list of choices, or edit the value")},
+    {' ', 0, ACTION_OPEN, N_("Space"), NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("search the choices of the field")},
+    {'*', 0, ACTION_ALL, "*", N_("all"),
+     N_("every setting, or only those that mean something here")},
     {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
      N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
     {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
     {'D', 0, ACTION_DEFAULTS, "D", NULL,
      N_("the defaults in all fields; D again: what was there before")},
-    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, "the first field"},
-    {UI_END, 0, ACTION_LAST, "End", NULL, "the last field"},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first field")},
+    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the last field")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
 };
@@ -286,4 +287,4 @@ static bool work(struct app *app)
     return false; /* others do the work */
 }
 
-const struct screen screen_form = {"Set up", &table, NULL, take_key, act, draw, work};
+const struct screen screen_form = {N_("Set up"), &table, NULL, take_key, act, draw, work};

@@ -172,8 +172,9 @@ static void draw(struct app *app, struct rect body)
             continue;
         struct rect row = {list.row + (int)(place - view->top), list.column, 1, list.columns};
         draw_line(app, row, line, place == view->selected);
+        targets_add_row(&app->canvas.targets, row, place, view->selected);
     }
     draw_detail(app, foot, nth_match(app, view->selected));
 }
 
-const struct screen screen_log = {"Log", &table, NULL, take_key, act, draw, NULL};
+const struct screen screen_log = {N_("Log"), &table, NULL, take_key, act, draw, NULL};

@@ -13,9 +13,10 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {' ', 0, ACTION_PAUSE, "space", "pause", "pause the run, and go on"},
-    {'s', 0, ACTION_STOP, "s", "stop", "stop the run: asks whether now or after this epoch"},
-    {'v', 0, ACTION_VIEW, "v", "view",
+    {' ', 0, ACTION_PAUSE, N_("space"), N_("pause"), N_("pause the run, and go on")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"),
+     N_("stop the run: asks whether now or after this epoch")},
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
         "weights; of networks that make pictures a sample")},
     {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, N_("one of these views: its digit stands at its tab")},
@@ -41,28 +42,28 @@ static const struct key_binding bindings[] = {
     {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole run again")},
     {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
     {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
-    {'l', 0, ACTION_SCALE, "l", "log", "axis scales: linear, log x, log y, log both"},
-    {'x', 0, ACTION_X, "x", "axis", "what runs along the x axis: iteration, epoch, time"},
-    {'g', 0, ACTION_SYMBOLS, "g", "symbols", "graph symbols: braille, block, ASCII"},
-    {'L', 0, ACTION_RATE, "L", "rate", "change the learning rate"},
-    {'+', '=', ACTION_RATE_UP, "+", NULL, "propose twice the learning rate"},
-    {'-', 0, ACTION_RATE_DOWN, "-", NULL, "propose half the learning rate"},
-    {'w', 0, ACTION_SAVE, "w", NULL, "write a checkpoint now"},
-    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, "the next run of this session"},
-    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, "the run before"},
-    {'n', 0, ACTION_FORM, "n", "new", "set up another run"},
-    {UI_UP, 0, ACTION_UP, "Up", NULL,
+    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'g', 0, ACTION_SYMBOLS, "g", N_("symbols"), N_("graph symbols: braille, block, ASCII")},
+    {'L', 0, ACTION_RATE, "L", N_("rate"), N_("change the learning rate")},
+    {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
+    {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
+    {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
+    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
+    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
+    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL,
      N_("within a view: scroll, select a row or an array, another example of the sample")},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, NULL},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, NULL},
     {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
      N_("a page; the cursor of the curves a tenth of the plot to the left")},
     {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
      N_("a page; the cursor of the curves a tenth of the plot to the right")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL,
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL,
      N_("sort a table by the column before; in the arena the plan before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", NULL,
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL,
      N_("sort a table by the next column; in the arena the next plan")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
      N_("the selected row's details, where a table leaves no room for them")},
@@ -418,4 +419,4 @@ static bool work(struct app *app)
     return false;
 }
 
-const struct screen screen_run = {"Run", &table, title, take_key, act, draw, work};
+const struct screen screen_run = {N_("Run"), &table, title, take_key, act, draw, work};

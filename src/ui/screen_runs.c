@@ -285,6 +285,7 @@ static void draw_list(struct app *app, struct rect list, const int *starts, cons
         size_t place = view->top + i;
         struct rect line = {list.row + (int)i, list.column, 1, list.columns};
         draw_row(app, line, view->order[place], place == view->selected, starts, widths);
+        targets_add_row(&app->canvas.targets, line, place, view->selected);
     }
 }
 
@@ -308,4 +309,4 @@ static void draw(struct app *app, struct rect body)
     draw_foot(app, foot);
 }
 
-const struct screen screen_runs = {"Runs", &table, title, take_key, act, draw, runs_view_read};
+const struct screen screen_runs = {N_("Runs"), &table, title, take_key, act, draw, runs_view_read};

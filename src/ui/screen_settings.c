@@ -9,10 +9,10 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {UI_UP, UI_BACK_TAB, ACTION_UP, "Up", NULL, N_("the setting above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, "Down", NULL, N_("the setting below (Tab too)")},
-    {UI_LEFT, 0, ACTION_LEFT, "Left", NULL, N_("the value before")},
-    {UI_RIGHT, 0, ACTION_RIGHT, "Right", N_("change"), N_("the next value")},
+    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the setting above")},
+    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the setting below (Tab too)")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("change"), N_("the next value")},
     {UI_ENTER, ' ', ACTION_OPEN, "Enter", N_("edit"), N_("the next value, or type one")},
     {'d', 0, ACTION_DEFAULTS, "d", N_("default"), N_("the default of the setting")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first setting")},
@@ -174,8 +174,11 @@ static void draw_rows(struct app *app, struct rect list)
         view->top = view->selected - room + 1;
     if (view->top + room > PREFERENCE_COUNT)
         view->top = room < PREFERENCE_COUNT ? PREFERENCE_COUNT - room : 0;
-    for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++)
+    for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++) {
+        struct rect line = {list.row + (int)row, list.column, 1, list.columns};
         draw_row(app, list, (int)row, view->top + row, value_column);
+        targets_add_row(&app->canvas.targets, line, view->top + row, view->selected);
+    }
     if (view->top > 0)
         draw_right(&app->canvas, list, 0, ROLE_FAINT, app->canvas.glyphs->up);
     if (view->top + room < PREFERENCE_COUNT)

@@ -17,10 +17,10 @@
 static const struct key_binding bindings[] = {
     {'r', 0, ACTION_RUN, "r", N_("begin"),
      N_("make the pictures of the chosen runs; when they are ready, begin the session")},
-    {' ', 0, ACTION_MARK, "space", N_("choose"), N_("choose the run for the study, or not")},
+    {' ', 0, ACTION_MARK, N_("space"), N_("choose"), N_("choose the run for the study, or not")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change"), N_("change the field, or choose the run")},
-    {UI_UP, UI_BACK_TAB, ACTION_UP, "Up", NULL, N_("the line above")},
-    {UI_DOWN, UI_TAB, ACTION_DOWN, "Down", NULL, N_("the line below (Tab too)")},
+    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
+    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll back")},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("scroll to the results")},
     {'s', 0, ACTION_STOP, "s", NULL, N_("call off the making of pictures")},

@@ -12,9 +12,9 @@
 #include <string.h>
 
 static const struct key_binding bindings[] = {
-    {UI_RIGHT, ' ', ACTION_RIGHT, "Right", N_("next"),
+    {UI_RIGHT, ' ', ACTION_RIGHT, N_("Right"), N_("next"),
      N_("the next image; in the matrix the next column")},
-    {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, "Left", N_("before"),
+    {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, N_("Left"), N_("before"),
      N_("the image before; in the matrix the column before")},
     {'f', 0, ACTION_FILTER, "f", N_("wrong only"),
      N_("walk through the images that were told wrong, or through all")},
@@ -24,8 +24,8 @@ static const struct key_binding bindings[] = {
      N_("choose what is tried: a run's best or last weights, or a model file")},
     {'i', 0, ACTION_FILE, "i", N_("image"), N_("an image file; asks which")},
     {'d', 0, ACTION_DATA, "d", N_("data"), N_("another data set; asks which")},
-    {UI_UP, 0, ACTION_UP, "Up", NULL, N_("the row above")},
-    {UI_DOWN, 0, ACTION_DOWN, "Down", NULL, N_("the row below")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
      N_("walk through the images of the cell; of the class, those told wrong")},
     {'s', 0, ACTION_SORT, "s", NULL, N_("the classes by number, or the worst first")},
@@ -473,8 +473,10 @@ static void draw(struct app *app, struct rect body)
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
-    if (view->chooser.open)
-        chooser_draw(&view->chooser, &app->canvas);
+    if (!view->chooser.open)
+        return;
+    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    chooser_draw(&view->chooser, &app->canvas);
 }
 
 static void title(const struct app *app, char *text, size_t size)

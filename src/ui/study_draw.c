@@ -35,8 +35,11 @@ static void put(struct page *page, enum role role, const char *text)
 
 /* --- form and runs --- */
 
-static int draw_mark(struct page *page, struct rect line, bool focused)
+static int draw_mark(struct page *page, struct rect line, size_t focus)
 {
+    const bool focused = page->view->focus == focus;
+    if (!page->view->editing)
+        targets_add_row(&page->canvas->targets, line, focus, page->view->focus);
     if (focused) {
         page->focused = page->line - 1;
         if (line.rows > 0)
@@ -72,7 +75,7 @@ static void put_fields(struct page *page)
     for (size_t i = 0; i < STUDY_FIELDS; i++) {
         const bool focused = view->focus == i;
         struct rect line = next_line(page);
-        int column = draw_mark(page, line, focused);
+        int column = draw_mark(page, line, i);
         const char *value = view->values[i];
         if (!value[0])
             value = i == STUDY_PICTURES ? _("50, or what there is") : _("(none)");
@@ -98,7 +101,7 @@ static void put_runs(struct page *page)
         const bool focused = view->focus == STUDY_FIELDS + i;
         const enum role role = focused ? ROLE_FOCUS : ROLE_TEXT;
         struct rect line = next_line(page);
-        int column = draw_mark(page, line, focused);
+        int column = draw_mark(page, line, STUDY_FIELDS + i);
         column =
             draw_text(page->canvas, line, 0, column, role, view->runs[i].chosen ? "[*] " : "[ ] ");
         column = draw_text(page->canvas, line, 0, column, role, view->runs[i].network) + 2;
@@ -275,11 +278,13 @@ void study_draw(struct study_view *view, struct canvas *canvas, struct rect body
     struct page page;
     if (rect_is_empty(area))
         return;
+    const size_t targets = canvas->targets.count;
     put_all(&page, view, canvas, area);
     const int scroll = scroll_for(view, &page);
     if (scroll != view->scroll) {
         view->scroll = scroll;
         draw_fill(canvas, area, ROLE_TEXT);
+        canvas->targets.count = targets;
         put_all(&page, view, canvas, area);
     }
     if (scroll > 0)

@@ -11,7 +11,9 @@
 #include "ui/study_screen.h"
 
 #include "base/clock.h"
+#include "base/language.h"
 #include "base/memory.h"
+#include "ui/columns.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
 #include "ui/terminal.h"
@@ -51,13 +53,15 @@ struct show {
 };
 
 static const struct key_binding bindings[] = {
-    {'r', UI_LEFT, ACTION_REAL, "r  Left", "real", "the picture was a real one"},
-    {'g', UI_RIGHT, ACTION_GENERATED, "g  Right", "generated", "a network made the picture"},
-    {UI_ENTER, ' ', ACTION_OPEN, "Enter  Space", "go on", "go on to the next picture"},
-    {'?', UI_F1, ACTION_HELP, "?  F1", "help", "this help; any key closes it"},
-    {'q', 0, ACTION_BACK, "q", "quit", "leave the study: asks, and keeps nothing of it"},
+    {'r', UI_LEFT, ACTION_REAL, N_("r  Left"), N_("real"), N_("the picture was a real one")},
+    {'g', UI_RIGHT, ACTION_GENERATED, N_("g  Right"), N_("generated"),
+     N_("a network made the picture")},
+    {UI_ENTER, ' ', ACTION_OPEN, N_("Enter  Space"), N_("go on"), N_("go on to the next picture")},
+    {'?', UI_F1, ACTION_HELP, "?  F1", N_("help"), N_("this help; any key closes it")},
+    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and keeps nothing of it")},
 };
-static const struct key_table keys = {"In a study", bindings, sizeof bindings / sizeof *bindings};
+static const struct key_table keys = {N_("In a study"), bindings,
+                                      sizeof bindings / sizeof *bindings};
 
 /* --- phases --- */
 
@@ -135,10 +139,11 @@ static void draw_title(struct show *show)
     char where[96] = "";
     const struct rect area = {0, 1, 1, show->canvas.columns - 2};
     draw_fill(&show->canvas, (struct rect){0, 0, 1, show->canvas.columns}, ROLE_TITLE);
-    draw_text(&show->canvas, area, 0, 0, ROLE_TITLE, "Perceptual study");
+    draw_text(&show->canvas, area, 0, 0, ROLE_TITLE, _("Perceptual study"));
     if (show->phase > PHASE_HALT)
-        snprintf(where, sizeof where, "%zu of %zu%s", show->at + 1, show->study->count,
-                 current(show)->practice ? ", practice" : "");
+        snprintf(where, sizeof where,
+                 current(show)->practice ? _("%zu of %zu, practice") : _("%zu of %zu"),
+                 show->at + 1, show->study->count);
     draw_right(&show->canvas, area, 0, ROLE_TITLE, where);
 }
 
@@ -161,12 +166,14 @@ static void draw_hints(struct show *show)
     int column = 0;
     for (size_t i = 0; i < keys.count; i++) {
         const struct key_binding *binding = &keys.bindings[i];
-        const int length = (int)strcspn(binding->name, " ");
+        const char *name = gettext(binding->name);
         if (!is_possible(show, binding->action))
             continue;
+        column = draw_format(&show->canvas, area, 0, column, ROLE_KEY, "%.*s",
+                             (int)strcspn(name, " "), name);
         column =
-            draw_format(&show->canvas, area, 0, column, ROLE_KEY, "%.*s", length, binding->name);
-        column = draw_format(&show->canvas, area, 0, column, ROLE_FAINT, " %s", binding->hint) + 2;
+            draw_format(&show->canvas, area, 0, column, ROLE_FAINT, " %s", gettext(binding->hint)) +
+            2;
     }
 }
 
@@ -176,32 +183,32 @@ static void draw_intro(struct show *show)
     const struct rect area = body_of(show);
     const size_t count = show->study->count, practice = practice_count(show->study);
     char text[400];
-    snprintf(text, sizeof text,
-             "You will see %zu pictures, each for %g second%s. Half of them are real, the other "
-             "half were made by a neural network. After each, say which it was: r real, g "
-             "generated.",
-             count, show->study->seconds, show->study->seconds == 1 ? "" : "s");
+    snprintf(
+        text, sizeof text,
+        _("You will see %zu pictures, each for %g s. Half of them are real, the other half were "
+          "made by a neural network. After each, say which it was: r real, g generated."),
+        count, show->study->seconds);
     int row = draw_wrapped(canvas, area, 0, ROLE_TEXT, text) + 1;
     snprintf(text, sizeof text,
-             "The first %zu are practice, and you are told whether you were right. The other %zu "
-             "count; of them you are told nothing.",
+             _("The first %zu are practice, and you are told whether you were right. The other %zu "
+               "count; of them you are told nothing."),
              practice, count - practice);
     row = draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
-    draw_format(canvas, area, row++, 0, ROLE_FAINT, "Participant: %s", show->participant);
-    draw_format(canvas, area, row++, 0, ROLE_FAINT, "Pictures as %s, %dx%d cells",
+    draw_format(canvas, area, row++, 0, ROLE_FAINT, _("Participant: %s"), show->participant);
+    draw_format(canvas, area, row++, 0, ROLE_FAINT, _("Pictures as %s, %dx%d cells"),
                 graphics_names[show->display->graphics], canvas->columns, canvas->rows);
-    draw_text(canvas, area, row + 1, 0, ROLE_STRONG, "Press Enter to begin.");
+    draw_text(canvas, area, row + 1, 0, ROLE_STRONG, _("Press Enter to begin."));
 }
 
 static void draw_question(struct show *show)
 {
     const struct rect area = body_of(show);
     const int row = area.rows / 3;
-    draw_text(&show->canvas, area, row, 0, ROLE_STRONG, "Real or generated?");
-    int column = draw_text(&show->canvas, area, row + 2, 0, ROLE_KEY, "r");
-    column = draw_text(&show->canvas, area, row + 2, column, ROLE_TEXT, " or Left: real");
-    column = draw_text(&show->canvas, area, row + 3, 0, ROLE_KEY, "g");
-    draw_text(&show->canvas, area, row + 3, column, ROLE_TEXT, " or Right: generated");
+    draw_text(&show->canvas, area, row, 0, ROLE_STRONG, _("Real or generated?"));
+    draw_text(&show->canvas, area, row + 2, 0, ROLE_KEY, "r");
+    draw_text(&show->canvas, area, row + 2, 2, ROLE_TEXT, _("or Left: real"));
+    draw_text(&show->canvas, area, row + 3, 0, ROLE_KEY, "g");
+    draw_text(&show->canvas, area, row + 3, 2, ROLE_TEXT, _("or Right: generated"));
     draw_cursor(&show->canvas, area, row + 2, 0);
 }
 
@@ -210,45 +217,56 @@ static void draw_feedback(struct show *show)
     const struct rect area = body_of(show);
     const bool generated = current(show)->generated;
     const bool right = show->vote->answers[show->at].real != generated;
+    static const char *const verdicts[2][2] = {
+        {N_("Wrong: it was real."), N_("Wrong: it was generated.")},
+        {N_("Right: it was real."), N_("Right: it was generated.")}};
     const int row = area.rows / 3;
-    draw_format(&show->canvas, area, row, 0, right ? ROLE_GOOD : ROLE_BAD, "%s: it was %s.",
-                right ? "Right" : "Wrong", generated ? "generated" : "real");
-    draw_text(&show->canvas, area, row + 2, 0, ROLE_TEXT, "Press Enter for the next picture.");
+    draw_format(&show->canvas, area, row, 0, right ? ROLE_GOOD : ROLE_BAD, "%s",
+                gettext(verdicts[right][generated]));
+    draw_text(&show->canvas, area, row + 2, 0, ROLE_TEXT, _("Press Enter for the next picture."));
 }
 
 static void draw_halt(struct show *show)
 {
     const struct rect area = body_of(show);
     char text[160];
-    snprintf(text, sizeof text,
-             "Practice is over. The next %zu pictures count, and you are not told whether you were "
-             "right.",
-             show->study->count - show->at);
+    snprintf(
+        text, sizeof text,
+        _("Practice is over. The next %zu pictures count, and you are not told whether you were "
+          "right."),
+        show->study->count - show->at);
     int row = draw_wrapped(&show->canvas, area, area.rows / 3, ROLE_TEXT, text);
-    draw_text(&show->canvas, area, row + 1, 0, ROLE_STRONG, "Press Enter to go on.");
+    draw_text(&show->canvas, area, row + 1, 0, ROLE_STRONG, _("Press Enter to go on."));
 }
 
 static void draw_help(struct show *show)
 {
     const struct rect area =
         layout_dialog(show->canvas.rows, show->canvas.columns, (int)keys.count + 4, 66);
-    const struct rect inside = draw_box(&show->canvas, area, keys.title);
+    const struct rect inside = draw_box(&show->canvas, area, gettext(keys.title));
+    int names = 0;
     for (size_t i = 0; i < keys.count; i++) {
-        draw_text(&show->canvas, inside, (int)i + 1, 0, ROLE_KEY, keys.bindings[i].name);
-        draw_text(&show->canvas, inside, (int)i + 1, 14, ROLE_TEXT, keys.bindings[i].help);
+        const int columns = (int)columns_of(gettext(keys.bindings[i].name));
+        names = columns > names ? columns : names;
+    }
+    for (size_t i = 0; i < keys.count; i++) {
+        draw_text(&show->canvas, inside, (int)i + 1, 0, ROLE_KEY, gettext(keys.bindings[i].name));
+        draw_text(&show->canvas, inside, (int)i + 1, names + 2, ROLE_TEXT,
+                  gettext(keys.bindings[i].help));
     }
 }
 
 static void draw_quit(struct show *show)
 {
     const struct rect area = layout_dialog(show->canvas.rows, show->canvas.columns, 8, 50);
-    const struct rect inside = draw_box(&show->canvas, area, "Leave the study?");
-    int row = draw_wrapped(&show->canvas, inside, 0, ROLE_TEXT,
-                           "A study that is not finished leaves no vote: nothing of it is kept.");
-    int column = draw_text(&show->canvas, inside, row + 1, 0, ROLE_KEY, "y");
-    draw_text(&show->canvas, inside, row + 1, column, ROLE_TEXT, " leave it");
+    const struct rect inside = draw_box(&show->canvas, area, _("Leave the study?"));
+    int row =
+        draw_wrapped(&show->canvas, inside, 0, ROLE_TEXT,
+                     _("A study that is not finished leaves no vote: nothing of it is kept."));
+    draw_text(&show->canvas, inside, row + 1, 0, ROLE_KEY, "y");
+    draw_text(&show->canvas, inside, row + 1, 2, ROLE_TEXT, _("leave it"));
     draw_text(&show->canvas, inside, row + 2, 0, ROLE_KEY, "n");
-    draw_text(&show->canvas, inside, row + 2, column, ROLE_TEXT, " go on");
+    draw_text(&show->canvas, inside, row + 2, 2, ROLE_TEXT, _("go on"));
 }
 
 static void draw_text_parts(struct show *show)
@@ -259,7 +277,7 @@ static void draw_text_parts(struct show *show)
                                                    [PHASE_FEEDBACK] = draw_feedback};
     if (!is_large_enough(show)) {
         draw_wrapped(&show->canvas, (struct rect){0, 0, show->canvas.rows, show->canvas.columns}, 0,
-                     ROLE_STRONG, "Too small for pictures: enlarge the window to 32x16 cells.");
+                     ROLE_STRONG, _("Too small for pictures: enlarge the window to 32x16 cells."));
         return;
     }
     draw_title(show);
@@ -408,8 +426,9 @@ static bool open_terminal(struct error *error)
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return error_set(error, ERROR_UNSUPPORTED, "the study",
                          "run it in a terminal; --report prints the results of a file",
-                         "pictures are shown on a terminal, and standard %s is none",
-                         isatty(STDIN_FILENO) ? "output" : "input");
+                         isatty(STDIN_FILENO)
+                             ? N_("pictures are shown on a terminal, and standard output is none")
+                             : N_("pictures are shown on a terminal, and standard input is none"));
     if (!terminal_open(error)) {
         error->kind = ERROR_UNSUPPORTED;
         return false;

@@ -61,6 +61,8 @@ static void draw_items(struct app *app, struct rect line, const struct sweep_lis
         enum role role = i == list->selected ? ROLE_FOCUS : ROLE_TEXT;
         if (i == list->selected)
             draw_cursor(canvas, inside, 0, at + 1);
+        struct rect place = {inside.row, inside.column + at, 1, item_columns(list->items[i].text)};
+        targets_add_column(&canvas->targets, place, i, list->selected);
         draw_format(canvas, inside, 0, at, role, "[%c] %s", list->items[i].chosen ? 'x' : ' ',
                     list->items[i].text);
         at += item_columns(list->items[i].text);
@@ -207,7 +209,9 @@ void sweep_draw_set_up(struct app *app, struct rect area)
     view->set.top = table_scroll(view->set.top, view->set.focus, rows, SWEEP_ROWS);
     for (size_t i = 0; i < rows && view->set.top + i < SWEEP_ROWS; i++) {
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
-        draw_row(app, line, (enum sweep_row)(view->set.top + i));
+        if (!view->set.editing)
+            targets_add_row(&app->canvas.targets, line, view->set.top + i, view->set.focus);
+        draw_row(app, line, (enum sweep_row)(view->set.top + i)); /* its values lie above it */
     }
 }
 
@@ -305,9 +309,12 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
     for (size_t i = 0; i < shown && view->left + i < columns; i++) {
         struct rect cell = {line.row, line.column + labels + 2 + (int)i * CELL_COLUMNS, 1,
                             CELL_COLUMNS - 1};
-        if (row >= 0)
+        struct target_cell here = {(size_t)row, view->left + i};
+        struct target_cell selected = {view->selected / columns, view->selected % columns};
+        if (row >= 0) {
             draw_cell(app, cell, (size_t)row * columns + view->left + i);
-        else
+            targets_add_cell(&app->canvas.targets, cell, here, selected);
+        } else
             draw_right(&app->canvas, cell, 0, ROLE_HEADING, batches->values[view->left + i]);
     }
 }
@@ -443,5 +450,6 @@ void sweep_draw_earlier(struct app *app, struct rect area)
         draw_text(&app->canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT,
                   selected ? ">" : " ");
         draw_text(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, view->names[nth]);
+        targets_add_row(&app->canvas.targets, line, nth, view->name_selected);
     }
 }

@@ -36,6 +36,7 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
     int columns = WIDTH < body.columns ? WIDTH : body.columns;
     struct rect box = {body.row, body.column + body.columns - columns, rows, columns};
     struct rect inside = draw_box(&app->canvas, box, _("Curves: space, Enter"));
+    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;
@@ -47,5 +48,7 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
         struct rect line = {inside.row + (int)row, inside.column, 1, inside.columns};
         draw_item(app, series, line, items[choice->top + row],
                   choice->top + row == choice->selected);
+        targets_add(&app->canvas.targets, line,
+                    trace_letter(items[choice->top + row], trace_is_contest(series)), 1);
     }
 }

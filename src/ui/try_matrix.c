@@ -107,6 +107,8 @@ static void draw_matrix_row(const struct try_view *view, struct canvas *canvas,
             role = ROLE_FOCUS;
         }
         draw_right(canvas, cell, 0, role, text);
+        targets_add_cell(&canvas->targets, cell, (struct target_cell){label, guess},
+                         (struct target_cell){view->row, view->column});
     }
     struct rect figures = {row, grid->area.column + grid->area.columns - FIGURES, 1, FIGURES};
     if (grid->figures)
@@ -263,5 +265,6 @@ void try_draw_classes(struct try_view *view, struct canvas *canvas, struct rect 
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
         const size_t row = view->top + i;
         draw_class(view, canvas, line, try_view_class(view, row), row == view->row, starts, widths);
+        targets_add_row(&canvas->targets, line, row, view->row);
     }
 }

@@ -66,6 +66,7 @@ int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect 
         const char *name = gettext(views[i]->name);
         if (!is_available(views[i], entry))
             continue;
+        const int start = column;
         column = draw_format(canvas, area, 0, column, ROLE_KEY, "%zu", i + 1);
         if (views[i] == shown && canvas->cursor_row < 0)
             draw_cursor(canvas, area, 0, column + 1);
@@ -75,6 +76,8 @@ int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect 
             column = draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", name);
         else
             column = draw_text(canvas, area, 0, column, ROLE_FAINT, " ");
+        struct rect tab = {area.row, area.column + start, 1, column - start};
+        targets_add(&canvas->targets, tab, '1' + (int)i, 1);
     }
     return column;
 }

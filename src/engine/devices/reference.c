@@ -1,5 +1,6 @@
 /* The device `reference`: every operator's plain-C kernel, on the calling thread. What it computes
  * is what the other devices are compared with. */
+#include "base/language.h"
 #include "base/pool.h"
 #include "engine/devices/drivers.h"
 #include "engine/ops/op.h"
@@ -39,7 +40,7 @@ static void reference_update(struct device *device, const struct solver_update *
 
 const struct device_driver device_reference = {
     .name = "reference",
-    .description = "plain C loops on one thread: the readable truth",
+    .description = N_("plain C loops on one thread: the readable truth"),
     .available = reference_available,
     .open = reference_open,
     .close = reference_close,
