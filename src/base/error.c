@@ -19,7 +19,9 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
         return false;
     /* `what` or `advice` may point into `error` itself when an error is wrapped */
     struct error filled = {.kind = kind};
-    copy_text(filled.what, sizeof filled.what, language_text(what));
+    /* one word is a name, of a file, a layer or a command, whatever else it may mean */
+    copy_text(filled.what, sizeof filled.what,
+              what && strchr(what, ' ') ? language_text(what) : what);
     copy_text(filled.advice, sizeof filled.advice, language_text(advice));
     va_list arguments;
     va_start(arguments, why_format);

@@ -199,7 +199,7 @@ static void draw_time(struct app *app, struct rect area)
                  app->form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
-    draw_fact(app, area, 2, _("run"), view->past.id);
+    draw_fact(app, area, 2, _("as run"), view->past.id);
 }
 
 /* --- the verdict --- */

@@ -174,7 +174,7 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(text, size, "%s", _("Runs"));
     else
         snprintf(text, size, _("Runs by %s %s"),
-                 view->sort == RUNS_MARK ? _("mark") : runs_heading(view->sort),
+                 view->sort == RUNS_MARK ? _("marks") : runs_heading(view->sort),
                  view->backwards ? glyphs->down : glyphs->up);
 }
 
