@@ -76,8 +76,7 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
     for (size_t d = 0; d < comparison->device_count; d++)
         if (compare_time(comparison, number, d))
             added = added && add_time(comparison, number, d, times);
-    return added && times &&
-           add_speed_ups(comparison, number, json_add_array(object, "speed_up"));
+    return added && times && add_speed_ups(comparison, number, json_add_array(object, "speed_up"));
 }
 
 static bool add_gaps(const struct comparison *comparison, struct json *list)

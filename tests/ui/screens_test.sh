@@ -1,5 +1,5 @@
 #!/bin/sh
-# The form, the help, a run and a comparison, at three sizes, in UTF-8 and in plain ASCII, compared with
+# The form, the help, a run, a comparison, the menu, the lists and the places it leads to, at three sizes, in UTF-8 and in plain ASCII, compared with
 # tests/ui/goldens. RENEW=1 (make renew-screens) writes these instead: look at the difference.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the screens look as they should"
@@ -49,6 +49,12 @@ for locale in C.UTF-8 C; do
         compare curves 'lenet, batch 32'
         screen_keys v
         compare table 'NETWORK'
+        screen_keys q m
+        compare menu 'Go to'
+        screen_keys o
+        compare runs 'network'
+        screen_keys q m ,
+        compare settings 'Colours'
     done
 done
 done_testing
