@@ -87,11 +87,14 @@ static void keep(const char *bytes, size_t count)
     child.bytes += count;
 }
 
-static void drain(void)
+/* False: nobody is left at the other end. */
+static bool drain(void)
 {
     static char bytes[KEPT / 4];
-    for (ssize_t count; (count = read(child.master, bytes, sizeof bytes)) > 0;)
+    ssize_t count;
+    while ((count = read(child.master, bytes, sizeof bytes)) > 0)
         keep(bytes, (size_t)count);
+    return count == 0 || errno != EIO;
 }
 
 /* Reads for so long; true as soon as `text` was written (NULL: never). */
@@ -159,7 +162,8 @@ static void send_bytes(const char *bytes, size_t count)
             return;
         else {
             poll(NULL, 0, 5);
-            drain();
+            if (!drain())
+                return;
         }
     }
 }
