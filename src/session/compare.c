@@ -230,6 +230,15 @@ bool compare_is_stale(const struct comparison *comparison, size_t row, size_t de
     return entry && entry->stale;
 }
 
+double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow)
+{
+    const struct measurement *x = compare_time(comparison, row, fast);
+    const struct measurement *y = compare_time(comparison, row, slow);
+    if (!x || !y || fast == slow || strcmp(x->host, y->host) != 0)
+        return NAN;
+    return y->ms_per_image.mean / x->ms_per_image.mean;
+}
+
 enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
                                    size_t b)
 {

@@ -74,6 +74,10 @@ const struct measurement *compare_time(const struct comparison *comparison, size
 /* Whether the row was measured on the device, but its model has changed since. */
 bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device);
 
+/* How many times as fast as on device `slow` the row's images are on device `fast`: the ratio of the
+ * means. NaN: one of the two is not known, or they were measured on different machines. */
+double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow);
+
 /* Two rows on a device: told apart by their intervals, or not, or not to be compared at all
  * (missing, published, another machine, another number of threads). */
 enum compare_relation { COMPARE_UNRELATED, COMPARE_DISTINGUISHABLE, COMPARE_INDISTINGUISHABLE };

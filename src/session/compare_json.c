@@ -38,6 +38,23 @@ static bool add_time(const struct comparison *comparison, size_t row, size_t dev
            add_related(comparison, row, device, object);
 }
 
+/* Each pair of devices once, the faster one first. */
+static bool add_speed_ups(const struct comparison *comparison, size_t row, struct json *list)
+{
+    bool added = list;
+    for (size_t fast = 0; fast < comparison->device_count; fast++)
+        for (size_t slow = 0; slow < comparison->device_count; slow++) {
+            const double factor = compare_speed_up(comparison, row, fast, slow);
+            if (!(factor > 1 || (factor == 1 && fast < slow)))
+                continue;
+            struct json *object = json_add_object(list, NULL);
+            added = added && json_add_string(object, "device", comparison->devices[fast]) &&
+                    json_add_string(object, "over", comparison->devices[slow]) &&
+                    json_add_number(object, "factor", factor);
+        }
+    return added;
+}
+
 bool compare_row_to_json(const struct comparison *comparison, size_t number, struct json *object)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -59,7 +76,8 @@ bool compare_row_to_json(const struct comparison *comparison, size_t number, str
     for (size_t d = 0; d < comparison->device_count; d++)
         if (compare_time(comparison, number, d))
             added = added && add_time(comparison, number, d, times);
-    return added && times;
+    return added && times &&
+           add_speed_ups(comparison, number, json_add_array(object, "speed_up"));
 }
 
 static bool add_gaps(const struct comparison *comparison, struct json *list)

@@ -190,6 +190,19 @@ static bool any_mark(const struct comparison *comparison)
     return false;
 }
 
+static void write_speed_ups(const struct comparison *comparison, const char *bullet,
+                            struct text *text)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t fast = 0; fast < comparison->device_count; fast++)
+            for (size_t slow = 0; slow < comparison->device_count; slow++) {
+                const double factor = compare_speed_up(comparison, row, fast, slow);
+                if (factor > 1 && comparison->rows[row].run)
+                    text_append(text, _("%s%zu: %s is %.3g times as fast as %s\n"), bullet, row + 1,
+                                comparison->devices[fast], factor, comparison->devices[slow]);
+            }
+}
+
 static void write_notes(const struct comparison *comparison, const char *bullet, struct text *text)
 {
     if (any_mark(comparison))
@@ -209,6 +222,7 @@ static void write_notes(const struct comparison *comparison, const char *bullet,
         text_append(text,
                     _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
                     bullet);
+    write_speed_ups(comparison, bullet, text);
     struct compare_gap gap;
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++)

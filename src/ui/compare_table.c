@@ -134,6 +134,24 @@ static bool any_alike(const struct comparison *table, size_t row)
     return false;
 }
 
+/* What one device gains over another; returns the row after. */
+static int draw_speed_ups(struct app *app, struct rect area, int line)
+{
+    const struct compare_view *view = &app->compare;
+    const struct comparison *table = &view->table;
+    char text[160];
+    for (size_t fast = 0; fast < table->device_count; fast++)
+        for (size_t slow = 0; slow < table->device_count; slow++) {
+            const double factor = compare_speed_up(table, view->selected, fast, slow);
+            if (!(factor > 1))
+                continue;
+            snprintf(text, sizeof text, _("%s is %.3g times as fast as %s."), table->devices[fast],
+                     factor, table->devices[slow]);
+            line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+        }
+    return line;
+}
+
 /* Where the accuracy is from, in a sentence about the run and its data. */
 static const char *accuracy_words(const char *accuracy)
 {
@@ -161,6 +179,7 @@ static void draw_notes(struct app *app, struct rect area)
                             /* xgettext:no-c-format */
                             _("~N: not distinguishable from row N on this device (95 % intervals "
                               "overlap)"));
+    line = draw_speed_ups(app, area, line);
     for (size_t d = 0; d < table->device_count; d++)
         if (compare_gap(table, view->selected, d, &gap)) {
             snprintf(text, sizeof text, "? %s: %s", gap.what, gap.command);
@@ -183,10 +202,8 @@ void compare_draw_table(struct app *app, struct rect area)
     int row = 0;
     for (; row < list.rows && view->top + (size_t)row < view->table.count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
-        {
-            draw_row(app, line, view->top + (size_t)row, starts, widths);
-            targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
-        }
+        draw_row(app, line, view->top + (size_t)row, starts, widths);
+        targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
     }
     if (right)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);

@@ -196,7 +196,7 @@ static void draw_time(struct app *app, struct rect area)
         snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
     else
         snprintf(text, sizeof text,
-                 app->form.config.validate[0] ? _("about %s, and validation") : _("about %s"),
+                 app->form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
     draw_fact(app, area, 2, _("run"), view->past.id);

@@ -111,7 +111,8 @@ static bool sort_rows(struct insight_table_view *view, const struct insight_tabl
     for (size_t i = 0; i < table->row_count; i++)
         view->order[i] = (struct insight_row){
             view->sort == 0 ? 0 : table->key(table->context, i, view->sort), i};
-    qsort(view->order, table->row_count, sizeof *view->order, greatest_first);
+    if (table->row_count > 0) /* else there may be no array yet */
+        qsort(view->order, table->row_count, sizeof *view->order, greatest_first);
     return true;
 }
 

@@ -58,7 +58,9 @@ const struct place places[] = {
 };
 const size_t place_count = sizeof places / sizeof *places;
 
-/* --- the menu --- */
+/* --- the menu: where there is room, with what each place is for --- */
+
+enum { NAME_COLUMN = 5, WHAT_COLUMN = 19, WIDE = 84, NARROW = 26 };
 
 void menu_open(struct app *app)
 {
@@ -106,9 +108,10 @@ static void draw_place(struct app *app, struct rect list, int row, size_t index)
     draw_text(&app->canvas, line, 0, 0, role, selected ? ">" : " ");
     draw_format(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_KEY, "%c",
                 places[index].key);
-    int column = draw_text(&app->canvas, line, 0, 5, role, gettext(places[index].name));
-    draw_text(&app->canvas, line, 0, column < 17 ? 17 : column + 2,
-              selected ? ROLE_FOCUS : ROLE_FAINT, gettext(places[index].what));
+    draw_text(&app->canvas, line, 0, NAME_COLUMN, role, gettext(places[index].name));
+    if (list.columns > NARROW)
+        draw_text(&app->canvas, line, 0, WHAT_COLUMN, selected ? ROLE_FOCUS : ROLE_FAINT,
+                  gettext(places[index].what));
     if (selected)
         draw_cursor(&app->canvas, line, 0, 0);
 }
@@ -116,8 +119,8 @@ static void draw_place(struct app *app, struct rect list, int row, size_t index)
 void menu_draw(struct app *app)
 {
     struct menu *menu = &app->menu;
-    struct rect box =
-        layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)place_count + 2, 76);
+    struct rect box = layout_dialog(app->canvas.rows - 2, app->canvas.columns, (int)place_count + 2,
+                                    app->canvas.columns >= 72 ? WIDE : NARROW);
     box.row += app->canvas.rows > 2;
     struct rect inside = draw_box(&app->canvas, box, _("Go to"));
     if (inside.rows <= 0)
@@ -132,4 +135,8 @@ void menu_draw(struct app *app)
         draw_place(app, inside, (int)row, menu->top + row);
         targets_add(&app->canvas.targets, line, places[menu->top + row].key, 1);
     }
+    if (menu->top > 0)
+        draw_right(&app->canvas, inside, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (menu->top + room < place_count)
+        draw_right(&app->canvas, inside, inside.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
 }

@@ -270,7 +270,8 @@ static bool make_order(struct app *app)
         if (runs_match(app, i))
             view->order[view->count++] = i;
     }
-    qsort_r(view->order, view->count, sizeof *view->order, by_column, app);
+    if (view->count > 0) /* else there may be no array yet */
+        qsort_r(view->order, view->count, sizeof *view->order, by_column, app);
     return true;
 }
 

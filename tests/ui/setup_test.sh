@@ -110,11 +110,14 @@ has '"symbols":.*"braille"' "$CONFIG" "in the configuration file"
 has '"mouse":.*true' "$CONFIG" "without what the command line said"
 screen_keys Right Right
 screen_shows '< ascii >' "and holds at once"
-screen_keys Down Down Down Enter
-screen_shows 'such as pt_BR' "Enter: a text to type"
-screen_keys pt_BR Enter
-has_after() { screen_wait 'pt_BR'; has "$@"; }
-has_after '"language":.*"pt_BR"' "$CONFIG" "it is saved too"
+screen_keys Down Down Down Enter Enter
+screen_shows '< pt_BR >' "Enter: the next value"
+has '"language":.*"pt_BR"' "$CONFIG" "it is saved too"
+screen_keys Enter Down Enter
+screen_shows 'folder that exports are proposed in' "or a text to type"
+screen_keys results Enter
+screen_shows 'Export folder +(< )?results' "which is taken"
+has '"export-directory":.*"results"' "$CONFIG" "and saved"
 screen_keys d
 screen_shows 'not set' "d: the default"
 screen_resize 40x12

@@ -1,5 +1,6 @@
 /* The workbench on a pseudo-terminal of the test's own, over fake_session.c: every key on every
- * screen, a long storm of keys, clicks and sizes, a reader that stops, a slow line.
+ * screen, a long storm of keys, clicks and sizes, a reader that stops, a slow line. A storm of 10^5
+ * events is part of make check-long; EVENTS is what a build's make check has time for.
  * usage: storm_test [EVENTS [SEED]] */
 #include "tap.h"
 
@@ -96,10 +97,11 @@ static void drain(void)
 /* Reads for so long; true as soon as `text` was written (NULL: never). */
 static bool watch(double seconds, const char *text)
 {
-    uint64_t begun = clock_nanoseconds();
+    const uint64_t begun = clock_nanoseconds();
+    const int wait = seconds < 0.02 ? (int)(seconds * 1e3) : 20;
     while (clock_seconds(begun, clock_nanoseconds()) < seconds) {
         struct pollfd output = {child.master, POLLIN, 0};
-        if (poll(&output, 1, 20) > 0 && output.revents & (POLLHUP | POLLERR))
+        if (poll(&output, 1, wait) > 0 && output.revents & (POLLHUP | POLLERR))
             return false;
         drain();
         if (text && memmem(child.last, child.last_length, text, strlen(text)))
@@ -187,7 +189,7 @@ static void press_on(const struct ui_options *options, const struct place *place
     send_text(way);
     send_text(key);
     send_text("\033\033\033");
-    watch(0.002, NULL);
+    watch(0.004, NULL);
     look_after(options);
 }
 
@@ -295,10 +297,13 @@ static void stalled(void)
 static void slow_line(void)
 {
     const double seconds = 16;
-    struct ui_options options = {.start = true, .slow = true};
+    struct preferences preferences;
+    struct ui_options options = {.start = true, .preferences = &preferences};
+    preferences_defaults(&preferences);
+    preferences.slow = true;
     start(options, 24, 80);
     bool shown = watch(20, "ms/image");
-    watch(6, NULL);
+    watch(3, NULL);
     size_t before = child.bytes;
     watch(seconds, NULL);
     double rate = (double)(child.bytes - before) / seconds;
@@ -310,13 +315,15 @@ static void slow_line(void)
 
 static void mouse(void)
 {
-    struct ui_options options = {0};
+    struct preferences preferences;
+    struct ui_options options = {.preferences = &preferences};
+    preferences_defaults(&preferences);
     start(options, 24, 80);
     watch(20, "What it takes");
     send_text("\033[<0;3;24M");
     tap_ok(watch(10, "Everywhere"), "a click on the hint ? opens the help");
     end();
-    options.no_mouse = true;
+    preferences.mouse = false;
     start(options, 24, 80);
     watch(20, "What it takes");
     tap_ok(!memmem(child.last, child.last_length, "\033[?1000h", 8) &&
@@ -327,7 +334,7 @@ static void mouse(void)
 
 int main(int argc, char **argv)
 {
-    size_t events = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000;
+    size_t events = argc > 1 ? strtoul(argv[1], NULL, 10) : EVENTS;
     char command[64];
     seed = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
     if (!mkdtemp(folder) || chdir(folder) != 0) {

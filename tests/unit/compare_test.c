@@ -170,6 +170,11 @@ static void test_published(void)
                compare_time(&table, 4, 2)->ms_per_image.mean == 2.07 && !compare_time(&table, 0, 2),
            "in columns of their own");
     tap_ok(compare_rows(&table, 1, 3, 4) == COMPARE_UNRELATED, "and never compared");
+    tap_ok(compare_speed_up(&table, 4, 1, 2) == 2.07 / 1.92 &&
+               compare_speed_up(&table, 4, 2, 1) == 1.92 / 2.07,
+           "what one device gains over another is the ratio of their times");
+    tap_ok(isnan(compare_speed_up(&table, 0, 0, 1)) && isnan(compare_speed_up(&table, 4, 1, 1)),
+           "and unknown where a time is");
     compare_free(&table);
 }
 
