@@ -264,6 +264,8 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    if (as_json)
+        language_begin(language_names[0]); /* programs read the same everywhere */
     if (!read_request(&request, &numbers, need, &error) ||
         !(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
         status = output_error(&error);

@@ -91,6 +91,8 @@ static int compare_command_run(const struct command *command, int argc, char **a
         return status;
     if (request.as_json)
         request.format = COMPARE_JSON;
+    if (request.format == COMPARE_JSON)
+        language_begin(language_names[0]); /* programs read the same everywhere */
     struct run **runs = memory_new(operands.count, sizeof *runs, "the list of runs", &error);
     status = runs && compare(runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
     for (size_t i = 0; runs && i < operands.count; i++)
@@ -101,6 +103,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
 
 const struct command command_compare = {
     "compare", "RUN...", N_("Put runs side by side: accuracy, size, times of one image."),
+    /* xgettext:no-c-format */
     N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
        "Times "
        "are "

@@ -103,6 +103,7 @@ static int measure_command_run(const struct command *command, int argc, char **a
 
 const struct command command_measure = {
     "measure", "RUN", N_("Time a run's model, one image at a time, and keep the result."),
+    /* xgettext:no-c-format */
     N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Its "
        "best "
        "weights (the last ones without validation) infer the images of the test set one by one, "
