@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/stop_signal.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -26,25 +27,6 @@ extern char **environ;
 
 static const double poll_seconds = 0.2, plain_interval = 5;
 
-/* --- signals: as of tinca train --- */
-
-static volatile sig_atomic_t stop_wanted;
-
-static void on_signal(int number)
-{
-    if (number == SIGINT && stop_wanted)
-        _exit(EXIT_INTERRUPTED);
-    stop_wanted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
 /* --- one cell, in this process --- */
 
 static void follow(struct run *run, bool quiet)
@@ -52,7 +34,7 @@ static void follow(struct run *run, bool quiet)
     struct progress progress = progress_begin(quiet);
     bool asked = false;
     while (!run_wait(run, poll_seconds)) {
-        if (stop_wanted && !asked)
+        if (stop_signal_came() && !asked)
             asked = run_send(run, COMMAND_STOP, 0);
         progress_show(&progress, run);
     }
@@ -109,7 +91,7 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
-    catch_signals();
+    stop_signal_catch();
     int lock = sweep_claim(sweep, index, &error), status;
     if (lock < 0 && error.kind != ERROR_NONE)
         return output_error(&error);
@@ -257,13 +239,13 @@ static void take_end(struct work *work, size_t index, int status)
     char why[96];
     struct sweep_cell *cell = &work->sweep->cells[index];
     sweep_refresh(work->sweep, index);
-    if (WIFSIGNALED(status) && cell->state != SWEEP_DONE && !stop_wanted) {
+    if (WIFSIGNALED(status) && cell->state != SWEEP_DONE && !stop_signal_came()) {
         snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
         fail_cell(work, index, why);
-    } else if (cell->state == SWEEP_WAITING && !stop_wanted && status != 0) {
+    } else if (cell->state == SWEEP_WAITING && !stop_signal_came() && status != 0) {
         fail_cell(work, index, _("its process ended without beginning a run"));
-    } else if (cell->state == SWEEP_WAITING && !stop_wanted) {
+    } else if (cell->state == SWEEP_WAITING && !stop_signal_came()) {
         cell->state = SWEEP_CANNOT_FIT;
         error_set(&cell->reason, ERROR_MEMORY, cell->id, _("the same command again tries it again"),
                   _("there was not enough free memory when its turn came"));
@@ -341,7 +323,7 @@ static size_t on(const struct work *work)
 static void start_some(struct work *work)
 {
     size_t cell;
-    for (size_t i = 0; i < work->settings->jobs && !stop_wanted; i++)
+    for (size_t i = 0; i < work->settings->jobs && !stop_signal_came(); i++)
         while (!work->jobs[i].process && next_cell(work, &cell))
             start(work, &work->jobs[i], cell);
 }
@@ -349,7 +331,7 @@ static void start_some(struct work *work)
 /* Ctrl-C reaches the children as well; a signal to this process alone does not. */
 static void pass_stop_on(struct work *work)
 {
-    if (!stop_wanted || work->told_to_stop)
+    if (!stop_signal_came() || work->told_to_stop)
         return;
     work->told_to_stop = true;
     for (size_t i = 0; i < work->settings->jobs; i++)
@@ -365,7 +347,7 @@ bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
     work.tried = memory_new(sweep->count, sizeof *work.tried, "jobs", NULL);
     work.terminal = isatty(STDERR_FILENO);
     work.said = now_seconds();
-    catch_signals();
+    stop_signal_catch();
     while (work.jobs && work.tried) {
         start_some(&work);
         if (on(&work) == 0)
@@ -378,5 +360,5 @@ bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
     clear_line(&work);
     free(work.jobs);
     free(work.tried);
-    return !stop_wanted;
+    return !stop_signal_came();
 }

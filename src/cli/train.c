@@ -5,6 +5,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/stop_signal.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -13,32 +14,12 @@
 #include "session/export.h"
 #include "session/run.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double poll_seconds = 0.2;
-
-/* --- signals: the first asks, a second SIGINT ends at once --- */
-
-static volatile sig_atomic_t stop_wanted;
-
-static void on_signal(int number)
-{
-    if (number == SIGINT && stop_wanted)
-        _exit(EXIT_INTERRUPTED);
-    stop_wanted = 1;
-}
-
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
 
 /* --- before --- */
 
@@ -127,7 +108,7 @@ static int finish(const struct train *train, struct run *run)
     run_snapshot(run, &snapshot);
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED)
         status = output_error(&snapshot.error);
-    else if (snapshot.status == RUN_STOPPED && stop_wanted)
+    else if (snapshot.status == RUN_STOPPED && stop_signal_came())
         status = EXIT_INTERRUPTED;
     if (train->export_path && snapshot.status != RUN_REFUSED &&
         !export_session(&run, 1, train->export_path, &error))
@@ -142,7 +123,7 @@ static int follow(const struct train *train, struct run *run)
     struct progress progress = progress_begin(train->quiet);
     bool asked = false;
     while (!run_wait(run, poll_seconds)) {
-        if (stop_wanted && !asked)
+        if (stop_signal_came() && !asked)
             asked = run_send(run, COMMAND_STOP, 0);
         progress_show(&progress, run);
     }
@@ -155,7 +136,7 @@ int train_go(const struct train *train)
     struct error error;
     if (!check_request(train, &error))
         return output_error(&error);
-    catch_signals();
+    stop_signal_catch();
     struct run *run = run_start(&train->config, &train->options, &error);
     if (!run)
         return output_error(&error);
