@@ -167,6 +167,9 @@ void app_show_runs(struct app *app);
 /* Ends the workbench once what is on has stopped in this way. */
 void app_close(struct app *app, enum run_command command);
 
+/* --- frame.c --- */
+void frame_draw(struct app *app);
+
 /* --- plot_keys.c --- */
 /* What the keys do that all plots share; false: it is none of its actions. */
 bool plot_act(struct app *app, enum action action);
