@@ -100,11 +100,10 @@ static bool drain(void)
 /* Reads for so long; true as soon as `text` was written (NULL: never). */
 static bool watch(double seconds, const char *text)
 {
-    const uint64_t begun = clock_nanoseconds();
-    const int wait = seconds < 0.02 ? (int)(seconds * 1e3) : 20;
+    uint64_t begun = clock_nanoseconds();
     while (clock_seconds(begun, clock_nanoseconds()) < seconds) {
         struct pollfd output = {child.master, POLLIN, 0};
-        if (poll(&output, 1, wait) > 0 && output.revents & (POLLHUP | POLLERR))
+        if (poll(&output, 1, 20) > 0 && output.revents & (POLLHUP | POLLERR))
             return false;
         drain();
         if (text && memmem(child.last, child.last_length, text, strlen(text)))
@@ -136,6 +135,27 @@ static void end(void)
     close(child.master);
 }
 
+/* Whether it has ended; look_after will still find it. */
+static bool has_ended(void)
+{
+    siginfo_t what = {0};
+    return waitid(P_PID, (id_t)child.pid, &what, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           what.si_pid == child.pid;
+}
+
+/* Returns when it has read all keys that were sent, or has ended. Without this a storm would only
+ * fill the terminal's buffers. */
+static void let_it_read(void)
+{
+    int terminal = open(ptsname(child.master), O_RDWR | O_NOCTTY), waiting = 1;
+    for (int tries = 0; tries < 5000 && waiting > 0 && !has_ended(); tries++) {
+        drain();
+        poll(NULL, 0, 1); /* the system hands keys over a little later */
+        ioctl(terminal, FIONREAD, &waiting);
+    }
+    close(terminal);
+}
+
 /* Starts it again where it has ended, which q does. Anything but a decent end is counted. */
 static void look_after(const struct ui_options *options)
 {
@@ -149,6 +169,7 @@ static void look_after(const struct ui_options *options)
     }
     close(child.master);
     start(*options, 24, 80);
+    watch(20, "\033[?1049h"); /* what is typed earlier is lost */
 }
 
 static void send_bytes(const char *bytes, size_t count)
@@ -193,7 +214,7 @@ static void press_on(const struct ui_options *options, const struct place *place
     send_text(way);
     send_text(key);
     send_text("\033\033\033");
-    watch(0.004, NULL);
+    let_it_read();
     look_after(options);
 }
 
@@ -246,17 +267,22 @@ static void random_event(void)
 static void storm(size_t events)
 {
     struct ui_options options = {.export_path = "session.json"};
-    size_t bad = child.bad_ends, starts = child.starts;
+    size_t bad = child.bad_ends, starts = child.starts, bytes = child.bytes;
     start(options, 24, 80);
+    watch(20, "\033[?1049h");
     for (size_t i = 0; i < events; i++) {
         random_event();
-        if (i % 16 == 0)
+        if (draw_number(16) == 0) {
+            let_it_read();
             look_after(&options);
+        }
     }
     watch(0.5, NULL);
     look_after(&options);
     tap_ok(child.bad_ends == bad, "%zu random keys, clicks and sizes, %zu times to its end", events,
            child.starts - starts - 1);
+    tap_ok(child.bytes - bytes > 10 * events, "which it has answered with %zu bytes",
+           child.bytes - bytes);
     set_size(24, 80);
     end();
 }
