@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -151,4 +152,23 @@ uint64_t host_process_memory(void)
 uint64_t host_process_peak(void)
 {
     return kibibytes_of("/proc/self/status", "VmHWM");
+}
+
+/* --- priority --- */
+
+enum { PATIENT = 10 };
+
+void host_yield_processor(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && (entry = readdir(threads));)
+        if (isdigit((unsigned char)entry->d_name[0]))
+            setpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10), PATIENT);
+    if (threads)
+        closedir(threads);
+    FILE *session = fopen("/proc/self/autogroup", "we");
+    if (session) {
+        fprintf(session, "%d", PATIENT);
+        fclose(session);
+    }
 }

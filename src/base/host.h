@@ -32,6 +32,11 @@ uint64_t host_memory_free(void);
 /* The same, with which of them it is. */
 uint64_t host_memory_free_by(enum memory_bound *bound);
 
+/* Lets the other programs of the machine go first from now on: each thread of this process gets the
+ * nice value 10 (getpriority(2)), and so does its session where the kernel shares out the processor
+ * by sessions (sched(7), autogroups). What cannot be set stays as it is. */
+void host_yield_processor(void);
+
 /* Resident memory of this process in bytes, now and at its highest. 0: not known. */
 uint64_t host_process_memory(void);
 uint64_t host_process_peak(void);

@@ -4,6 +4,7 @@
 #include "ui/app.h"
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/language.h"
 #include "ui/background.h"
 #include "ui/last_form.h"
@@ -441,9 +442,11 @@ static void loop(struct app *app)
     }
 }
 
-/* The terminal is gone: the runs carry on to their ends, those that wait too. */
+/* The terminal is gone: the runs carry on to their ends, those that wait too. Nobody watches them,
+ * so whoever uses the machine goes first. */
 static void carry_on_alone(struct app *app)
 {
+    host_yield_processor();
     while (run_list_active(&app->runs) || run_list_waiting(&app->runs) > 0 || app->sweep.on) {
         struct run_entry *active = run_list_active(&app->runs);
         bool stop = terminal_wait(0) & WAKE_STOP;

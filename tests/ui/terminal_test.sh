@@ -38,8 +38,16 @@ screen_keys ' ' # nobody can end the pause afterwards
 screen_wait 'Paused'
 pid=$(pgrep -P "$(screen_pid)" | head -n 1)
 screen_end
-tries=0
-while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
+tries=0 nice=
+while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do
+    tries=$((tries + 1))
+    nice="$nice $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d ' ' -f 17)"
+    sleep 0.1
+done
+case $nice in
+*10*) ok "then other programs go first" ;;
+*) not_ok "then other programs go first" "nice$nice" ;;
+esac
 if [ $tries -gt 1 ] && [ $tries -lt 100 ]; then
     ok "when the terminal goes away the run carries on to its end, paused or not"
 else
