@@ -45,7 +45,7 @@ says "$PORTUGUESE" "--language wins over the locale" env LC_ALL=C.UTF-8 "$PROGRA
 says "$ENGLISH" "and back" env LC_ALL=pt_BR.UTF-8 "$PROGRAM" wrong --language en
 says 'nao existe esse comando' "without accents where characters are ASCII" env LC_ALL=C "$PROGRAM" wrong --language=pt_BR
 says 'pt_BR' "a language there is not is refused with those there are" "$PROGRAM" networks --language xx
-echo '{"name": "own", "input": [3, 8, 8], "classes": 4, "layers": [{"op": "conv", "kernel": 99999}]}' >"$T/own.json"
+echo '{"name": "own", "input": [3, 8, 8], "classes": 4, "layers": [{"op": "conv", "output": 4, "kernel": 99999}]}' >"$T/own.json"
 says 'linha 1: "kernel" deve ser um inteiro de 1 a 65536' "what is wrong in a file" \
     "$PROGRAM" info "$T/own.json" --language pt_BR
 says 'como no exemplo MNIST do Caffe' "the networks' titles" "$PROGRAM" networks --language pt_BR
