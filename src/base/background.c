@@ -53,7 +53,7 @@ static int start_thread(struct background *background)
 struct background *background_start(void (*work)(void *state), void (*free_state)(void *state),
                                     void *state, struct error *error)
 {
-    struct background *background = memory_new(1, sizeof *background, "work", error);
+    struct background *background = memory_new(1, sizeof *background, "the work", error);
     if (!background)
         return NULL;
     *background = (struct background){.work = work, .free_state = free_state, .state = state};

@@ -127,7 +127,8 @@ static int print_table(const struct host *host)
         bool available = device_drivers[i]->available(reason, sizeof reason);
         table_cell(&table, "%s", device_drivers[i]->name);
         table_cell(&table, "%s", available ? _("yes") : _("no"));
-        table_cell(&table, "%s", available ? gettext(device_drivers[i]->description) : reason);
+        table_cell(&table, "%s",
+                   available ? gettext(device_drivers[i]->description) : language_text(reason));
     }
     int status = table_print(&table);
     print_gpus();

@@ -43,7 +43,7 @@ static int print_json(const struct model *model, const struct evaluation *evalua
 
 static int print_text(const struct model *model, const struct evaluation *evaluation)
 {
-    printf(_("%s on %zu images: "), model->network->title, evaluation->images);
+    printf(_("%s on %zu images: "), language_text(model->network->title), evaluation->images);
     if (model->network->classes)
         printf(_("top-1 %.2f %%, top-5 %.2f %%, "), evaluation->top1, evaluation->top5);
     else

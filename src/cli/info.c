@@ -301,7 +301,8 @@ static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
     char widths[8 * NETWORK_MAX_WIDTHS];
-    printf(_("%s, technique %s\n"), network->title, technique_name(network->technique));
+    printf(_("%s, technique %s\n"), language_text(network->title),
+           technique_name(network->technique));
     if (network->widths.count)
         printf(_("widths %s\n"),
                network_widths_print(&network->widths, ',', widths, sizeof widths));

@@ -28,7 +28,7 @@ static void add_row(struct table *table, const struct network *network)
     table_cell(table, "%zu", network->classes);
     table_cell(table, "%s",
                text_count(graph_parameter_count(&network->graph), count, sizeof count));
-    table_cell(table, "%s", network->title);
+    table_cell(table, "%s", language_text(network->title));
 }
 
 /* Builds each network in turn: what is shown is what the file gives. */

@@ -343,8 +343,8 @@ bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
                     const struct sweep_jobs *settings)
 {
     struct work work = {.sweep = sweep, .estimate = estimate, .settings = settings};
-    work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "jobs", NULL);
-    work.tried = memory_new(sweep->count, sizeof *work.tried, "jobs", NULL);
+    work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "the jobs", NULL);
+    work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", NULL);
     work.terminal = isatty(STDERR_FILENO);
     work.said = now_seconds();
     stop_signal_catch();

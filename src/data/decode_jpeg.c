@@ -7,6 +7,7 @@
  */
 #include "data/decode.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <jpeglib.h>
@@ -56,7 +57,7 @@ static void limit_scans(j_common_ptr common)
     struct jpeg_reading *reading = common->client_data;
     if (reading->jpeg.input_scan_number <= MAX_SCANS)
         return;
-    snprintf(reading->complaint, sizeof reading->complaint, "more than %d scans", MAX_SCANS);
+    snprintf(reading->complaint, sizeof reading->complaint, _("more than %d scans"), MAX_SCANS);
     longjmp(reading->escape, 1);
 }
 

@@ -5,6 +5,7 @@
  * where there is ink; that is kept.
  */
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "data/packed.h"
 #include "data/stored.h"
@@ -38,9 +39,9 @@ static char *find_file(const char *directory, const char *const *names, struct e
     }
     error_set(error, ERROR_INPUT, directory,
               "give the folder of the IDX files; datasets/fetch.sh mnist DIR downloads MNIST",
-              file_is_directory(directory) ? "neither %s nor %s.gz is there"
-                                           : "there is no such folder (looked for %s and %s.gz in "
-                                             "it)",
+              file_is_directory(directory)
+                  ? N_("neither %s nor %s.gz is there")
+                  : N_("there is no such folder (looked for %s and %s.gz in it)"),
               names[0], names[0]);
     return NULL;
 }
@@ -59,7 +60,8 @@ static bool check_header(const char *path, const uint8_t *header, size_t got, si
     if (big_endian(header) != magic)
         return error_set(error, ERROR_INPUT, path, "is it the right file?",
                          "magic number %u in bytes 0 to 3: expected %u (IDX, unsigned bytes, %s)",
-                         big_endian(header), magic, magic == IMAGE_MAGIC ? "images" : "labels");
+                         big_endian(header), magic,
+                         magic == IMAGE_MAGIC ? _("images") : _("labels"));
     return true;
 }
 
@@ -106,7 +108,7 @@ static bool take_images(struct source *source, const char *path, struct error *e
     if (!valid)
         return false;
     char contents[96];
-    snprintf(contents, sizeof contents, "%zu images of %zux%zu", source->images, source->height,
+    snprintf(contents, sizeof contents, _("%zu images of %zux%zu"), source->images, source->height,
              source->width);
     size_t bytes = source->images * source->height * source->width;
     stored->pixels = read_exactly(path, IMAGE_HEADER + bytes, contents, error);
@@ -132,7 +134,7 @@ static bool take_labels(struct source *source, const char *path, const char *ima
                          "%zu labels (bytes 4 to 7), but %s has %zu images", count,
                          file_base_name(image_path), source->images);
     char contents[48];
-    snprintf(contents, sizeof contents, "%zu labels", count);
+    snprintf(contents, sizeof contents, _("%zu labels"), count);
     stored->labels = read_exactly(path, LABEL_HEADER + count, contents, error);
     if (!stored->labels)
         return false;

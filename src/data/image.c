@@ -1,6 +1,7 @@
 #include "data/image.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "data/decode.h"
 
@@ -298,5 +299,5 @@ bool image_write_png(const struct image *image, const char *path, struct error *
         return file_writer_commit(&writer, error);
     file_writer_abandon(&writer);
     return error_set(error, ERROR_SYSTEM, path, "free some space, or choose another place",
-                     "cannot write: %s", writing.complaint[0] ? writing.complaint : "no memory");
+                     "cannot write: %s", writing.complaint[0] ? writing.complaint : _("no memory"));
 }

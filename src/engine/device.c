@@ -2,7 +2,9 @@
 #include "engine/device.h"
 
 #include "base/host.h"
+#include "base/language.h"
 #include "base/memory.h"
+#include "engine/choice.h"
 #include "engine/devices/drivers.h"
 #include "engine/ops/op.h"
 
@@ -58,7 +60,8 @@ struct device *device_open(const char *name, size_t threads, struct error *error
         return NULL;
     }
     if (!driver->available(reason, sizeof reason)) {
-        error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s", reason);
+        error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s",
+                  language_text(reason));
         return NULL;
     }
     struct device *device = memory_new(1, sizeof *device, "the device", error);
@@ -103,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static void append(struct text *text, cons
 static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
                     const char **reason)
 {
-    *reason = "no reason given";
+    *reason = N_("no reason given");
     return !kernel->supports || kernel->supports(site, reason);
 }
 
@@ -125,8 +128,10 @@ const struct kernel *device_choose_kernel(const struct device_driver *driver,
         }
         append(&text, "; %s refused: %s", list[i]->name, reason);
     }
+    char words[512];
     error_set(error, ERROR_UNSUPPORTED, site->node->name, "choose another device",
-              "device %s cannot compute %s%s", driver->name, op->name, refusals);
+              "device %s cannot compute %s%s", driver->name, op->name,
+              choice_translate(refusals, words, sizeof words));
     return NULL;
 }
 

@@ -18,7 +18,8 @@ struct device;
 struct device_driver {
     const char *name; /* "cpu" */
     const char *description;
-    /* False, with a printable reason, when this machine or build cannot use it. */
+    /* False, with a printable reason in English (marked for gettext), when this machine or build
+     * cannot use it. */
     bool (*available)(char *reason, size_t size);
     /* Fills device->pool and device->state. */
     bool (*open)(struct device *device, struct error *error);
@@ -51,7 +52,8 @@ void device_close(struct device *device); /* may be NULL */
 extern const struct device_driver *const device_drivers[];
 
 /* The first kernel of the device that supports the site. NULL with an error that lists each
- * refusal. `why` (may be NULL) receives "chosen; NAME refused: REASON; ..." */
+ * refusal. `why` (may be NULL) receives "NAME chosen; NAME refused: REASON; ...", in English, which
+ * choice_translate() turns into the user's language. */
 const struct kernel *device_choose_kernel(const struct device_driver *driver,
                                           const struct kernel_site *site, char *why, size_t size,
                                           struct error *error);

@@ -61,7 +61,7 @@ struct kernel {
     const char *instruction_set; /* "any", "avx2", "avx512" */
     const struct op *op;
     unsigned traits;
-    /* NULL: everything. Else false with a printable reason. */
+    /* NULL: everything. Else false with a printable reason in English, marked N_. */
     bool (*supports)(const struct kernel_site *site, const char **reason);
     size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
     size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */

@@ -1,5 +1,7 @@
 #include "engine/layer_reader.h"
 
+#include "base/language.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
@@ -18,10 +20,10 @@ static void fail_at(struct layer_reader *reader, const struct json *value, const
     size_t line = json_line(reader->document, value ? value : reader->layer);
     if (key)
         error_set(reader->error, ERROR_INPUT, reader->document->name, "correct the file there",
-                  "line %zu: \"%s\" %s", line, key, why);
+                  "line %zu: \"%s\" %s", line, key, language_text(why));
     else
         error_set(reader->error, ERROR_INPUT, reader->document->name, "correct the file there",
-                  "line %zu: %s", line, why);
+                  "line %zu: %s", line, language_text(why));
 }
 
 struct layer_reader layer_reader_at(const struct json_document *document, const struct json *layer,
@@ -39,7 +41,7 @@ void layer_fail(struct layer_reader *reader, const char *key, const char *why, .
     char text[384];
     va_list arguments;
     va_start(arguments, why);
-    vsnprintf(text, sizeof text, why, arguments);
+    vsnprintf(text, sizeof text, language_text(why), arguments);
     va_end(arguments);
     fail_at(reader, key ? json_member(reader->layer, key) : NULL, key, text);
 }

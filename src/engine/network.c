@@ -52,7 +52,7 @@ static bool fail_at(const struct builder *builder, const struct json *value, con
 {
     return error_set(builder->error, ERROR_INPUT, builder->document->name,
                      "see the manual page tinca-network(5)", "line %zu: %s",
-                     json_line(builder->document, value), why);
+                     json_line(builder->document, value), language_text(why));
 }
 
 /* Says where in the file a node was refused. */
@@ -82,7 +82,7 @@ static bool find_node(const struct builder *builder, const char *name, size_t *f
 
 static bool resolve(const struct builder *builder, const struct json *name, size_t *node)
 {
-    char why[160];
+    char why[256];
     const char *text = json_string(name);
     char full[2 * NODE_NAME_SIZE];
     if (!text)
@@ -90,7 +90,7 @@ static bool resolve(const struct builder *builder, const struct json *name, size
     snprintf(full, sizeof full, "%s%s", builder->prefix, text);
     if (find_node(builder, full, node) || find_node(builder, text, node))
         return true;
-    snprintf(why, sizeof why, "\"from\": there is no layer \"%.60s\" before this one", text);
+    snprintf(why, sizeof why, _("\"from\": there is no layer \"%.60s\" before this one"), text);
     return fail_at(builder, name, why);
 }
 
@@ -223,7 +223,7 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
     const char *op_name = layer_text(&reader, "op", NULL);
     const char *block_name = layer_text(&reader, "block", NULL);
     const char *kind = op_name ? op_name : block_name;
-    char name[3 * NODE_NAME_SIZE], why[160];
+    char name[3 * NODE_NAME_SIZE], why[256];
     size_t inputs[NODE_MAX_INPUTS], count;
     if (reader.failed)
         return false;
@@ -232,7 +232,9 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
     const struct op *op = op_name ? find_op(builder, op_name) : NULL;
     const struct block *block = block_name ? find_block(block_name) : NULL;
     if (!op && !block) {
-        snprintf(why, sizeof why, "there is no %s \"%.60s\"", op_name ? "operator" : "block", kind);
+        snprintf(why, sizeof why,
+                 op_name ? _("there is no operator \"%.60s\"") : _("there is no block \"%.60s\""),
+                 kind);
         return fail_at(builder, layer, why);
     }
     if (builder->graph->node_count > MAX_NODES)
@@ -242,7 +244,7 @@ static bool build_layer(struct builder *builder, const struct json *layer, size_
     if (strlen(name) >= NODE_NAME_SIZE)
         return fail_at(builder, layer, "the layer's name is too long");
     if (find_node(builder, name, &(size_t){0})) {
-        snprintf(why, sizeof why, "there are two layers of the name \"%.60s\"", name);
+        snprintf(why, sizeof why, _("there are two layers of the name \"%.60s\""), name);
         return fail_at(builder, layer, why);
     }
     if (!read_inputs(builder, &reader, inputs, &count))
@@ -344,10 +346,10 @@ static bool check_keys(const struct builder *builder, const struct json *root)
                                         "shuffle_groups", "widths", "activation"};
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
-        char why[128];
+        char why[256];
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
             found |= strcmp(json_key(value), known[i]) == 0;
-        snprintf(why, sizeof why, "\"%.60s\": no such key", json_key(value));
+        snprintf(why, sizeof why, _("\"%.60s\": no such key"), json_key(value));
         if (!found)
             return fail_at(builder, value, why);
     }
@@ -374,7 +376,7 @@ static bool read_groups(struct builder *builder, const struct json *root)
 
 static bool has_no_choice(const struct builder *builder, const char *option, const char *what)
 {
-    char text[64];
+    char text[160];
     snprintf(text, sizeof text, _("leave out --%s: the network mlp has %s"), option, what);
     return error_set(builder->error, ERROR_USAGE, builder->network->name, text,
                      "this network has no %s that can be chosen", what);
@@ -384,7 +386,7 @@ static bool read_own_widths(const struct builder *builder, const struct json *li
                             struct network_widths *own)
 {
     static const char expected[] =
-        "\"widths\": a list of 1 to 16 numbers of 1 to 65536 was expected";
+        N_("\"widths\": a list of 1 to 16 numbers of 1 to 65536 was expected");
     *own = (struct network_widths){0};
     if (!json_is_array(list) || json_length(list) < 1 || json_length(list) > NETWORK_MAX_WIDTHS)
         return fail_at(builder, list, expected);
@@ -404,7 +406,7 @@ static bool read_widths(struct builder *builder, const struct json *root,
     const struct json *list = json_member(root, "widths");
     struct network_widths own;
     if (!list)
-        return asked->count == 0 || has_no_choice(builder, "widths", "widths");
+        return asked->count == 0 || has_no_choice(builder, "widths", _("widths"));
     if (!read_own_widths(builder, list, &own))
         return false;
     network->widths = asked->count ? *asked : own;
@@ -418,7 +420,7 @@ static bool read_activation(struct builder *builder, const struct json *root, co
     const struct json *named = json_member(root, "activation");
     const char *own = json_string(named);
     if (!named)
-        return !asked || !*asked || has_no_choice(builder, "activation", "activation");
+        return !asked || !*asked || has_no_choice(builder, "activation", _("activation"));
     if (!own || !activation_find(own))
         return fail_at(builder, named, "\"activation\": relu, tanh or sigmoid was expected");
     snprintf(network->activation, sizeof network->activation, "%s", asked && *asked ? asked : own);

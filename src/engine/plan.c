@@ -4,6 +4,7 @@
  * `gradient_block[node]` say which, and merging two widens the lifetime of the one that is kept. */
 #include "engine/plan.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan_memory.h"
@@ -125,7 +126,8 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         step->site.input_gradient[k] = planner->wants_gradient[node->inputs[k]];
     plan->step_count++;
     if (is_view(planner, node)) {
-        snprintf(step->choice, sizeof step->choice, "a view of its input: nothing to compute");
+        snprintf(step->choice, sizeof step->choice, "%s",
+                 N_("a view of its input: nothing to compute"));
         return true;
     }
     step->kernel =

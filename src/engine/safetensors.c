@@ -4,6 +4,7 @@
 #include "engine/safetensors.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool wrong(const struct safetensors *file, struct error *error, const cha
 {
     return error_set(error, ERROR_INPUT, file->path,
                      "the file is damaged or was not written as safetensors", "%s%s%s", entry,
-                     entry[0] ? ": " : "", why);
+                     entry[0] ? ": " : "", language_text(why));
 }
 
 static bool parse_type(const char *name, enum safetensors_type *type)

@@ -76,7 +76,8 @@ static bool find_driver(const char *name, const struct device_driver **driver, s
         if (strlen((*driver)->name) != length || memcmp((*driver)->name, name, length) != 0)
             continue;
         return (*driver)->available(reason, sizeof reason) ||
-               error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s", reason);
+               error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s",
+                         language_text(reason));
     }
     return error_set(error, ERROR_USAGE, name, "tinca devices lists them",
                      "there is no device of this name");

@@ -116,7 +116,8 @@ bool inspector_is_complete(const struct inspector *inspector, bool last)
 static bool measure_before(struct inspection_network *network, const struct subject *subject)
 {
     const struct graph *graph = subject->plan->graph;
-    network->tensors = memory_new(graph->parameter_count, sizeof *network->tensors, "", NULL);
+    network->tensors =
+        memory_new(graph->parameter_count, sizeof *network->tensors, "the weights", NULL);
     if (!network->tensors)
         return false;
     network->tensor_count = graph->parameter_count;

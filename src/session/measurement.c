@@ -138,7 +138,7 @@ static bool read_list(struct measurements *measurements, const struct json_docum
     const struct json *item = json_first(json_member(document->root, "devices"));
     for (; item; item = json_next(item)) {
         if (!memory_grow(&measurements->entries, &measurements->capacity, measurements->count + 1,
-                         sizeof *measurements->entries, "measurements", error) ||
+                         sizeof *measurements->entries, "the measurements", error) ||
             !read_entry(document, item, &measurements->entries[measurements->count], error))
             return false;
         measurements->count++;
@@ -220,7 +220,7 @@ static bool place_entry(struct measurements *measurements, const struct measurem
             return true;
         }
     if (!memory_grow(&measurements->entries, &measurements->capacity, measurements->count + 1,
-                     sizeof *measurements->entries, "measurements", error))
+                     sizeof *measurements->entries, "the measurements", error))
         return false;
     measurements->entries[measurements->count++] = *entry;
     return true;

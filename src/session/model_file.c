@@ -1,6 +1,7 @@
 #include "session/model_file.h"
 
 #include "base/json.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/safetensors.h"
@@ -90,7 +91,7 @@ static bool refuse(const struct safetensors *file, const char *key, const char *
 {
     return error_set(error, ERROR_INPUT, file->path,
                      "use a file that tinca train --save has written", "its metadata %s %s", key,
-                     why);
+                     language_text(why));
 }
 
 static bool read_variation(const struct safetensors *file, struct network_request *request,

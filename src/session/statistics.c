@@ -34,7 +34,7 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     *statistics = (struct statistics){0};
     if (count == 0)
         return true;
-    double *sorted = memory_new(count, sizeof *sorted, "statistics", error);
+    double *sorted = memory_new(count, sizeof *sorted, "the statistics", error);
     if (!sorted)
         return false;
     memcpy(sorted, values, count * sizeof *sorted);

@@ -1,6 +1,7 @@
 #include "session/study_file.h"
 
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <fcntl.h>
@@ -21,8 +22,8 @@ struct reader {
     bool failed;
 };
 
-static void refuse(struct reader *reader, const struct json *at, const char *key,
-                   const char *expected)
+static void refuse_member(struct reader *reader, const struct json *at, const char *key,
+                          const char *expected)
 {
     char what[256];
     if (reader->failed)
@@ -31,7 +32,7 @@ static void refuse(struct reader *reader, const struct json *at, const char *key
     snprintf(what, sizeof what, "%.200s:%zu", reader->document->name,
              json_line(reader->document, at));
     error_set(reader->error, ERROR_INPUT, what, "name a file that tinca study wrote",
-              "%s: expected %s", key, expected);
+              "%s: expected %s", key, language_text(expected));
 }
 
 static void read_text(struct reader *reader, const struct json *object, const char *key, char *out,
@@ -39,7 +40,7 @@ static void read_text(struct reader *reader, const struct json *object, const ch
 {
     const char *text = json_string(json_member(object, key));
     if (!text || strlen(text) >= size)
-        refuse(reader, object, key, "a text, not as long");
+        refuse_member(reader, object, key, "a text, not as long");
     else
         snprintf(out, size, "%s", text);
 }
@@ -48,7 +49,7 @@ static size_t read_count(struct reader *reader, const struct json *object, const
 {
     size_t count = 0;
     if (!json_count(json_member(object, key), &count))
-        refuse(reader, object, key, "a whole number");
+        refuse_member(reader, object, key, "a whole number");
     return count;
 }
 
@@ -56,7 +57,7 @@ static double read_seconds(struct reader *reader, const struct json *object)
 {
     double seconds = 0;
     if (!json_number(json_member(object, "seconds"), &seconds) || seconds < 0)
-        refuse(reader, object, "seconds", "a number, 0 or more");
+        refuse_member(reader, object, "seconds", "a number, 0 or more");
     return seconds;
 }
 
@@ -64,7 +65,7 @@ static bool read_flag(struct reader *reader, const struct json *object, const ch
 {
     bool flag = false;
     if (!json_bool(json_member(object, key), &flag))
-        refuse(reader, object, key, "true or false");
+        refuse_member(reader, object, key, "true or false");
     return flag;
 }
 
@@ -74,7 +75,7 @@ static const struct json *read_list(struct reader *reader, const struct json *ob
     const struct json *list = json_member(object, key);
     if (json_is_array(list) && json_length(list) <= most)
         return list;
-    refuse(reader, object, key, "a list, not as long");
+    refuse_member(reader, object, key, "a list, not as long");
     return NULL;
 }
 
@@ -102,7 +103,7 @@ static void read_answers(struct reader *reader, const struct json *object,
 {
     const struct json *list = read_list(reader, object, "answers", study->count);
     if (json_length(list) != study->count)
-        refuse(reader, object, "answers", "one for every image");
+        refuse_member(reader, object, "answers", "one for every image");
     for (const struct json *at = json_first(list); at && !reader->failed; at = json_next(at)) {
         answers->image = read_count(reader, at, "image");
         answers->real = read_flag(reader, at, "real");
@@ -154,7 +155,7 @@ static bool read_document(struct study_file *file, const struct json_document *d
     const char *format = json_string(json_member(root, "format"));
     if (!format || strcmp(format, "tinca-study") != 0 ||
         read_count(&reader, root, "version") != FORMAT_VERSION)
-        refuse(&reader, root, "format", "tinca-study, version 1");
+        refuse_member(&reader, root, "format", "tinca-study, version 1");
     const struct json *list = read_list(&reader, root, "studies", SIZE_MAX);
     for (const struct json *at = json_first(list); at && !reader.failed; at = json_next(at)) {
         reader.failed = !memory_grow(&file->studies, &file->capacity, file->count + 1,

@@ -22,7 +22,7 @@ bool study_pictures_create(struct study_pictures *pictures, const struct study *
                            struct error *error)
 {
     *pictures = (struct study_pictures){.count = study->count};
-    pictures->images = memory_new(study->count, sizeof *pictures->images, "pictures", error);
+    pictures->images = memory_new(study->count, sizeof *pictures->images, "the pictures", error);
     if (!pictures->images)
         pictures->count = 0;
     return pictures->images;
@@ -77,7 +77,7 @@ static bool same_stem(const char *a, const char *b)
 static bool find_scenes(struct folders *folders, struct error *error)
 {
     const size_t real = folders->real.count, generated = folders->generated.count;
-    folders->scenes = memory_new(real + generated, sizeof *folders->scenes, "scenes", error);
+    folders->scenes = memory_new(real + generated, sizeof *folders->scenes, "the scenes", error);
     if (!folders->scenes)
         return false;
     for (size_t i = 0; i < generated; i++)

@@ -81,7 +81,7 @@ static bool open_data(struct maker *maker, struct error *error)
 static bool choose(struct maker *maker, struct error *error)
 {
     const size_t pairs = dataset_facts(maker->dataset)->images;
-    uint32_t *scenes = memory_new(pairs, sizeof *scenes, "scenes", error);
+    uint32_t *scenes = memory_new(pairs, sizeof *scenes, "the scenes", error);
     if (!scenes)
         return false;
     for (size_t i = 0; i < pairs; i++)

@@ -279,7 +279,7 @@ static void put_drivers(struct writer *writer)
             put(writer, device_drivers[i]->name, ROLE_TEXT, _("yes: %s"),
                 gettext(device_drivers[i]->description));
         else
-            put(writer, device_drivers[i]->name, ROLE_FAINT, _("no: %s"), reason);
+            put(writer, device_drivers[i]->name, ROLE_FAINT, _("no: %s"), language_text(reason));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "engine/choice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -139,7 +140,9 @@ static void draw_details(struct canvas *canvas, struct rect area,
     int row = insight_say(
         canvas, inside, 0, ROLE_STRONG, _("%s (%s): output %zux%zux%zu, memory %s"), layer->name,
         layer->op, layer->output.channels, layer->output.height, layer->output.width, memory);
-    row = draw_wrapped(canvas, inside, row, ROLE_TEXT, layer->choice);
+    char choice[2 * PLAN_CHOICE_SIZE];
+    row = draw_wrapped(canvas, inside, row, ROLE_TEXT,
+                       choice_translate(layer->choice, choice, sizeof choice));
     if (layer->memory_bytes == 0)
         draw_wrapped(canvas, inside, row, ROLE_FAINT,
                      _("It works in its input's memory and needs none of its own."));

@@ -45,6 +45,19 @@ says "$PORTUGUESE" "--language wins over the locale" env LC_ALL=C.UTF-8 "$PROGRA
 says "$ENGLISH" "and back" env LC_ALL=pt_BR.UTF-8 "$PROGRAM" wrong --language en
 says 'nao existe esse comando' "without accents where characters are ASCII" env LC_ALL=C "$PROGRAM" wrong --language=pt_BR
 says 'pt_BR' "a language there is not is refused with those there are" "$PROGRAM" networks --language xx
+echo '{"name": "own", "input": [3, 8, 8], "classes": 4, "layers": [{"op": "conv", "output": 4, "kernel": 99999}]}' >"$T/own.json"
+says 'linha 1: "kernel" deve ser um inteiro de 1 a 65536' "what is wrong in a file" \
+    "$PROGRAM" info "$T/own.json" --language pt_BR
+says 'como no exemplo MNIST do Caffe' "the networks' titles" "$PROGRAM" networks --language pt_BR
+says 'kernels SIMD' "what devices are" "$PROGRAM" devices --language pt_BR
+for command in networks devices; do
+    "$PROGRAM" "$command" --json --language pt_BR >"$T/pt" 2>&1
+    if grep -Eq 'exemplo MNIST|kernels SIMD|esta compila' "$T/pt"; then
+        not_ok "$command --json stays English" "$(cat "$T/pt")"
+    else
+        ok "$command --json stays English"
+    fi
+done
 env LC_ALL=pt_BR.UTF-8 "$PROGRAM" info lenet --json >"$T/pt" 2>&1
 env LC_ALL=C "$PROGRAM" info lenet --json >"$T/en" 2>&1
 if [ -s "$T/en" ] && cmp -s "$T/en" "$T/pt"; then ok "JSON is the same in every language"; else not_ok "JSON is the same in every language"; fi

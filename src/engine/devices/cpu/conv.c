@@ -19,6 +19,8 @@
  * images alone, so results do not depend on threads; the sums are the same either way.
  */
 #include "engine/devices/cpu/conv.h"
+
+#include "base/language.h"
 #include "engine/devices/cpu/tiles.h"
 
 enum {
@@ -569,7 +571,7 @@ size_t KERNEL(conv_workspace)(const struct kernel_site *site)
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)
 {
     const struct window *w = &site->node->attributes.conv.window;
-    *reason = "a stride above 16";
+    *reason = N_("a stride above 16");
     return w->stride_height <= MAX_STRIDE && w->stride_width <= MAX_STRIDE;
 }
 

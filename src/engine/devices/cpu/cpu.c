@@ -4,6 +4,7 @@
 
 #include "engine/devices/cpu/cpu.h"
 
+#include "base/language.h"
 #include "base/pool.h"
 #include "engine/devices/drivers.h"
 
@@ -70,7 +71,7 @@ static void cpu_update(struct device *device, const struct solver_update *update
 
 const struct device_driver device_cpu = {
     .name = "cpu",
-    .description = "SIMD kernels and OpenBLAS on all cores",
+    .description = N_("SIMD kernels and OpenBLAS on all cores"),
     .available = cpu_available,
     .open = cpu_open,
     .close = cpu_close,

@@ -5,6 +5,7 @@
  * With one or a few images every weight is read once and used once or a few times, so that memory
  * sets the pace: rows of W are read in order, by vectors ("linear rows").
  */
+#include "base/language.h"
 #include "engine/devices/cpu/gemm.h"
 
 #include <string.h>
@@ -258,7 +259,7 @@ static void backward_linear_rows(const struct kernel_call *call)
 
 static bool supports_linear_rows(const struct kernel_site *site, const char **reason)
 {
-    *reason = "more than 4 images";
+    *reason = N_("more than 4 images");
     return site->batch <= FEW_IMAGES;
 }
 

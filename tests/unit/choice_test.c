@@ -1,0 +1,30 @@
+/* What plans say about kernels passes through the translation piece by piece: in English nothing
+ * changes, whatever it says, and a small room cuts it. */
+#include "../tap.h"
+
+#include "engine/choice.h"
+
+#include <string.h>
+
+int main(void)
+{
+    static const char *const choices[] = {
+        "",
+        "conv direct chosen",
+        "linear rows chosen; linear sgemm refused: more than 4 images",
+        "; conv direct refused: a stride above 16; conv other refused: unheard of",
+        "a view of its input: nothing to compute",
+        "read through by conv2: nothing is computed or stored",
+        "what a later version may say; and this",
+    };
+    char text[256];
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        tap_ok(strcmp(choice_translate(choices[i], text, sizeof text), choices[i]) == 0,
+               "\"%s\" stays", choices[i]);
+    for (size_t size = 1; size < 40; size++)
+        if (strlen(choice_translate(choices[2], text, size)) != size - 1 ||
+            strncmp(text, choices[2], size - 1) != 0)
+            return tap_ok(false, "cut to %zu bytes: \"%s\"", size, text), tap_done();
+    tap_ok(true, "a small room cuts it");
+    return tap_done();
+}
