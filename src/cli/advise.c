@@ -62,13 +62,17 @@ static void print_row(const struct comparison *comparison, size_t number, const 
     const struct measurement *time = measurements_find(&row->ms, device);
     char parameters[32];
     printf("  %s: ", row->network);
-    if (isfinite(row->top1))
-        printf(_("top-1 %.2f %%, "), row->top1);
+    if (isfinite(row->top1)) {
+        printf(_("top-1 %.2f %%"), row->top1);
+        printf(", ");
+    }
     printf(_("%s parameters, %.4g MB"), text_count(row->parameters, parameters, sizeof parameters),
            (double)row->model_bytes / 1e6);
-    if (time)
-        printf(_(", %.4g +- %.2g ms on %s"), time->ms_per_image.mean, time->ms_per_image.ci95,
+    if (time) {
+        printf(", ");
+        printf(_("%.4g +- %.2g ms on %s"), time->ms_per_image.mean, time->ms_per_image.ci95,
                time->device);
+    }
     printf(" (%s)\n", row->name);
 }
 

@@ -279,11 +279,13 @@ static void print_traffic(const struct part *part, size_t batch)
     char text[32];
     uint64_t flops = graph_flops(part->graph);
     double bytes = traffic_bytes(part->inference, batch);
-    printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte"),
-           text_bytes((uint64_t)bytes, text, sizeof text), batch, intensity(flops, bytes));
+    text_bytes((uint64_t)bytes, text, sizeof text);
     if (batch > 1)
-        printf(_(" (%.3g at batch 1)"), intensity(flops, traffic_bytes(part->inference, 1)));
-    printf("\n");
+        printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte (%.3g at batch 1)\n"), text,
+               batch, intensity(flops, bytes), intensity(flops, traffic_bytes(part->inference, 1)));
+    else
+        printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte\n"), text, batch,
+               intensity(flops, bytes));
 }
 
 static int print_discriminator(const struct part *part, size_t batch)
@@ -291,7 +293,8 @@ static int print_discriminator(const struct part *part, size_t batch)
     const struct shape output = part->graph->nodes[part->graph->output].output;
     printf("\n%s ", _("discriminator, in training:"));
     print_total(part->graph);
-    printf(_(", %zux%zu answers\n"), output.height, output.width);
+    printf(", ");
+    printf(_("%zux%zu answers\n"), output.height, output.width);
     print_traffic(part, batch);
     putchar('\n');
     return print_layers(part, batch);

@@ -28,12 +28,14 @@ static bool refuse_without_data(struct error *error)
     struct text text = {0};
     size_t count;
     const struct dataset_kind *kinds = dataset_kinds(&count);
-    text_append(&text, "%s", _("give --data SPEC; built in are"));
-    for (size_t i = 0, named = 0; i < count; i++)
+    char advice[512];
+    for (size_t i = 0; i < count; i++)
         if (!kinds[i].argument[0])
-            text_append(&text, "%s %s", named++ ? "," : "", kinds[i].name);
-    text_append(&text, "%s", _("; your own: tinca datasets"));
-    error_set(error, ERROR_USAGE, "--data", text.data, "no data set was named");
+            text_append(&text, "%s%s", text.length > 0 ? ", " : "", kinds[i].name);
+    snprintf(advice, sizeof advice,
+             _("give --data SPEC; built in are %s; your own: tinca datasets"),
+             text.data ? text.data : "");
+    error_set(error, ERROR_USAGE, "--data", advice, "no data set was named");
     text_free(&text);
     return false;
 }
@@ -87,12 +89,15 @@ static void print_summary(const struct train *train, const struct run *run,
     printf(_("%s: %s after %llu iterations in %s\n"), facts->id,
            gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
            text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
-    printf(_("  loss %.6g, %.4g ms/image (median)"), (double)snapshot->loss,
-           snapshot->ms_per_image_median);
     if (snapshot->has_validation)
-        printf(_(", validation loss %.4g, top-1 %.2f %% (best %.2f %%)"), snapshot->validation_loss,
+        printf(_("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
+                 "%.2f %%)\n"),
+               (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
                snapshot->top1, snapshot->best_top1);
-    printf(_("\n  kept in %s\n"), facts->directory);
+    else
+        printf(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
+               snapshot->ms_per_image_median);
+    printf(_("  kept in %s\n"), facts->directory);
     if (train->options.save_path)
         printf(_("  weights in %s\n"), train->options.save_path);
     if (train->export_path)

@@ -86,14 +86,13 @@ static const struct network_builtin *find_builtin(const char *name, size_t lengt
 
 static bool refuse_name(const char *name, struct error *error)
 {
-    char list[256];
-    size_t used = (size_t)snprintf(list, sizeof list, "%s", _("choose one of"));
-    for (size_t i = 0; i < network_builtin_count && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s %s", i ? "," : "",
+    char list[192] = "", advice[256];
+    for (size_t i = 0, used = 0; i < network_builtin_count && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  network_builtins[i].name);
-    if (used < sizeof list)
-        snprintf(list + used, sizeof list - used, "%s", _(", or name a network file (FILE.json)"));
-    return error_set(error, ERROR_USAGE, name, list, "there is no network of this name");
+    snprintf(advice, sizeof advice, _("choose one of %s, or name a network file (FILE.json)"),
+             list);
+    return error_set(error, ERROR_USAGE, name, advice, "there is no network of this name");
 }
 
 /* --- suffixes --- */

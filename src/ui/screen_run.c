@@ -401,7 +401,7 @@ static void title(const struct app *app, char *text, size_t size)
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
     if (app->run.kept)
-        snprintf(number, sizeof number, _(" (earlier)"));
+        snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
