@@ -123,6 +123,7 @@ struct app {
     struct devices_view devices;
     struct dialog dialog;
     enum export_format export_format; /* that the name in the dialog ends for */
+    unsigned export_parts[3];         /* what its choices stand for, see export_dialog.c */
     struct export_job export;
     struct menu menu;
 

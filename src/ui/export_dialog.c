@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "ui/runs_shelf.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const struct {
 /* --- what --- */
 
 /* The run in sight, or the one selected in the list; NULL: none that has begun. */
-static const struct run_entry *this_run(const struct app *app)
+static const struct run_entry *in_sight(const struct app *app)
 {
     const struct run_entry *entry = NULL;
     if (app_screen(app) == &screen_run)
@@ -44,7 +45,7 @@ static bool is_part(const struct app *app, enum what what, const struct run_entr
         return false;
     return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
            : what == WHAT_MARKED ? entry->marked
-                                 : entry == this_run(app);
+                                 : entry == shelf_subject(app);
 }
 
 static size_t count_parts(const struct app *app, enum what what)
@@ -73,7 +74,7 @@ static void describe(const struct app *app, enum what what, char *text, size_t s
     else if (what == WHAT_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
-        snprintf(text, size, _("this run, %.40s"), runs_called(this_run(app)));
+        snprintf(text, size, _("this run, %.40s"), runs_called(shelf_subject(app)));
 }
 
 /* --- the name --- */
@@ -170,7 +171,7 @@ static void answer_export(struct app *app, size_t choice)
 {
     struct error error = {0};
     struct dialog *dialog = &app->dialog;
-    enum what what = offered(app, dialog->picks[PICK_WHAT].selected);
+    enum what what = app->export_parts[dialog->picks[PICK_WHAT].selected];
     size_t count;
     (void)choice;
     if (!dialog->edit.text[0] || what == WHATS) {
@@ -218,6 +219,7 @@ static void fill_picks(struct app *app)
         snprintf(format->values[format->count++], sizeof format->values[0], "%s",
                  gettext(formats[i].name));
     for (enum what one; (one = offered(app, what->count)) != WHATS; what->count++) {
+        app->export_parts[what->count] = one;
         describe(app, one, what->values[what->count], sizeof what->values[0]);
         if (app_screen(app) == &screen_runs && one == WHAT_MARKED) /* what they are marked for */
             what->selected = what->count;
@@ -235,6 +237,9 @@ void ask_export(struct app *app)
     char name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
+    const struct run_entry *entry = in_sight(app);
+    snprintf(app->table.subject, sizeof app->table.subject, "%s",
+             entry ? run_entry_directory(entry) : "");
     if (offered(app, 0) == WHATS) {
         app_say(app, ROLE_WARNING, _("There is no run to export yet: r starts one."));
         return;

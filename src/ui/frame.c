@@ -70,15 +70,24 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
     return column;
 }
 
+/* Letters are typed, and press no keys. */
+static bool is_typing(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    return app->chooser.open || app->tryit.chooser.open ||
+           (app->form.editing && screen == &screen_form) ||
+           (app->table.searching && screen == &screen_runs) ||
+           (app->log_view.searching && screen == &screen_log) ||
+           (app->sweep.set.editing && screen == &screen_sweep) ||
+           (app->study.editing && screen == &screen_study) ||
+           (app->advisor.editing && screen == &screen_advisor);
+}
+
 /* Help and the way back first: whoever is lost must see them at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
-    bool editing = app->chooser.open || app->tryit.chooser.open ||
-                   (app->study.editing && app_screen(app) == &screen_study) ||
-                   (app->advisor.editing && app_screen(app) == &screen_advisor) ||
-                   (app->form.editing && app_screen(app) == &screen_form);
     int column = 0;
-    if (editing) {
+    if (is_typing(app)) {
         draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
         return;
     }

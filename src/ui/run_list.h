@@ -14,6 +14,7 @@ struct run_entry {
     struct run_options options;
     struct run *run;          /* NULL: still waiting, refused, or kept and not opened yet */
     bool refused;             /* see `error`; kept: it cannot be read */
+    bool doomed;              /* the question in sight is whether to delete it */
     bool marked;              /* for a comparison, an export or deletion */
     char name[RUN_NAME_SIZE]; /* the user's own for it; "": none, or not read yet */
     bool pause_asked;         /* ahead of the snapshot, which learns of it later */

@@ -14,8 +14,7 @@ static bool is_run(const struct app *app, size_t index)
 
 /* --- a name --- */
 
-/* The list may have been put in another order while the question stood. */
-static struct run_entry *subject(const struct app *app)
+struct run_entry *shelf_subject(const struct app *app)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const char *directory = run_entry_directory(app_run_at(app, i));
@@ -29,7 +28,7 @@ static void answer_rename(struct app *app, size_t choice)
 {
     struct error error;
     struct dialog *dialog = &app->dialog;
-    struct run_entry *entry = subject(app);
+    struct run_entry *entry = shelf_subject(app);
     (void)choice;
     if (!run_name_write(app->table.subject, dialog->edit.text, &error)) {
         dialog->open = true;
@@ -104,11 +103,24 @@ static size_t marked_count(const struct app *app)
     return count;
 }
 
-/* Nothing may be open on a run that goes: the comparison borrows its curves. */
+/* Notes what the question is about: the marked runs in sight, or this one. While it stands lists
+ * and marks may change, but not what the answer deletes. Returns how many are marked. */
+static size_t choose_doomed(struct app *app, size_t index)
+{
+    const size_t marked = marked_count(app);
+    for (size_t i = 0; i < app_run_count(app); i++)
+        app_run_at(app, i)->doomed = marked > 0 ? is_marked(app, i) : i == index;
+    return marked;
+}
+
+/* Nothing may be open on a run that goes: the comparison and the advisor borrow it. */
 static void leave_run(struct app *app, const struct run_entry *entry)
 {
     size_t depth = 0;
     compare_view_clear(&app->compare);
+    advisor_view_forget(&app->advisor);
+    app->advisor.gathering = true;
+    app->advisor.next = 0;
     if (entry == app_entry(app))
         app->run.entry = (size_t)-1;
     for (size_t i = 0; i < app->depth; i++)
@@ -141,17 +153,12 @@ static bool delete_one(struct app *app, struct run_entry *entry, struct error *e
 static void answer_delete(struct app *app, size_t choice)
 {
     struct error error;
-    size_t deleted = 0, marked = marked_count(app);
+    size_t deleted = 0;
     bool good = true;
     if (choice != 1) /* to keep them is offered first */
         return;
-    if (marked == 0) {
-        struct run_entry *entry = subject(app);
-        good = !entry || delete_one(app, entry, &error);
-        deleted = entry && good;
-    }
-    for (size_t i = app_run_count(app); good && marked > 0 && i-- > 0;)
-        if (is_marked(app, i)) {
+    for (size_t i = app_run_count(app); good && i-- > 0;)
+        if (app_run_at(app, i)->doomed) {
             good = delete_one(app, app_run_at(app, i), &error);
             deleted += good;
         }
@@ -171,16 +178,10 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
 }
 
 /* What the answer would delete; false: something speaks against it. */
-static bool check_all(const struct app *app, size_t index, size_t *count,
-                      struct run_removal *removal, struct error *error)
+static bool check_doomed(const struct app *app, struct run_removal *removal, struct error *error)
 {
-    *count = marked_count(app);
-    if (*count == 0) {
-        *count = 1;
-        return check(app_run_at(app, index), removal, error);
-    }
     for (size_t i = 0; i < app_run_count(app); i++)
-        if (is_marked(app, i) && !check(app_run_at(app, i), removal, error))
+        if (app_run_at(app, i)->doomed && !check(app_run_at(app, i), removal, error))
             return false;
     return true;
 }
@@ -189,29 +190,26 @@ static void ask_delete(struct app *app, size_t index)
 {
     struct error error;
     struct run_removal removal = {0};
-    size_t count;
-    const struct run_entry *entry = app_run_at(app, index);
-    if (!check_all(app, index, &count, &removal, &error)) {
+    const size_t marked = choose_doomed(app, index);
+    if (!check_doomed(app, &removal, &error)) {
         app_say_error(app, &error);
         return;
     }
-    snprintf(app->table.subject, sizeof app->table.subject, "%s",
-             run_entry_directory(entry) ? run_entry_directory(entry) : "");
     struct dialog *dialog = dialog_begin(app, _("Delete?"), answer_delete);
     double megabytes = (double)removal.bytes / 1e6;
-    if (marked_count(app) > 0)
+    if (marked > 0)
         snprintf(dialog->text, sizeof dialog->text,
                  ngettext("%zu marked run with its curves and models, %.1f MB in %zu files, would "
                           "be lost for good.",
                           "%zu marked runs with their curves and models, %.1f MB in %zu files, "
                           "would be lost for good.",
-                          count),
-                 count, megabytes, removal.files);
+                          marked),
+                 marked, megabytes, removal.files);
     else
         snprintf(dialog->text, sizeof dialog->text,
                  _("1 run, %.64s, with its curves and models, %.1f MB in %zu files, would be lost "
                    "for good."),
-                 runs_called(entry), megabytes, removal.files);
+                 runs_called(app_run_at(app, index)), megabytes, removal.files);
     dialog_offer(dialog, 'k', 'n', _("keep"));
     dialog_offer(dialog, 'd', 'y', _("delete"));
 }

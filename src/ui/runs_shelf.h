@@ -6,6 +6,11 @@
 #include <stddef.h>
 
 struct app;
+struct run_entry;
+
+/* The run that the question in sight is about (table.subject), or NULL when it has gone. Lists may
+ * change their order while a question stands. */
+struct run_entry *shelf_subject(const struct app *app);
 
 /* `index` is one of app_run_at, or app_run_count: there is none. */
 void shelf_rename(struct app *app, size_t index);

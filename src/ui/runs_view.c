@@ -275,20 +275,42 @@ static bool make_order(struct app *app)
     return true;
 }
 
+/* Places shift when the list grows; a run's directory is its own. */
+static void remember_selected(struct app *app)
+{
+    struct runs_view *view = &app->table;
+    view->at_index = runs_view_index(app);
+    view->at[0] = '\0';
+    if (view->at_index >= app_run_count(app))
+        return;
+    const char *directory = run_entry_directory(app_run_at(app, view->at_index));
+    snprintf(view->at, sizeof view->at, "%s", directory ? directory : "");
+}
+
+static bool was_selected(const struct app *app, size_t index)
+{
+    const char *directory = run_entry_directory(app_run_at(app, index));
+    if (!app->table.at[0])
+        return index == app->table.at_index;
+    return directory && strcmp(directory, app->table.at) == 0;
+}
+
 void runs_view_update(struct app *app)
 {
     struct runs_view *view = &app->table;
-    size_t was = runs_view_index(app), count = app_run_count(app);
-    bool grown = view->known != count;
-    if (!grown && !view->stale && !run_list_active(&app->runs))
+    size_t count = app_run_count(app);
+    if (view->known == count && !view->stale && !run_list_active(&app->runs))
         return;
     if (!make_order(app))
         return;
     if (view->selected >= view->count)
         view->selected = view->count > 0 ? view->count - 1 : 0;
-    for (size_t i = 0; view->moved && !grown && i < view->count; i++)
-        if (view->order[i] == was)
+    for (size_t i = 0; view->moved && i < view->count; i++)
+        if (was_selected(app, view->order[i])) {
             view->selected = i;
+            break;
+        }
+    remember_selected(app);
     view->known = count;
     view->stale = false;
 }
@@ -299,6 +321,7 @@ void runs_view_move(struct app *app, long steps)
     long last = (long)view->count - 1, to = (long)view->selected + steps;
     view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
     view->moved = true;
+    remember_selected(app);
 }
 
 void runs_view_sort(struct app *app, int direction)

@@ -40,6 +40,8 @@ struct runs_view {
     bool stale;            /* the order is to be made again */
     size_t selected, top;  /* places in `order` */
     bool moved;            /* the user has chosen a run: the selection follows it */
+    char at[512];          /* the directory of the selected run; "": it has none yet */
+    size_t at_index;       /* then its place, of app_run_at */
     enum runs_column sort; /* RUNS_NUMBER: as they were begun, the newest first */
     bool backwards;
     bool searching;

@@ -230,8 +230,8 @@ static void choose(struct app *app)
     if (view->focus < STUDY_FIELDS || run >= view->run_count)
         return;
     view->runs[run].chosen = !view->runs[run].chosen;
-    if (view->state == STUDY_READY && run == view->current && !view->runs[run].chosen)
-        study_view_drop(view);
+    if (run == view->current && !view->runs[run].chosen)
+        study_view_outdate(view);
 }
 
 static void open_focused(struct app *app)

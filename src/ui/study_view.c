@@ -99,10 +99,19 @@ bool study_view_set(struct study_view *view, const char *text, struct error *err
     snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
     if (view->focus == STUDY_RESULTS)
         study_view_read(view);
-    if (view->state == STUDY_READY && view->focus != STUDY_RESULTS &&
-        view->focus != STUDY_PARTICIPANT)
-        study_view_drop(view); /* they were made for something else */
+    if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
+        study_view_outdate(view);
     return true;
+}
+
+void study_view_outdate(struct study_view *view)
+{
+    if (view->state == STUDY_READY)
+        study_view_drop(view);
+    else if (view->errand) { /* it ends soon */
+        view->outdated = true;
+        errand_call_off(view->errand);
+    }
 }
 
 /* --- pictures --- */
@@ -141,6 +150,9 @@ bool study_view_step(struct study_view *view, bool *made, struct error *error)
         return false;
     *made = errand_finish(view->errand, error);
     view->errand = NULL;
+    if (*made && view->outdated) /* it was called off too late to notice */
+        *made =
+            error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
     view->state = STUDY_READY;
     if (!*made)
         study_view_drop(view);
@@ -155,4 +167,5 @@ void study_view_drop(struct study_view *view)
     study_pictures_free(&view->job.pictures);
     study_free(&view->job.study);
     view->state = STUDY_IDLE;
+    view->outdated = false;
 }

@@ -38,6 +38,7 @@ struct study_view {
 
     enum study_state state;
     size_t current; /* run */
+    bool outdated;  /* what is being made is not what is asked for any more */
     struct errand *errand;
     struct study_job job;
     size_t done, of;
@@ -62,6 +63,9 @@ size_t study_view_chosen(const struct study_view *view, size_t from);
 bool study_view_make(struct study_view *view, size_t run, size_t threads, struct error *error);
 /* True when the making has come to its end: `made`, or `error` says why not. */
 bool study_view_step(struct study_view *view, bool *made, struct error *error);
+/* What is asked for has changed: pictures that are ready are thrown away, a making is called off.
+ */
+void study_view_outdate(struct study_view *view);
 /* Throws the pictures away. */
 void study_view_drop(struct study_view *view);
 

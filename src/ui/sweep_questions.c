@@ -96,6 +96,8 @@ static void answer_results(struct app *app, size_t choice)
     memcpy(path, app->dialog.edit.text, sizeof path);
     if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         app->dialog.open = true; /* the note says why */
+    else if (!dialog_may_write(&app->dialog, file_exists(path)))
+        return;
     else if (write_results(&app->sweep, path, &error))
         app_say(app, ROLE_GOOD, _("Wrote %s."), path);
     else {
@@ -108,7 +110,7 @@ static void answer_results(struct app *app, size_t choice)
 
 void ask_sweep_export(struct app *app)
 {
-    char name[SWEEP_NAME + 16];
+    char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
     if (app->sweep.sweep.count == 0) {
         app_say(app, ROLE_WARNING, "%s", _("There is no sweep in sight to export."));
         return;
@@ -117,7 +119,8 @@ void ask_sweep_export(struct app *app)
     snprintf(dialog->text, sizeof dialog->text, "%s",
              _("The tables as Markdown (.md) or text (.txt), or all figures (.json)."));
     snprintf(name, sizeof name, "sweep-%s.md", app->sweep.sweep.grid.name);
-    line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, false);
+    export_in_folder(app, name, path, sizeof path);
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
     dialog->edited = note_results;
     note_results(app);
 }

@@ -91,6 +91,17 @@ static bool read_one(struct sweep_view *view)
     return ++view->read < view->sweep.count;
 }
 
+/* As much as keys can wait for; true when all cells were read. */
+static bool read_some(struct sweep_view *view)
+{
+    const double patience = 0.03;
+    const uint64_t from = clock_nanoseconds();
+    while (read_one(view))
+        if (clock_seconds(from, clock_nanoseconds()) > patience)
+            return false;
+    return true;
+}
+
 bool sweep_view_work(struct sweep_view *view)
 {
     if (!view->learnt) {
@@ -247,11 +258,10 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
     return false;
 }
 
+/* Among those that were read. */
 static size_t next_cell(struct sweep_view *view)
 {
     for (size_t i = 0; i < view->sweep.count; i++) {
-        if (i >= view->read)
-            read_one(view);
         if (view->tried[i] || !sweep_is_due(&view->sweep, i))
             continue;
         sweep_refresh(&view->sweep, i); /* another process may have done it meanwhile */
@@ -296,6 +306,8 @@ bool sweep_view_step(struct sweep_view *view, struct run_list *runs)
     if (view->run && follow_cell(view, runs))
         return false;
     if (!view->on || view->paused || run_list_active(runs) || run_list_waiting(runs) > 0)
+        return false;
+    if (!read_some(view))
         return false;
     size_t index = next_cell(view);
     if (index < view->sweep.count)

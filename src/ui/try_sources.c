@@ -81,7 +81,7 @@ bool try_sources_find(struct app *app, struct error *error)
     if (!view->sources)
         return false;
     /* this session's list begins with its oldest run */
-    for (size_t n = 0; n < app_run_count(app); n++) {
+    for (size_t n = 0; n < app_run_count(app) && view->source_count < TRY_SOURCES; n++) {
         const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
         struct run_entry *entry = app_run_at(app, index);
         run_entry_peek(entry);

@@ -209,6 +209,19 @@ static bool move_in_set(struct try_view *view, long steps)
     return true;
 }
 
+/* The place in the outcomes of the next one in a direction. Images that could not be read have
+ * none, and those at the end may not have been seen yet. */
+static long next_outcome(const struct try_view *view, long step)
+{
+    const struct probe_look *look = &view->look;
+    long i = step > 0 ? 0 : (long)look->outcome_count - 1;
+    while (i >= 0 && i < (long)look->outcome_count &&
+           (step > 0 ? look->outcomes[i].image <= view->image
+                     : look->outcomes[i].image >= view->image))
+        i += step;
+    return i;
+}
+
 bool try_view_move(struct try_view *view, long steps)
 {
     const struct probe_look *look = &view->look;
@@ -217,7 +230,7 @@ bool try_view_move(struct try_view *view, long steps)
     if (view->walk == WALK_ALL)
         return move_in_set(view, steps);
     size_t to = view->image;
-    for (long i = (long)view->image + step; i >= 0 && i < (long)look->outcome_count && steps;
+    for (long i = next_outcome(view, step); i >= 0 && i < (long)look->outcome_count && steps;
          i += step) {
         if (!is_walked(view, &look->outcomes[i]))
             continue;
@@ -245,8 +258,8 @@ void try_view_walk(struct try_view *view, enum try_walk walk, size_t label, size
             }
         return;
     }
-    if (walk == WALK_ALL || (before < look->outcome_count && !view->path[0] &&
-                             is_walked(view, &look->outcomes[before])))
+    const struct outcome *seen = view->path[0] ? NULL : try_view_outcome(view, before);
+    if (walk == WALK_ALL || (seen && is_walked(view, seen)))
         return;
     if (!try_view_move(view, 1))
         try_view_move(view, -1);

@@ -29,6 +29,7 @@ cat >pair.json <<'NETWORK'
  "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
 NETWORK
 succeeds "a generator is trained" train pair.json --data maps,limit=4 --epochs 1 --batch 1 -q
+sleep 1 # runs are ordered by the second in their names, and the classifier is to be the newest
 succeeds "and a small classifier" train mlp --widths 16 --data digits,limit=300 \
     --validate digits,limit=120 --epochs 1 --batch 32 --lr 0.1 -q
 model=$(ls "$XDG_STATE_HOME"/tinca/runs/*mlp*/best.safetensors)
