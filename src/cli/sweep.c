@@ -114,7 +114,8 @@ static bool make_sweep(const struct request *request, struct sweep *sweep, struc
         if (!sweep_open(sweep, request->name, error))
             return false;
         for (size_t i = 0; i < sweep->count; i++)
-            if (config_is_given(&request->config, "threads"))
+            if (config_is_given(&request->config, "threads") &&
+                !sweep_grid_varies(&sweep->grid, "threads"))
                 sweep->cells[i].config.threads = request->config.threads;
         return true;
     }

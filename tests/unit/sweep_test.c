@@ -75,6 +75,37 @@ static void test_ids(void)
     sweep_free(&other);
 }
 
+/* A sweep of mlp in which one more setting varies. */
+static bool make_varied(struct sweep *sweep, const char *key, const char *values,
+                        struct error *error)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    config_set(&grid.base, "network", "mlp", NULL);
+    config_set(&grid.base, "iterations", "10", NULL);
+    bool made = sweep_grid_vary(&grid, key, values, error) && sweep_make(sweep, &grid, error);
+    sweep_grid_free(&grid);
+    return made;
+}
+
+static void test_same_ids(void)
+{
+    struct sweep one, other;
+    struct error error = {0};
+    tap_ok(make_varied(&one, "threads", "1,2,4", &error) && one.count == 3 &&
+               strcmp(one.cells[0].id, one.cells[1].id) != 0 &&
+               strcmp(one.cells[1].id, one.cells[2].id) != 0,
+           "threads that vary are part of the id");
+    sweep_free(&one);
+    bool made = make_varied(&one, "threads", "2", NULL) && make_varied(&other, "seed", "1", NULL);
+    tap_ok(made && strcmp(one.cells[0].id, other.cells[0].id) == 0, "but not where they do not");
+    sweep_free(&one);
+    sweep_free(&other);
+    tap_ok(!make_varied(&one, "epochs", "1,2", &error) && strcmp(error.what, "epochs") == 0 &&
+               strstr(error.why, "cells 1 and 2"),
+           "epochs beside iterations are refused: %s", error.why);
+}
+
 static void test_files(void)
 {
     struct sweep sweep, again;
@@ -107,6 +138,10 @@ static void test_files(void)
     tap_ok(again.cells[3].state == SWEEP_FAILED &&
                strcmp(again.cells[3].reason.why, "it broke") == 0,
            "what went wrong is kept");
+    snprintf(cell->run, sizeof cell->run, "20010101-000000-crashed");
+    sweep_note(&sweep, 3, cell->run, &error, NULL);
+    sweep_refresh(&again, 3);
+    tap_ok(strcmp(again.cells[3].run, "20010101-000000-crashed") == 0, "with the run it broke");
     sweep_forget(&again, 3, NULL);
     tap_ok(again.cells[3].state == SWEEP_WAITING, "and can be forgotten");
     sweep_note(&sweep, 3, "20010101-000000-gone", NULL, NULL);
@@ -206,6 +241,7 @@ int main(void)
         return 99;
     test_order();
     test_ids();
+    test_same_ids();
     test_files();
     test_refusals();
     test_estimate();
