@@ -157,15 +157,30 @@ static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *
         cell->iteration = snapshot->iteration;
 }
 
-/* A run that was removed leaves the cell as if it had never been begun. */
+static bool is_removed(const char *directory)
+{
+    char *path = file_join(directory, "config.json");
+    bool removed = path && !file_exists(path);
+    free(path);
+    return removed;
+}
+
+/* A run that was removed leaves the cell as if it had never been begun; one that cannot be read is
+ * not trained again for that. */
 static void take_run(struct sweep_cell *cell)
 {
     struct run_outline outline;
     char *directory = sweep_files_run(cell->run);
-    if (directory && run_peek(directory, &outline, NULL))
+    cell->state = SWEEP_FAILED;
+    if (!directory)
+        error_set_memory(&cell->reason, "a path", 0);
+    else if (run_peek(directory, &outline, &cell->reason))
         take_run_status(cell, &outline.snapshot);
-    else
+    else if (is_removed(directory)) {
+        cell->state = SWEEP_WAITING;
+        cell->reason = (struct error){0};
         cell->run[0] = '\0';
+    }
     free(directory);
 }
 

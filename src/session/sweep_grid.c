@@ -143,12 +143,25 @@ static bool add_value(struct sweep_grid *grid, const struct config_field *field,
     return copy;
 }
 
+/* Adds the powers of two from the first number on. */
+static bool add_powers(struct sweep_grid *grid, const struct config_field *field, size_t low,
+                       size_t high, struct error *error)
+{
+    char number[24];
+    bool added = true;
+    for (size_t left = high / low; added && left > 0; left /= 2, low *= 2) {
+        snprintf(number, sizeof number, "%zu", low);
+        added = add_value(grid, field, number, error);
+    }
+    return added;
+}
+
 /* "1..512": powers of two, from the first number on. False: it is none; *done tells whether its
  * values could be added. */
 static bool add_range(struct sweep_grid *grid, const struct config_field *field, const char *value,
                       bool *done, struct error *error)
 {
-    char low_text[24], number[24];
+    char low_text[24];
     size_t low, high;
     const char *dots = strstr(value, "..");
     if (field->kind != CONFIG_COUNT || !dots || (size_t)(dots - value) >= sizeof low_text)
@@ -160,10 +173,12 @@ static bool add_range(struct sweep_grid *grid, const struct config_field *field,
                   _("this is no range of numbers from 1 on"));
         return true;
     }
-    for (; *done && low <= high && low <= (size_t)field->high; low *= 2) {
-        snprintf(number, sizeof number, "%zu", low);
-        *done = add_value(grid, field, number, error);
-    }
+    if ((double)low < field->low || (double)high > field->high)
+        *done = error_set(error, ERROR_USAGE, value, _("give a range within these"),
+                          _("%s takes numbers from %.15g to %.15g"), field->key, field->low,
+                          field->high);
+    else
+        *done = add_powers(grid, field, low, high, error);
     return true;
 }
 

@@ -2,6 +2,9 @@
 #include "session/sweep_estimate.h"
 #include "session/sweep_table.h"
 
+#include "base/file.h"
+#include "session/run_directory.h"
+
 #include "session_files.h"
 
 #include <math.h>
@@ -159,6 +162,9 @@ static void test_refusals(void)
     sweep_grid_begin(&grid);
     tap_ok(!sweep_grid_vary(&grid, "batches", "1,x", &error),
            "a batch that is no number is refused");
+    tap_ok(!sweep_grid_vary(&grid, "batches", "1..100000", &error) &&
+               strstr(error.why, "from 1 to ") && sweep_grid_axis(&grid, "batch")->count == 1,
+           "so is a range beyond what a batch can be: %s", error.why);
     tap_ok(!sweep_grid_vary(&grid, "preset", "cifar", &error), "presets do not vary");
     sweep_grid_free(&grid);
     sweep_grid_begin(&grid);
@@ -170,6 +176,35 @@ static void test_refusals(void)
     tap_ok(!sweep_grid_settle(&grid, &error) && strstr(error.why, "cells"),
            "so are too many cells");
     sweep_grid_free(&grid);
+}
+
+/* A run that is there and cannot be read is told from one that was removed. */
+static void test_unreadable_run(void)
+{
+    struct sweep sweep;
+    struct error error;
+    char *home = run_directory_home(NULL), *run = file_join(home, "20010101-000000-broken");
+    char *path = file_join(run, "config.json");
+    make(&sweep, "mlp", "1", NULL);
+    bool kept = sweep_keep(&sweep, &error);
+    int lock = kept ? sweep_claim(&sweep, 0, &error) : -1; /* makes its folder */
+    close(lock);
+    kept = lock >= 0 && file_make_directories(run, &error) &&
+           file_write(path, "{", 1, true, &error) &&
+           sweep_note(&sweep, 0, "20010101-000000-broken", NULL, &error);
+    sweep_refresh(&sweep, 0);
+    tap_ok(kept && sweep.cells[0].state == SWEEP_FAILED && sweep.cells[0].reason.why[0] &&
+               sweep.cells[0].run[0],
+           "a run that cannot be read: %s", sweep.cells[0].reason.why);
+    unlink(path);
+    sweep_refresh(&sweep, 0);
+    tap_ok(sweep.cells[0].state == SWEEP_WAITING && !sweep.cells[0].reason.why[0] &&
+               !sweep.cells[0].run[0],
+           "is not one that was removed");
+    free(path);
+    free(run);
+    free(home);
+    sweep_free(&sweep);
 }
 
 /* --- estimates --- */
@@ -244,6 +279,7 @@ int main(void)
     test_same_ids();
     test_files();
     test_refusals();
+    test_unreadable_run();
     test_estimate();
     test_tables();
     remove_home();
