@@ -65,13 +65,14 @@ static bool build_gpus(struct json *root)
     struct error error;
     struct gpu_reading gpus[GPU_MAX];
     struct gpu_meter *meter = gpu_meter_open(NULL, &error);
-    size_t count = meter ? gpu_meter_read(meter, gpus) : 0;
+    size_t count = 0;
+    bool read = meter && gpu_meter_read(meter, gpus, &count, &error);
     struct json *list = json_add_array(root, "gpus");
     bool complete = list;
     for (size_t i = 0; complete && i < count; i++)
         complete = build_gpu(list, &gpus[i]);
     complete = complete &&
-               (meter ? json_add_null(root, "no_gpu") : json_add_string(root, "no_gpu", error.why));
+               (read ? json_add_null(root, "no_gpu") : json_add_string(root, "no_gpu", error.why));
     gpu_meter_close(meter);
     return complete;
 }
@@ -104,13 +105,14 @@ static void print_gpus(void)
     struct gpu_reading gpus[GPU_MAX];
     char bytes[32];
     struct gpu_meter *meter = gpu_meter_open(NULL, &error);
-    size_t count = meter ? gpu_meter_read(meter, gpus) : 0;
+    size_t count = 0;
+    bool read = meter && gpu_meter_read(meter, gpus, &count, &error);
     for (size_t i = 0; i < count; i++)
         printf(_("\nGPU %zu: %s, %s of memory\n"), i, gpus[i].name[0] ? gpus[i].name : _("unnamed"),
                gpu_has(&gpus[i], GPU_MEMORY_TOTAL)
                    ? text_bytes((uint64_t)gpus[i].values[GPU_MEMORY_TOTAL], bytes, sizeof bytes)
                    : _("an unknown amount"));
-    if (!meter)
+    if (!read)
         printf(_("\nno GPU: %s\n"), error.why);
     gpu_meter_close(meter);
 }

@@ -114,7 +114,8 @@ static bool make_sweep(const struct request *request, struct sweep *sweep, struc
         if (!sweep_open(sweep, request->name, error))
             return false;
         for (size_t i = 0; i < sweep->count; i++)
-            if (config_is_given(&request->config, "threads"))
+            if (config_is_given(&request->config, "threads") &&
+                !sweep_grid_varies(&sweep->grid, "threads"))
                 sweep->cells[i].config.threads = request->config.threads;
         return true;
     }
@@ -309,13 +310,25 @@ static int list_sweeps(void)
 
 /* --- working --- */
 
-/* What failed is begun anew only when that was asked for. */
+/* Whether a run of the cell was refused for want of memory: as the cell was looked at, by the
+ * forecast it fits now, or still does not. */
+static bool was_refused(const struct sweep_cell *cell)
+{
+    return cell->run[0] && (cell->state == SWEEP_WAITING || cell->state == SWEEP_CANNOT_FIT);
+}
+
+/* What failed is begun anew only when that was asked for, what did not fit always: another time
+ * there may be more room. */
 static bool forget_failures(struct sweep *sweep, const struct request *request, struct error *error)
 {
-    for (size_t i = 0; request->retry && i < sweep->count; i++) {
-        bool fits = sweep->cells[i].state != SWEEP_CANNOT_FIT;
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        bool fits = cell->state != SWEEP_CANNOT_FIT;
+        if (!request->retry && !was_refused(cell))
+            continue;
         sweep_refresh(sweep, i);
-        if (sweep->cells[i].state == SWEEP_FAILED && !sweep_forget(sweep, i, error))
+        if ((cell->state == SWEEP_FAILED || cell->state == SWEEP_CANNOT_FIT) &&
+            !sweep_forget(sweep, i, error))
             return false;
         if (!fits || sweep_is_due(sweep, i))
             sweep_forecast(sweep, i, request->jobs);
@@ -331,14 +344,14 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     const struct sweep_jobs jobs = {request->jobs, request->quiet};
     if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
-    bool completed = sweep_jobs_run(sweep, estimate, &jobs);
+    int worked = sweep_jobs_run(sweep, estimate, &jobs);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
         fprintf(stderr, "%s\n", _("Another process is still at some of the cells."));
     int status = report(sweep, estimate, request);
     if (status != EXIT_DONE)
         return status;
-    return !completed ? EXIT_INTERRUPTED : counts[SWEEP_FAILED] ? EXIT_FAILED : EXIT_DONE;
+    return worked != EXIT_DONE ? worked : counts[SWEEP_FAILED] ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int run_one(struct sweep *sweep, const struct request *request)

@@ -221,7 +221,10 @@ static void say_cell(struct work *work, size_t index)
     if (work->settings->quiet)
         return;
     clear_line(work);
-    if (cell->state == SWEEP_DONE)
+    if (cell->state == SWEEP_DONE && !cell->result.known)
+        fprintf(stderr, _("%zu/%zu %s: done, but its results cannot be read\n"), index + 1,
+                work->sweep->count, cell->id);
+    else if (cell->state == SWEEP_DONE)
         fprintf(stderr, _("%zu/%zu %s: done, %.4g ms/image, loss %.4g\n"), index + 1,
                 work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
     else if (cell->reason.why[0])
@@ -339,26 +342,37 @@ static void pass_stop_on(struct work *work)
             kill(work->jobs[i].process, SIGTERM);
 }
 
-bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
-                    const struct sweep_jobs *settings)
+static void work_off(struct work *work)
 {
+    while (true) {
+        start_some(work);
+        if (on(work) == 0)
+            break;
+        clock_sleep(poll_seconds);
+        pass_stop_on(work);
+        reap(work);
+        show(work);
+    }
+    clear_line(work);
+}
+
+int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
+                   const struct sweep_jobs *settings)
+{
+    struct error error;
     struct work work = {.sweep = sweep, .estimate = estimate, .settings = settings};
-    work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "the jobs", NULL);
-    work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", NULL);
+    int status = EXIT_DONE;
+    work.jobs = memory_new(settings->jobs, sizeof *work.jobs, "the jobs", &error);
+    if (work.jobs)
+        work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", &error);
     work.terminal = isatty(STDERR_FILENO);
     work.said = now_seconds();
     stop_signal_catch();
-    while (work.jobs && work.tried) {
-        start_some(&work);
-        if (on(&work) == 0)
-            break;
-        clock_sleep(poll_seconds);
-        pass_stop_on(&work);
-        reap(&work);
-        show(&work);
-    }
-    clear_line(&work);
+    if (work.tried)
+        work_off(&work);
+    else
+        status = output_error(&error);
     free(work.jobs);
     free(work.tried);
-    return !stop_signal_came();
+    return stop_signal_came() ? EXIT_INTERRUPTED : status;
 }

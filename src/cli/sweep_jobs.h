@@ -19,9 +19,10 @@ struct sweep_jobs {
     bool quiet;
 };
 
-/* Runs what is due. Returns true, or false when a signal asked to stop: what was on is saved. */
-bool sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
-                    const struct sweep_jobs *jobs);
+/* Runs what is due. Returns the exit status: interrupted when a signal asked to stop, and what was
+ * on is saved; done also where cells failed. */
+int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
+                   const struct sweep_jobs *jobs);
 
 /* Runs one cell in this process, unless it is done or another process is at it. Returns the exit
  * status. */

@@ -21,12 +21,21 @@ struct device_meter {
     struct device_sample next;
 };
 
+static void read_gpus(struct device_meter *meter)
+{
+    struct error error;
+    struct device_sample *next = &meter->next;
+    next->why_no_gpu[0] = '\0';
+    if (!gpu_meter_read(meter->gpus, next->gpus, &next->gpu_count, &error))
+        error_format(&error, next->why_no_gpu, sizeof next->why_no_gpu);
+}
+
 /* The processor's load does not wait for the cards. */
 static void take_sample(struct device_meter *meter)
 {
     host_sample(&meter->sampler, &meter->next.load);
     if (meter->gpus)
-        meter->next.gpu_count = gpu_meter_read(meter->gpus, meter->next.gpus);
+        read_gpus(meter);
     pthread_mutex_lock(&meter->lock);
     meter->sample = meter->next;
     meter->sampled = true;

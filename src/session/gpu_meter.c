@@ -74,16 +74,19 @@ static bool find_all(struct gpu_meter *meter, const char *library, struct error 
     return true;
 }
 
+static bool refuse(const struct gpu_meter *meter, const char *what, int code, struct error *error)
+{
+    return error_set(error, ERROR_UNSUPPORTED, what,
+                     "check that the driver is loaded and matches its library",
+                     "NVIDIA's driver refuses: %s (code %d)",
+                     meter->error_text ? meter->error_text(code) : "it does not say why", code);
+}
+
 static bool begin(struct gpu_meter *meter, const char *library, struct error *error)
 {
     int code = meter->init();
     meter->begun = code == NVML_SUCCESS;
-    if (meter->begun)
-        return true;
-    return error_set(error, ERROR_UNSUPPORTED, library,
-                     "check that the driver is loaded and matches its library",
-                     "NVIDIA's driver refuses: %s (code %d)",
-                     meter->error_text ? meter->error_text(code) : "it does not say why", code);
+    return meter->begun || refuse(meter, library, code, error);
 }
 
 struct gpu_meter *gpu_meter_open(const char *library, struct error *error)
@@ -155,16 +158,18 @@ static void read_card(const struct gpu_meter *meter, nvml_device device,
         put(reading, GPU_CLOCK_MEMORY, value);
 }
 
-size_t gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings)
+bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,
+                    struct error *error)
 {
     unsigned count = 0;
-    size_t read = 0;
-    if (meter->count(&count) != NVML_SUCCESS)
-        return 0;
-    for (unsigned i = 0; i < count && read < GPU_MAX; i++) {
+    int code = meter->count(&count);
+    *read = 0;
+    if (code != NVML_SUCCESS)
+        return refuse(meter, "nvmlDeviceGetCount", code, error);
+    for (unsigned i = 0; i < count && *read < GPU_MAX; i++) {
         nvml_device device;
         if (meter->handle(i, &device) == NVML_SUCCESS)
-            read_card(meter, device, &readings[read++]);
+            read_card(meter, device, &readings[(*read)++]);
     }
-    return read;
+    return true;
 }

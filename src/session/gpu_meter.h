@@ -44,7 +44,9 @@ struct gpu_meter;
 struct gpu_meter *gpu_meter_open(const char *library, struct error *error);
 void gpu_meter_close(struct gpu_meter *meter); /* may be NULL */
 
-/* Reads at most GPU_MAX cards; returns how many there are among them. */
-size_t gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings);
+/* Reads at most GPU_MAX cards; *read is how many. False, and none: the driver does not count them.
+ */
+bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,
+                    struct error *error);
 
 #endif

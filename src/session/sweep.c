@@ -38,6 +38,42 @@ const char *sweep_state_words(enum sweep_state state)
 
 /* --- making --- */
 
+static int by_id(const void *a, const void *b)
+{
+    return strcmp((*(struct sweep_cell *const *)a)->id, (*(struct sweep_cell *const *)b)->id);
+}
+
+static bool refuse_same(const struct sweep_grid *grid, size_t one, size_t other,
+                        struct error *error)
+{
+    size_t axis = 0;
+    while (axis + 1 < grid->axis_count &&
+           sweep_grid_place(grid, one, axis) == sweep_grid_place(grid, other, axis))
+        axis++;
+    return error_set(error, ERROR_USAGE, grid->axes[axis].field->key,
+                     _("give it one value, or make two sweeps of it"),
+                     _("it makes no difference to cells %zu and %zu, which would be one"),
+                     (one < other ? one : other) + 1, (one < other ? other : one) + 1);
+}
+
+/* A cell is known by its id, so that two with one id would show one's figures for both. */
+static bool check_ids(const struct sweep_grid *grid, const struct sweep_cell *cells, size_t count,
+                      struct error *error)
+{
+    const struct sweep_cell **sorted = memory_new(count, sizeof *sorted, "a sweep", error);
+    bool unique = sorted;
+    for (size_t i = 0; sorted && i < count; i++)
+        sorted[i] = &cells[i];
+    if (sorted)
+        qsort(sorted, count, sizeof *sorted, by_id);
+    for (size_t i = 1; unique && i < count; i++)
+        if (strcmp(sorted[i - 1]->id, sorted[i]->id) == 0)
+            unique = refuse_same(grid, (size_t)(sorted[i - 1] - cells), (size_t)(sorted[i] - cells),
+                                 error);
+    free(sorted);
+    return unique;
+}
+
 bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
 {
     *sweep = (struct sweep){0};
@@ -48,7 +84,7 @@ bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *erro
     bool made = cells;
     for (size_t i = 0; made && i < count; i++)
         made = sweep_grid_cell(grid, i, &cells[i].config, cells[i].id, error);
-    if (!made) {
+    if (!made || !check_ids(grid, cells, count, error)) {
         free(cells);
         return false;
     }
@@ -121,15 +157,30 @@ static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *
         cell->iteration = snapshot->iteration;
 }
 
-/* A run that was removed leaves the cell as if it had never been begun. */
+static bool is_removed(const char *directory)
+{
+    char *path = file_join(directory, "config.json");
+    bool removed = path && !file_exists(path);
+    free(path);
+    return removed;
+}
+
+/* A run that was removed leaves the cell as if it had never been begun; one that cannot be read is
+ * not trained again for that. */
 static void take_run(struct sweep_cell *cell)
 {
     struct run_outline outline;
     char *directory = sweep_files_run(cell->run);
-    if (directory && run_peek(directory, &outline, NULL))
+    cell->state = SWEEP_FAILED;
+    if (!directory)
+        error_set_memory(&cell->reason, "a path", 0);
+    else if (run_peek(directory, &outline, &cell->reason))
         take_run_status(cell, &outline.snapshot);
-    else
+    else if (is_removed(directory)) {
+        cell->state = SWEEP_WAITING;
+        cell->reason = (struct error){0};
         cell->run[0] = '\0';
+    }
     free(directory);
 }
 
@@ -275,7 +326,8 @@ bool sweep_note(struct sweep *sweep, size_t index, const char *run, const struct
                 struct error *error)
 {
     struct sweep_cell *cell = &sweep->cells[index];
-    snprintf(cell->run, sizeof cell->run, "%s", run ? run : "");
+    if (run != cell->run)
+        snprintf(cell->run, sizeof cell->run, "%s", run ? run : "");
     return sweep_files_write_cell(sweep->directory, cell, failure, error);
 }
 

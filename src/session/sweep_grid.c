@@ -67,6 +67,12 @@ const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const ch
     return NULL;
 }
 
+bool sweep_grid_varies(const struct sweep_grid *grid, const char *key)
+{
+    const struct sweep_axis *axis = sweep_grid_axis(grid, key);
+    return axis && axis->count > 1;
+}
+
 /* Where an axis stands: the lower, the slower. */
 static size_t rank(const struct config_field *field)
 {
@@ -131,9 +137,23 @@ static bool add_value(struct sweep_grid *grid, const struct config_field *field,
     if (!memory_grow(&axis->values, &axis->capacity, axis->count + 1, sizeof *axis->values,
                      "an axis", error))
         return false;
-    axis->values[axis->count] = memory_copy_text(text, error);
-    axis->count += axis->values[axis->count] != NULL;
-    return axis->values[axis->count - 1];
+    char *copy = memory_copy_text(text, error);
+    if (copy)
+        axis->values[axis->count++] = copy;
+    return copy;
+}
+
+/* Adds the powers of two from the first number on. */
+static bool add_powers(struct sweep_grid *grid, const struct config_field *field, size_t low,
+                       size_t high, struct error *error)
+{
+    char number[24];
+    bool added = true;
+    for (size_t left = high / low; added && left > 0; left /= 2, low *= 2) {
+        snprintf(number, sizeof number, "%zu", low);
+        added = add_value(grid, field, number, error);
+    }
+    return added;
 }
 
 /* "1..512": powers of two, from the first number on. False: it is none; *done tells whether its
@@ -141,7 +161,7 @@ static bool add_value(struct sweep_grid *grid, const struct config_field *field,
 static bool add_range(struct sweep_grid *grid, const struct config_field *field, const char *value,
                       bool *done, struct error *error)
 {
-    char low_text[24], number[24];
+    char low_text[24];
     size_t low, high;
     const char *dots = strstr(value, "..");
     if (field->kind != CONFIG_COUNT || !dots || (size_t)(dots - value) >= sizeof low_text)
@@ -153,10 +173,12 @@ static bool add_range(struct sweep_grid *grid, const struct config_field *field,
                   _("this is no range of numbers from 1 on"));
         return true;
     }
-    for (; *done && low <= high && low <= (size_t)field->high; low *= 2) {
-        snprintf(number, sizeof number, "%zu", low);
-        *done = add_value(grid, field, number, error);
-    }
+    if ((double)low < field->low || (double)high > field->high)
+        *done = error_set(error, ERROR_USAGE, value, _("give a range within these"),
+                          _("%s takes numbers from %.15g to %.15g"), field->key, field->low,
+                          field->high);
+    else
+        *done = add_powers(grid, field, low, high, error);
     return true;
 }
 
@@ -316,9 +338,16 @@ size_t sweep_grid_devices(const struct sweep_grid *grid)
     return grid->axes[grid->axis_count - 2].count;
 }
 
+/* What changes nothing in what a run computes; how fast it does is asked where threads vary. */
+static bool is_left_out(const struct run_config *config, const char *key, bool with_threads)
+{
+    return (config->has_iterations && strcmp(key, "epochs") == 0) ||
+           (!with_threads && strcmp(key, "threads") == 0);
+}
+
 /* FNV-1a (Fowler, Noll, Vo) over what differs from the defaults: a setting that a later version
  * adds changes no id as long as it has its default. */
-static uint32_t hash_config(const struct run_config *config)
+static uint32_t hash_config(const struct run_config *config, bool with_threads)
 {
     struct run_config defaults;
     char value[1024], fallback[1024];
@@ -326,10 +355,9 @@ static uint32_t hash_config(const struct run_config *config)
     config_defaults(&defaults);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        bool length = config->has_iterations && strcmp(key, "epochs") == 0;
         config_get(config, key, value, sizeof value);
         config_get(&defaults, key, fallback, sizeof fallback);
-        if (length || strcmp(key, "threads") == 0 || strcmp(value, fallback) == 0)
+        if (is_left_out(config, key, with_threads) || strcmp(value, fallback) == 0)
             continue;
         const char *const parts[] = {key, "=", value, "\n"};
         for (size_t p = 0; p < 4; p++)
@@ -339,12 +367,12 @@ static uint32_t hash_config(const struct run_config *config)
     return (uint32_t)(hash ^ hash >> 32);
 }
 
-static void make_id(const struct run_config *config, char *id)
+static void make_id(const struct run_config *config, bool with_threads, char *id)
 {
     const char *technique = config_find("technique")->choices[config->technique];
     snprintf(id, SWEEP_ID, "%.32s%s%s-b%03zu-%.16s-%08" PRIx32, file_base_name(config->network),
              config->technique ? "-" : "", config->technique ? technique : "", config->batch,
-             config->device, hash_config(config));
+             config->device, hash_config(config, with_threads));
     clean(id);
 }
 
@@ -358,7 +386,7 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
         if (!config_set(config, axis->field->key, value, error))
             return false;
     }
-    make_id(config, id);
+    make_id(config, sweep_grid_varies(grid, "threads"), id);
     return true;
 }
 

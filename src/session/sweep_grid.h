@@ -58,6 +58,7 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
 /* Takes an axis out. */
 void sweep_grid_clear(struct sweep_grid *grid, const char *key);
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);
+bool sweep_grid_varies(const struct sweep_grid *grid, const char *key); /* several values */
 
 /* Completes the grid: the four axes, a name. Refuses too many cells, a network that does not exist
  * and a name that is no file name. */

@@ -114,6 +114,23 @@ wait $sweep 2>/dev/null
 succeeds "killed" sweep --name killed --dry-run --json
 is "  is interrupted, too" cells.0.state interrupted
 
+# A run that was refused for want of memory is tried again: there may be more now.
+succeeds "a cell" sweep --networks mlp --batches 16 --data digits,limit=40 --iterations 2 --name room -q
+refused=$("$JSON_LOOK" "$(find state/tinca/sweeps/room -name cell.json)" run)
+cat >"state/tinca/runs/$refused/summary.json" <<'EOS'
+{"format": "tinca-summary", "version": 1, "status": "refused",
+ "error": {"kind": 4, "what": "batch 16", "why": "too large", "advice": "a smaller one"}}
+EOS
+succeeds "  whose run was refused for want of memory" sweep --name room --json
+is "  is done" cells.0.state done
+[ "$("$JSON_LOOK" "$T/out" cells.0.run)" != "$refused" ] && ok "  by another run" || not_ok "  by another run"
+
+# Threads that vary are cells of their own.
+succeeds "threads that vary" sweep --networks mlp --batches 16 --data digits,limit=40 --iterations 2 \
+    --vary threads=1,2 --name threads --json
+is "  each" cells.0.result.threads 1
+is "  has its own" cells.1.result.threads 2
+
 # What cannot fit is computed, not tried.
 if (ulimit -v 3000000 && "$TINCA" --version >/dev/null 2>&1); then
     before=$(runs)
@@ -151,6 +168,10 @@ refuses 2 "which setting" "a list without a setting" sweep --networks mlp --data
 refuses 2 "no such cell" "an unknown cell" sweep --name small --cell 99
 refuses 2 "no sweep of this name" "an unknown sweep" sweep --name nosuch
 refuses 2 "no name for a sweep" "a name that is a path" sweep small.json --name ../x
+refuses 2 "makes no difference to cells 1 and 2" "cells that would be one" sweep --networks mlp \
+    --data digits --iterations 2 --vary epochs=1,2
+refuses 2 "numbers from 1 to" "a range beyond the setting" sweep --networks mlp --data digits \
+    --batches 1..100000
 refuses 2 "lower number first" "a range that is none" sweep --networks mlp --data digits --batches 4..1
 echo '{"networks": ["mlp"], "batchs": [1]}' >bad.json
 refuses 1 "line 1: .batchs.: .*no setting" "a grid with a misspelt key" sweep bad.json

@@ -1,9 +1,9 @@
 /* A stand-in for NVIDIA's management library: two cards, of which the second tells little.
- * Compiled three times: whole; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES the
- * driver does not start. */
+ * Compiled four times: whole; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES the
+ * driver does not start; with FAKE_LOST it does, and cannot count its cards. */
 #include <string.h>
 
-enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9 };
+enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15 };
 
 struct memory {
     unsigned long long total, free, used;
@@ -38,6 +38,8 @@ int nvmlShutdown(void)
 const char *nvmlErrorString(int code);
 const char *nvmlErrorString(int code)
 {
+    if (code == GPU_IS_LOST)
+        return "GPU is lost";
     return code == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Unknown Error";
 }
 
@@ -46,7 +48,11 @@ int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
     *count = 2;
+#ifdef FAKE_LOST
+    return GPU_IS_LOST;
+#else
     return SUCCESS;
+#endif
 }
 #endif
 

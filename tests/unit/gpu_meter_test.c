@@ -39,11 +39,24 @@ static void check_whole(void)
         tap_note("%s", error.why);
         return;
     }
-    bool two = tap_ok(gpu_meter_read(meter, cards) == 2, "two cards");
+    size_t count;
+    bool two = tap_ok(gpu_meter_read(meter, cards, &count, &error) && count == 2, "two cards");
     if (two) {
         check_first(&cards[0]);
         check_second(&cards[1]);
     }
+    gpu_meter_close(meter);
+}
+
+static void check_uncounted(void)
+{
+    struct error error = {0};
+    struct gpu_reading cards[GPU_MAX];
+    size_t count = 1;
+    struct gpu_meter *meter = gpu_meter_open("./fake_nvml_lost.so", &error);
+    tap_ok(meter && !gpu_meter_read(meter, cards, &count, &error) && count == 0 &&
+               strstr(error.why, "GPU is lost (code 15)"),
+           "cards that cannot be counted are an error: %s", error.why);
     gpu_meter_close(meter);
 }
 
@@ -58,6 +71,7 @@ static void check_refusal(const char *library, const char *words)
 int main(void)
 {
     check_whole();
+    check_uncounted();
     check_refusal("./fake_nvml_without_count.so", "no nvmlDeviceGetCount_v2");
     check_refusal("./fake_nvml_refuses.so", "Driver Not Loaded");
     check_refusal("./no_such_library.so", "no NVIDIA driver");

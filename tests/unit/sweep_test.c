@@ -2,6 +2,9 @@
 #include "session/sweep_estimate.h"
 #include "session/sweep_table.h"
 
+#include "base/file.h"
+#include "session/run_directory.h"
+
 #include "session_files.h"
 
 #include <math.h>
@@ -75,6 +78,37 @@ static void test_ids(void)
     sweep_free(&other);
 }
 
+/* A sweep of mlp in which one more setting varies. */
+static bool make_varied(struct sweep *sweep, const char *key, const char *values,
+                        struct error *error)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    config_set(&grid.base, "network", "mlp", NULL);
+    config_set(&grid.base, "iterations", "10", NULL);
+    bool made = sweep_grid_vary(&grid, key, values, error) && sweep_make(sweep, &grid, error);
+    sweep_grid_free(&grid);
+    return made;
+}
+
+static void test_same_ids(void)
+{
+    struct sweep one, other;
+    struct error error = {0};
+    tap_ok(make_varied(&one, "threads", "1,2,4", &error) && one.count == 3 &&
+               strcmp(one.cells[0].id, one.cells[1].id) != 0 &&
+               strcmp(one.cells[1].id, one.cells[2].id) != 0,
+           "threads that vary are part of the id");
+    sweep_free(&one);
+    bool made = make_varied(&one, "threads", "2", NULL) && make_varied(&other, "seed", "1", NULL);
+    tap_ok(made && strcmp(one.cells[0].id, other.cells[0].id) == 0, "but not where they do not");
+    sweep_free(&one);
+    sweep_free(&other);
+    tap_ok(!make_varied(&one, "epochs", "1,2", &error) && strcmp(error.what, "epochs") == 0 &&
+               strstr(error.why, "cells 1 and 2"),
+           "epochs beside iterations are refused: %s", error.why);
+}
+
 static void test_files(void)
 {
     struct sweep sweep, again;
@@ -107,6 +141,10 @@ static void test_files(void)
     tap_ok(again.cells[3].state == SWEEP_FAILED &&
                strcmp(again.cells[3].reason.why, "it broke") == 0,
            "what went wrong is kept");
+    snprintf(cell->run, sizeof cell->run, "20010101-000000-crashed");
+    sweep_note(&sweep, 3, cell->run, &error, NULL);
+    sweep_refresh(&again, 3);
+    tap_ok(strcmp(again.cells[3].run, "20010101-000000-crashed") == 0, "with the run it broke");
     sweep_forget(&again, 3, NULL);
     tap_ok(again.cells[3].state == SWEEP_WAITING, "and can be forgotten");
     sweep_note(&sweep, 3, "20010101-000000-gone", NULL, NULL);
@@ -124,6 +162,9 @@ static void test_refusals(void)
     sweep_grid_begin(&grid);
     tap_ok(!sweep_grid_vary(&grid, "batches", "1,x", &error),
            "a batch that is no number is refused");
+    tap_ok(!sweep_grid_vary(&grid, "batches", "1..100000", &error) &&
+               strstr(error.why, "from 1 to ") && sweep_grid_axis(&grid, "batch")->count == 1,
+           "so is a range beyond what a batch can be: %s", error.why);
     tap_ok(!sweep_grid_vary(&grid, "preset", "cifar", &error), "presets do not vary");
     sweep_grid_free(&grid);
     sweep_grid_begin(&grid);
@@ -135,6 +176,35 @@ static void test_refusals(void)
     tap_ok(!sweep_grid_settle(&grid, &error) && strstr(error.why, "cells"),
            "so are too many cells");
     sweep_grid_free(&grid);
+}
+
+/* A run that is there and cannot be read is told from one that was removed. */
+static void test_unreadable_run(void)
+{
+    struct sweep sweep;
+    struct error error;
+    char *home = run_directory_home(NULL), *run = file_join(home, "20010101-000000-broken");
+    char *path = file_join(run, "config.json");
+    make(&sweep, "mlp", "1", NULL);
+    bool kept = sweep_keep(&sweep, &error);
+    int lock = kept ? sweep_claim(&sweep, 0, &error) : -1; /* makes its folder */
+    close(lock);
+    kept = lock >= 0 && file_make_directories(run, &error) &&
+           file_write(path, "{", 1, true, &error) &&
+           sweep_note(&sweep, 0, "20010101-000000-broken", NULL, &error);
+    sweep_refresh(&sweep, 0);
+    tap_ok(kept && sweep.cells[0].state == SWEEP_FAILED && sweep.cells[0].reason.why[0] &&
+               sweep.cells[0].run[0],
+           "a run that cannot be read: %s", sweep.cells[0].reason.why);
+    unlink(path);
+    sweep_refresh(&sweep, 0);
+    tap_ok(sweep.cells[0].state == SWEEP_WAITING && !sweep.cells[0].reason.why[0] &&
+               !sweep.cells[0].run[0],
+           "is not one that was removed");
+    free(path);
+    free(run);
+    free(home);
+    sweep_free(&sweep);
 }
 
 /* --- estimates --- */
@@ -206,8 +276,10 @@ int main(void)
         return 99;
     test_order();
     test_ids();
+    test_same_ids();
     test_files();
     test_refusals();
+    test_unreadable_run();
     test_estimate();
     test_tables();
     remove_home();
