@@ -43,6 +43,7 @@ struct residue {
 struct correlation {
     struct conv_sizes sizes;
     struct layout layout;
+    bool plain;                           /* its copy would be the source itself */
     size_t source_channels, rows, groups; /* channels of one group */
     struct shape destination;
     struct residue y[MAX_STRIDE], x[MAX_STRIDE];
@@ -211,6 +212,7 @@ static void set_geometry(struct correlation *c, struct carve *carve, size_t thre
     else
         set_forward(c);
     c->tiles = divide_up(c->rows, TILE_ROWS);
+    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.mover);
     share_out(c);
     set_blocking(c);
     c->source_floats = layout_floats(&c->layout, c->source_channels);
@@ -482,14 +484,25 @@ static void copy_source(const struct correlation *c, size_t image, size_t group,
         layout_clear_behind(&c->layout, c->source_channels, source);
 }
 
+/* Where source `source`, counted [image][group], is read without a copy: a 1x1 window of stride 1.
+ * NULL: copy it. The last one is always copied, since vectors may read beyond its end. */
+static const float *direct_source(const struct correlation *c, size_t source)
+{
+    const size_t floats = c->source_channels * c->layout.plane;
+    const size_t behind = (c->sizes.batch * c->groups - 1 - source) * floats;
+    return c->plain && behind >= LANES ? c->from + source * floats : NULL;
+}
+
 static void image_task(void *context, size_t task, size_t thread)
 {
     const struct correlation *c = context;
     const size_t image = task / c->groups, group = task % c->groups;
     float *results = (float *)(c->scratch + thread * c->scratch_bytes);
-    float *source = results + result_stride(c) * c->task_rows;
-    copy_source(c, image, group, 0, c->source_channels, source);
-    correlate_band(c, source, image, group, 0, c->tiles, 0, thread, results);
+    float *copy = results + result_stride(c) * c->task_rows;
+    const float *direct = direct_source(c, task);
+    if (!direct)
+        copy_source(c, image, group, 0, c->source_channels, copy);
+    correlate_band(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
 /* Few images: copies some channels of a group's source. */
@@ -500,8 +513,9 @@ static void copy_task(void *context, size_t task, size_t thread)
     const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
     const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
     const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
-    copy_source(c, source / c->groups, source % c->groups, begin, end,
-                c->shared + source * c->source_floats);
+    if (!direct_source(c, source))
+        copy_source(c, source / c->groups, source % c->groups, begin, end,
+                    c->shared + source * c->source_floats);
 }
 
 static void band_task(void *context, size_t task, size_t thread)
@@ -509,8 +523,9 @@ static void band_task(void *context, size_t task, size_t thread)
     const struct correlation *c = context;
     const size_t band = task % c->bands, rest = task / c->bands;
     const size_t block = rest % c->tile_blocks, source = rest / c->tile_blocks;
-    correlate_band(c, c->shared + source * c->source_floats, source / c->groups, source % c->groups,
-                   piece_begin(c->tiles, c->tile_blocks, block),
+    const float *direct = direct_source(c, source);
+    correlate_band(c, direct ? direct : c->shared + source * c->source_floats, source / c->groups,
+                   source % c->groups, piece_begin(c->tiles, c->tile_blocks, block),
                    piece_begin(c->tiles, c->tile_blocks, block + 1), band, thread,
                    (float *)(c->scratch + thread * c->scratch_bytes));
 }

@@ -134,19 +134,26 @@ static inline void layout_copy_phase(const struct layout *layout, size_t py, siz
                 to[i] = layout->fill;
 }
 
-/* Whether a channel's copy is the channel itself: a 1x1 window of stride 1. */
-static inline bool layout_is_plain(const struct layout *layout)
+/* Whether a channel's copy has the channel's own values in their own order: a 1x1 window of stride
+ * 1. */
+static inline bool layout_is_whole(const struct layout *layout)
 {
     const struct axis *y = &layout->y, *x = &layout->x;
     return y->phases == 1 && x->phases == 1 && y->stride == 1 && x->stride == 1 && !y->pad &&
            !x->pad && y->length == y->size && x->length == x->size && layout->pitch == x->size;
 }
 
+/* Whether the copy of all channels would be what they are, and good to read where they are. */
+static inline bool layout_is_plain(const struct layout *layout)
+{
+    return layout_is_whole(layout) && layout->plane == layout->y.size * layout->x.size;
+}
+
 static inline void layout_copy_channel(const struct layout *layout, const struct channel_move *move,
                                        const float *from, const float *from_end, float *to)
 {
     const float *to_end = to + layout->plane;
-    if (!move->dy && !move->dx && layout_is_plain(layout)) {
+    if (!move->dy && !move->dx && layout_is_whole(layout)) {
         store_or_add(to, from, layout->y.size * layout->x.size, false);
         return;
     }
