@@ -88,6 +88,24 @@ static inline size_t piece_begin(size_t count, size_t pieces, size_t i)
     return count * i / pieces;
 }
 
+/* Parts of the workspace, handed out in order; with a NULL base it only counts. */
+struct carve {
+    char *base;
+    size_t used;
+};
+
+static inline void *carve_bytes(struct carve *carve, size_t bytes)
+{
+    void *at = carve->base ? carve->base + carve->used : NULL;
+    carve->used += round_up(bytes, 64);
+    return at;
+}
+
+static inline float *carve_floats(struct carve *carve, size_t count)
+{
+    return carve_bytes(carve, count * sizeof(float));
+}
+
 /* Elementwise work: tasks of so many floats, and how many tasks that makes. */
 enum { BLOCK = 16384 };
 
