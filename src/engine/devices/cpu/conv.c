@@ -29,7 +29,7 @@ enum {
     MAX_STRIDE = 16,
     PANEL_FLOATS = 1 << 16,                     /* of results: a quarter of a small level-2 cache */
     PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
-    BLOCK_SOURCE = 6144,     /* floats of the source that a step reads: they fit a level-1 cache */
+    BLOCK_SOURCE = 4096,     /* floats of the source that a step reads: they fit a level-1 cache */
     BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
 };
 

@@ -22,7 +22,7 @@ enum {
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
-    CHUNK_POSITIONS = 128, /* whose gradient for a tile's columns fits a level-1 cache */
+    CHUNK_POSITIONS = 200, /* whose gradient for a tile's columns fits a level-1 cache */
     TRANSPOSE = 8,
     SHARED_BLOCKS = 4, /* with more, the transposed gradient is shared */
     PREPARE_PIECES = 8,
