@@ -94,18 +94,6 @@ void host_describe(struct host *host)
     host->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-/* Virtual machines and some architectures name no cache of level 3. */
-uint64_t host_cache_bytes(void)
-{
-    long bytes = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes <= 0)
-        bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-    return bytes > 0 ? (uint64_t)bytes : 0;
-}
-
 struct least {
     uint64_t bytes;
     enum memory_bound bound;

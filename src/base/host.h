@@ -23,9 +23,6 @@ void host_describe(struct host *host);
 enum instruction_set host_instruction_set(void);
 const char *instruction_set_name(enum instruction_set set);
 
-/* Bytes of the largest cache of one processor. 0: not known. */
-uint64_t host_cache_bytes(void);
-
 /* What leaves the least memory. */
 enum memory_bound { BOUND_UNKNOWN, BOUND_MACHINE, BOUND_CONTROL_GROUP, BOUND_ULIMIT };
 

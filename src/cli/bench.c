@@ -166,7 +166,7 @@ static int print_profile(const struct bench *bench, const struct part_profile *p
     int status = print_layers(profile->part, bench->iterations);
     if (status != EXIT_DONE)
         return status;
-    printf("\n%s\n", _("Its passes, forward (fwd) and backward (bwd), against the limits:"));
+    printf("\n");
     status = bench_print_passes(bench, profile->part);
     printf("\n%s\n", discriminator ? _("Matrix products of all iterations of the discriminator, "
                                        "seconds summed over threads:")
@@ -247,7 +247,9 @@ static int bench_command_run(const struct command *command, int argc, char **arg
         {"iterations", 0, "N",
          N_("Iterations that are measured; 10 to train, 50 to infer if not said."), OPTION_COUNT,
          &iterations, 1, 1000000, NULL},
-        {"profile", 0, NULL, N_("Run the iterations once more and show where the time goes."),
+        {"profile", 0, NULL,
+         N_("Run the iterations once more and show where the time goes, and how far each layer is "
+            "from this machine's limits."),
          OPTION_SWITCH, &profile, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};

@@ -94,22 +94,31 @@ static const char *figure(double value, char text[FIGURE_SIZE])
     return text;
 }
 
+static const char *percent(double value, char text[FIGURE_SIZE])
+{
+    if (isfinite(value))
+        snprintf(text, FIGURE_SIZE, "%.0f", value);
+    else
+        snprintf(text, FIGURE_SIZE, "-");
+    return text;
+}
+
 void bench_print_limits(const struct bench *bench)
 {
     char one[FIGURE_SIZE], two[FIGURE_SIZE], three[FIGURE_SIZE];
     const struct device_limits *limits = &bench->limits;
     const struct bench_pass whole = bench_whole(bench);
-    figure(bench_pass_gflops(&whole), one);
     if (!bench->limits_measured) {
         printf(_("  limits     not measured: %s\n"), bench->limits_error.why);
-        printf(_("  reached    %s GFLOP/s\n"), one);
+        printf(_("  reached    %s GFLOP/s\n"), figure(bench_pass_gflops(&whole), one));
         return;
     }
-    printf(_("  reached    %s GFLOP/s: %.0f %% of SGEMM, %.0f %% of what the limits allow\n"), one,
-           bench_pass_of_sgemm(bench, &whole), bench_pass_of_attainable(&whole));
     printf(_("  limits     peak %s GFLOP/s, SGEMM %s GFLOP/s, memory %s GB/s\n"),
            figure(1e-9 * limits->flops, one), figure(1e-9 * limits->sgemm_flops, two),
            figure(1e-9 * limits->bytes, three));
+    printf(_("  reached    %s GFLOP/s: %s %% of SGEMM, %s %% of what the limits allow\n"),
+           figure(bench_pass_gflops(&whole), one), percent(bench_pass_of_sgemm(bench, &whole), two),
+           percent(bench_pass_of_attainable(&whole), three));
 }
 
 /* Where names are long, what follows from the other columns gives way to them. */
@@ -123,11 +132,11 @@ static bool has_long_names(const struct bench_part *part)
 
 static void limit_cell(struct table *table, const struct bench_pass *pass)
 {
-    const double percent = bench_pass_of_attainable(pass);
+    const double reached = bench_pass_of_attainable(pass);
     if (pass->limit == ROOFLINE_COMPUTE)
-        table_cell(table, _("compute %3.0f %%"), percent);
+        table_cell(table, _("compute %3.0f %%"), reached);
     else if (pass->limit == ROOFLINE_MEMORY)
-        table_cell(table, _("memory %3.0f %%"), percent);
+        table_cell(table, _("memory %3.0f %%"), reached);
     else
         table_cell(table, "-");
 }
@@ -151,9 +160,14 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
 {
     const bool brief = has_long_names(part);
     struct table table =
-        brief ? table_begin("llrrrrr", _("LAYER|PASS|ms|%|MB|GFLOP/s|LIMIT"))
-              : table_begin("llrrrrrr", _("LAYER|PASS|ms|%|MB|GFLOP/s|FLOP/B|LIMIT"));
+        brief ? table_begin("llrrrrr", _("LAYER|PASS|ms|SHARE|MB|GFLOP/s|LIMIT"))
+              : table_begin("llrrrrrr", _("LAYER|PASS|ms|SHARE|MB|GFLOP/s|FLOP/B|LIMIT"));
     struct bench_pass pass;
+    output_print_wrapped(
+        _("Its passes, forward (fwd) and backward (bwd): the limit that each meets "
+          "first, and how much of it was reached; over 100 %, its data lay in a "
+          "cache."),
+        0, 0, OUTPUT_WIDTH);
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
         const char *name = part->graph->nodes[step->node].name;

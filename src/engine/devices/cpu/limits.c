@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/host_load.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/pool.h"
@@ -81,12 +82,22 @@ static double run_read(const struct trial *trial)
 
 /* --- the arrays --- */
 
+static size_t largest_cache(void)
+{
+    struct host_processor processor;
+    uint64_t largest = 0;
+    host_describe_processor(&processor);
+    for (size_t i = 0; i < HOST_CACHES; i++)
+        largest = processor.caches[i] > largest ? processor.caches[i] : largest;
+    return (size_t)largest;
+}
+
 /* Each twice the largest cache, and so much a thread that the caches of several processors are
  * passed as well. */
 static size_t array_floats(size_t threads)
 {
     const size_t least = (size_t)64 << 20, each = ((size_t)8 << 20) * threads;
-    const size_t cached = 2 * (size_t)host_cache_bytes();
+    const size_t cached = 2 * largest_cache();
     const size_t bytes = each > cached ? each : cached;
     const size_t product = (size_t)SGEMM_SIZE * SGEMM_SIZE * threads;
     const size_t floats = (bytes > least ? bytes : least) / sizeof(float);
