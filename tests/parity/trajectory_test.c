@@ -6,9 +6,9 @@
  * A gradient jumps where a ReLU's input or two candidates of a maximum are equal within rounding
  * errors, which some of a million activations are by chance: float32 and double then disagree by a
  * hundredth, on the reference device too. Cases that met such a place have another draw of weights
- * and batches (other_draws: the first of 0, 1, 2... that met none on cpu, by some margin). A device
- * that rounds otherwise may meet one in any case; what tells it from a mistake is that another draw
- * passes.
+ * and batches (other_draws: the first of 0, 1, 2... that met none on cpu, with the kernels of any
+ * instruction set, by some margin). A device that rounds otherwise may meet one in any case; what
+ * tells it from a mistake is that another draw passes.
  *
  * The goldens lie in goldens/trajectories.json; those of networks too large for every day are in
  * trajectories_long.json and tested with --long (make check-long). They are made by
@@ -23,6 +23,7 @@
 #include "engine/ops/op.h"
 #include "engine/safetensors.h"
 #include "golden.h"
+#include "instruction_sets.h"
 #include "tap.h"
 
 #include <math.h>
@@ -303,7 +304,7 @@ static void test_trajectory(const struct trajectory *trajectory, const char *dev
     trial_free(&trial);
 }
 
-static void test_case(const struct trajectory *trajectory, const struct json *golden)
+static void test_reference(const struct trajectory *trajectory, const struct json *golden)
 {
     const double move =
         golden_move(json_member(golden, "losses"), json_member(golden, "untrained"));
@@ -311,10 +312,24 @@ static void test_case(const struct trajectory *trajectory, const struct json *go
            move);
     if (trajectory->reference_iterations)
         test_trajectory(trajectory, "reference", 1, trajectory->reference_iterations, golden);
+}
+
+static void test_cpu(const struct trajectory *trajectory, const struct json *golden)
+{
     test_trajectory(trajectory, "cpu", 2, ITERATIONS, golden);
 }
 
+typedef void case_test(const struct trajectory *trajectory, const struct json *golden);
+
 /* `only`: a part of the names to test, or NULL. */
+static void test_cases(const struct suite *suite, const char *only, const struct json *goldens,
+                       case_test *test)
+{
+    for (size_t i = 0; i < suite->count; i++)
+        if (!only || strstr(suite->cases[i].name, only))
+            test(&suite->cases[i], json_member(goldens, suite->cases[i].name));
+}
+
 static int test_suite(const struct suite *suite, const char *only)
 {
     struct json_document goldens;
@@ -325,9 +340,11 @@ static int test_suite(const struct suite *suite, const char *only)
     }
     tap_ok(json_length(goldens.root) == suite->count, "%s: %zu goldens for %zu cases",
            suite->goldens, json_length(goldens.root), suite->count);
-    for (size_t i = 0; i < suite->count; i++)
-        if (!only || strstr(suite->cases[i].name, only))
-            test_case(&suite->cases[i], json_member(goldens.root, suite->cases[i].name));
+    test_cases(suite, only, goldens.root, test_reference);
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set))
+            test_cases(suite, only, goldens.root, test_cpu);
+    instruction_set_release();
     json_document_free(&goldens);
     return tap_done();
 }

@@ -1,4 +1,5 @@
-/* Every operator case on the reference kernels against central differences.
+/* Every operator case against central differences, on the reference kernels and on the device cpu's
+ * of each instruction set.
  *
  * The function that is differentiated is F = sum of output * r with r the output's gradient, or for
  * a loss its weighted mean over the batch. Outputs are float32, so the sum is taken in double of
@@ -9,10 +10,12 @@
  * Piecewise linear operators have kinks (relu at 0, ties of max pooling). Where the five points do
  * not lie on one line the element is passed over; some must remain.
  */
+#include "instruction_sets.h"
 #include "op_harness.h"
 #include "tap.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/random.h"
 
 #include <math.h>
@@ -27,8 +30,11 @@ static double tolerance_of(const struct op_case *op_case)
     return op_case->flags & CASE_LARGE ? 1e-2 : 2e-3;
 }
 
+static struct pool *pool; /* of one thread, for the kernels of the device cpu */
+
 struct probe {
     struct op_harness *harness;
+    const struct kernel *kernel;
     double *centre; /* output at the unchanged point */
     size_t tried, passed_over;
     double worst;
@@ -44,11 +50,10 @@ static bool is_piecewise_linear(const struct op *op)
 static double function_at(struct probe *probe, float *value, int steps)
 {
     struct op_harness *h = probe->harness;
-    const struct kernel *kernel = h->op_case->op->reference;
     const float kept = *value;
     double sum = 0, loss_weight = h->op_case->attributes.loss.weight / (double)h->op_case->batch;
     *value = kept + (float)steps * step;
-    if (!op_harness_forward(h, kernel, NULL, NULL))
+    if (!op_harness_forward(h, probe->kernel, pool, NULL))
         return NAN;
     *value = kept;
     for (size_t i = 0; i < h->output_values; i++)
@@ -102,12 +107,11 @@ static void check_arrays(struct probe *probe)
                         "parameter");
 }
 
-static void check_case(const struct op_case *op_case)
+static void check_case(const struct op_case *op_case, const struct kernel *kernel)
 {
     struct error error = {0};
-    struct probe probe = {.harness = op_harness_create(op_case, 1, &error)};
-    bool ran =
-        probe.harness && op_harness_run(probe.harness, op_case->op->reference, 0, NULL, &error);
+    struct probe probe = {.harness = op_harness_create(op_case, 1, &error), .kernel = kernel};
+    bool ran = probe.harness && op_harness_run(probe.harness, kernel, 0, pool, &error);
     if (ran)
         probe.centre = memory_new(probe.harness->output_values, sizeof(double), "a test", &error);
     if (!probe.centre) {
@@ -117,8 +121,8 @@ static void check_case(const struct op_case *op_case)
             probe.centre[i] = probe.harness->output[i];
         check_arrays(&probe);
         tap_ok(probe.worst <= tolerance_of(op_case) && probe.passed_over * 2 <= probe.tried,
-               "%s: gradients are the slopes (%zu elements, %zu at kinks, worst %.1e)",
-               op_case->name, probe.tried, probe.passed_over, probe.worst);
+               "%s by %s: gradients are the slopes (%zu elements, %zu at kinks, worst %.1e)",
+               op_case->name, kernel->name, probe.tried, probe.passed_over, probe.worst);
         if (!(probe.worst <= tolerance_of(op_case)))
             tap_note("%s", probe.where);
     }
@@ -126,17 +130,51 @@ static void check_case(const struct op_case *op_case)
     op_harness_free(probe.harness);
 }
 
+static bool has_slopes(const struct op_case *op_case)
+{
+    return !(op_case->flags & (CASE_INFERENCE | CASE_TIES));
+}
+
+static void check_reference(const struct op_case *op_case)
+{
+    char why[128] = "";
+    const struct kernel *kernel = op_case->op->reference;
+    bool kept = op_harness_check_contract(op_case, kernel, NULL, why, sizeof why);
+    tap_ok(kept, "%s: the reference kernel keeps its promises%s%s", op_case->name, kept ? "" : ": ",
+           why);
+    if (has_slopes(op_case))
+        check_case(op_case, kernel);
+}
+
+/* Every kernel of the table that accepts the case. */
+static void check_table(const struct op_case *op_case, const struct cpu_table *table)
+{
+    struct op_harness *harness = op_harness_create(op_case, 1, NULL);
+    for (const struct kernel *const *k = table->kernels; harness && *k; k++) {
+        const char *reason;
+        const struct kernel_site site = op_harness_site(harness, 1);
+        if ((*k)->op == op_case->op && (!(*k)->supports || (*k)->supports(&site, &reason)))
+            check_case(op_case, *k);
+    }
+    op_harness_free(harness);
+}
+
+static void check_set(enum instruction_set set)
+{
+    for (size_t i = 0; i < op_case_count; i++)
+        if (has_slopes(&op_cases[i]))
+            check_table(&op_cases[i], cpu_table_for(set));
+}
+
 int main(void)
 {
-    for (size_t i = 0; i < op_case_count; i++) {
-        char why[128] = "";
-        const struct op_case *op_case = &op_cases[i];
-        bool kept =
-            op_harness_check_contract(op_case, op_case->op->reference, NULL, why, sizeof why);
-        tap_ok(kept, "%s: the reference kernel keeps its promises%s%s", op_case->name,
-               kept ? "" : ": ", why);
-        if (!(op_case->flags & (CASE_INFERENCE | CASE_TIES)))
-            check_case(op_case);
-    }
+    pool = pool_create(1, NULL);
+    for (size_t i = 0; i < op_case_count; i++)
+        check_reference(&op_cases[i]);
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set))
+            check_set((enum instruction_set)set);
+    instruction_set_release();
+    pool_free(pool);
     return tap_done();
 }
