@@ -1,7 +1,7 @@
-/* Every operator case on every device against what PyTorch computed (make_goldens.py): output, all
- * gradients, running statistics. Arrays agree when the largest difference is at most 1e-4 of the
- * largest value (harness_difference). Each device runs every kernel of its list that accepts the
- * case; the device cpu does with each instruction set.
+/* Every operator case that has a golden on every device against what PyTorch computed
+ * (make_goldens.py): output, all gradients, running statistics. Arrays agree when the largest
+ * difference is at most 1e-4 of the largest value (harness_difference). Each device runs every
+ * kernel of its list that accepts the case; the device cpu does with each instruction set.
  */
 #include "instruction_sets.h"
 #include "op_harness.h"
@@ -134,7 +134,8 @@ static void check_cases(struct safetensors *file, const char *name)
     if (!device)
         tap_ok(false, "%s: %s", error.what, error.why);
     for (size_t i = 0; device && i < op_case_count; i++)
-        check_case(file, &op_cases[i], device);
+        if (!(op_cases[i].flags & CASE_WITHOUT_GOLDEN))
+            check_case(file, &op_cases[i], device);
     device_close(device);
 }
 
