@@ -32,13 +32,14 @@
 
 /* --- sizes --- */
 
-/* Around the widths of vectors (4, 8, 16 values) and tiles (4 or 8 rows, 3 vectors), around the
+/* Around the widths of vectors (4, 8, 16 values) and tiles (4, 6 or 8 rows, 3 vectors), around the
  * blocks that sums are taken in (64 terms), and primes. */
+/* clang-format off */
 #define EDGE_SIZES(CASE)                                                                           \
-    CASE(2)                                                                                        \
-    CASE(3) CASE(4) CASE(5) CASE(7) CASE(8) CASE(9) CASE(11) CASE(12) CASE(13) CASE(15) CASE(16)   \
-        CASE(17) CASE(19) CASE(23) CASE(24) CASE(25) CASE(31) CASE(32) CASE(33) CASE(37) CASE(47)  \
-            CASE(48) CASE(49) CASE(53) CASE(63) CASE(64) CASE(65) CASE(67)
+    CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(11) CASE(12) CASE(13)     \
+    CASE(15) CASE(16) CASE(17) CASE(19) CASE(23) CASE(24) CASE(25) CASE(31) CASE(32) CASE(33)      \
+    CASE(37) CASE(47) CASE(48) CASE(49) CASE(53) CASE(63) CASE(64) CASE(65) CASE(67)
+/* clang-format on */
 
 #define EDGE(name_, n, batch_, ...)                                                                \
     {.name = name_ #n, __VA_ARGS__, .batch = batch_, .flags = CASE_EDGE},

