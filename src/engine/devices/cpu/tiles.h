@@ -175,7 +175,14 @@ TILE_ROW_FUNCTIONS(1)
 TILE_ROW_FUNCTIONS(2)
 TILE_ROW_FUNCTIONS(3)
 TILE_ROW_FUNCTIONS(4)
-#if defined(__AVX512F__) || defined(__aarch64__)
+#if defined(__aarch64__)
+TILE_ROW_FUNCTIONS(5)
+TILE_ROW_FUNCTIONS(6)
+#define TILE_TABLE(kind)                                                                           \
+    TILE_ROW(kind, 1), TILE_ROW(kind, 2), TILE_ROW(kind, 3), TILE_ROW(kind, 4), TILE_ROW(kind, 5), \
+        TILE_ROW(kind, 6)
+#define TILE_DOTS dot_1, dot_2, dot_3, dot_4, dot_5, dot_6
+#elif defined(__AVX512F__)
 TILE_ROW_FUNCTIONS(5)
 TILE_ROW_FUNCTIONS(6)
 TILE_ROW_FUNCTIONS(7)
