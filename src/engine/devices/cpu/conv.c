@@ -318,17 +318,36 @@ static void pack_task(void *context, size_t task, size_t thread)
 static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
                       size_t step, float bias)
 {
-    if (c->accumulate) {
-        for (size_t i = 0; i < count; i++)
-            to[i * step] += results[i];
+    if (step == 1 && c->accumulate) {
+        store_or_add(to, results, count, true);
     } else if (step == 1) {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             to[i] = results[i] + bias;
+    } else if (c->accumulate) {
+        for (size_t i = 0; i < count; i++)
+            to[i * step] += results[i];
     } else {
         for (size_t i = 0; i < count; i++)
             to[i * step] = results[i] + bias;
     }
+}
+
+/* Whole rows of the destination, results `pitch` apart. Rows are stored in whole vectors while
+ * there is room behind them: the next row overwrites what is too much. */
+static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows,
+                       float bias)
+{
+    const size_t width = c->destination.width, whole = round_up(width, LANES);
+    const float *end = to + rows * width;
+    for (; rows > 0 && !c->accumulate && (size_t)(end - to) >= whole; rows--) {
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + i, vector_load(results + i) + bias);
+        to += width;
+        results += c->layout.pitch;
+    }
+    for (; rows > 0; rows--, to += width, results += c->layout.pitch)
+        store_row(c, results, width, to, 1, bias);
 }
 
 /* Where a tile's results go: rows of the destination. */
@@ -337,14 +356,14 @@ static void store_results(const struct correlation *c, const float *results, flo
                           size_t rows, float bias)
 {
     const size_t width = c->destination.width;
-    if (x->step == 1 && y->step == 1 && x->count == width && c->layout.pitch == width) {
-        store_row(c, results, rows * width, plane + first_row * width, 1, bias);
-        return;
-    }
-    for (size_t row = 0; row < rows; row++, results += c->layout.pitch)
-        store_row(c, results, x->count,
-                  plane + (y->first + (first_row + row) * y->step) * width + x->first, x->step,
-                  bias);
+    float *to = plane + (y->first + first_row * y->step) * width + x->first;
+    if (x->step == 1 && y->step == 1 && c->layout.pitch == width)
+        store_row(c, results, rows * width, to, 1, bias);
+    else if (x->step == 1 && y->step == 1)
+        store_rows(c, results, to, rows, bias);
+    else
+        for (; rows > 0; rows--, to += y->step * width, results += c->layout.pitch)
+            store_row(c, results, x->count, to, x->step, bias);
 }
 
 /* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
