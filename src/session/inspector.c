@@ -187,20 +187,13 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* --- layers --- */
 
-/* Of one image's backward pass: each gradient that is wanted costs what the forward pass does. */
-static double backward_flops(const struct plan *plan, const struct plan_step *step)
-{
-    const double flops = (double)graph_node_flops(plan->graph, step->node);
-    const bool learns = !plan->frozen && graph_node_parameter_count(plan->graph, step->node) > 0;
-    return step->backward ? flops * (learns + step->site.input_gradient[0]) : 0;
-}
-
 /* The discriminator learns from real and from made pairs, and judges once: gan.c. */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
-    double once = backward_flops(subject->plan, &subject->plan->steps[step]);
-    return subject->judge ? 2 * once + backward_flops(subject->judge, &subject->judge->steps[step])
-                          : once;
+    const struct plan *plan = subject->plan, *judge = subject->judge;
+    double once = (double)plan_step_flops(plan, &plan->steps[step], PLAN_BACKWARD);
+    return judge ? 2 * once + (double)plan_step_flops(judge, &judge->steps[step], PLAN_BACKWARD)
+                 : once;
 }
 
 static uint64_t memory_of(const struct plan *plan, size_t node)
