@@ -653,8 +653,8 @@ bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, siz
         snprintf(advice, sizeof advice,
                  _("raise the limit to %s, or choose batch %zu, which fits it"), bytes, batch);
     else
-        snprintf(advice, sizeof advice, _("raise the limit to %s: not even one image fits it"),
-                 bytes);
+        snprintf(advice, sizeof advice,
+                 _("raise the limit to %s; not even one image fits this one"), bytes);
     return error_set(error, ERROR_MEMORY, what, advice,
                      "the memory limit is %s, and with all computed again that helps it needs %s",
                      limit, bytes);

@@ -29,6 +29,7 @@ struct bench_settings {
     size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
     size_t iterations;
     uint64_t seed;
+    uint64_t memory_limit; /* to train: see plan.h; 0: none */
     bool profile; /* the same iterations once more, with a profile attached: it costs a little */
 };
 
@@ -50,7 +51,7 @@ struct bench {
     size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;
-    uint64_t planned_memory_bytes;
+    struct memory_forecast memory;
     uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
 };
 

@@ -353,12 +353,12 @@ static void test_pair(void)
 int main(void)
 {
     test_network("resnet20", 0, "cpu", 4);
-    test_network("resnet20", 0, "reference", 2);
+    test_network("resnet20", 4, "reference", 2);
     test_network("resnet20-dsc", 0, "cpu", 4);
     test_network("resnet20-shift", 0, "cpu", 4);
     test_network("resnet20-shuffle", 0, "cpu", 4);
     test_network("squeezenet", 4, "cpu", 2);
-    test_network("googlenet", 4, "cpu", 2);
+    test_network("googlenet", 8, "cpu", 2);
     test_refusal();
     test_pair();
     return tap_done();
