@@ -50,7 +50,7 @@ small="--data shapes,limit=64 --batch 16 --iterations 4 --threads 1"
     else
         not_ok "  gives the same weights, to the bit"
     fi
-    is "  is kept with the run" memory-limit 16MiB "$T/limited/config.json"
+    is "  is kept with the run" config.memory-limit 16MiB "$T/limited/config.json"
     succeeds "a limit that nothing exceeds" train resnet20 $small --memory-limit 2G
     says 'nothing is computed again' "  costs nothing"
     refuses 1 'raise the limit to [0-9]*[KM]iB, or choose batch [0-9]*, which fits' \

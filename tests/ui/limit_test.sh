@@ -18,13 +18,13 @@ screen_shows 'limit saves +[0-9.]+ MiB for [0-9.]+ % more FLOPs' "with its price
 screen_resize 80x24
 screen_shows 'limit saves' "in a usual terminal, too"
 screen_resize 40x12
-screen_shows 'of .* free' "and a small one says what is needed"
+screen_shows 'memory [0-9]' "and a small one says what is needed"
 screen_end
 screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 \
     --threads 1 --memory-limit 10M
 screen_shows 'raise the limit to [0-9]+MiB' "one that cannot be kept is refused with one that can"
 screen_end
-screen_start 120x40 C.UTF-8 "$TINCA" resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
     --memory-limit 30M --iterations 1000 --start
 screen_wait 'smoothed'
 screen_keys 3
@@ -33,7 +33,7 @@ screen_keys 4
 screen_shows 'values again' "the arena shows what comes again"
 screen_shows 'forward .*[|] backward' "with a longer way back"
 screen_end
-screen_start 80x24 C "$TINCA" resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
+screen_start 80x24 C "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
     --memory-limit 30M --iterations 1000 --start
 screen_wait 'smoothed'
 screen_keys 4
