@@ -264,7 +264,10 @@ void execution_update(struct execution *execution, float learning_rate)
         .gradients = execution->gradients,
         .state = {execution->state[0], execution->state[1]},
     };
+    uint64_t start = profile_start(execution->profile);
     execution->device->driver->update(execution->device, &update);
+    if (execution->profile)
+        profile_add_update(execution->profile, clock_nanoseconds() - start);
 }
 
 /* --- results --- */

@@ -1,6 +1,7 @@
 /* Network, device, plan and execution are made once; the batch is drawn once; then warm-up
  * iterations run unmeasured (first touches of memory, caches, clock rates), and the measured ones
- * are timed one by one. Results are kept in `struct bench`, what only the measuring needs in
+ * are timed one by one. The device's limits are measured last, in the memory that is then free and
+ * in the same minute. Results are kept in `struct bench`, what only the measuring needs in
  * `struct stand`. */
 #include "session/bench.h"
 
@@ -125,6 +126,7 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
     bench->main.plan = bench->gan_plan.generator;
     bench->discriminator.graph = &network->discriminator;
     bench->discriminator.plan = bench->gan_plan.learner;
+    bench->discriminator.judge = bench->gan_plan.judge;
     bench->memory = bench->gan_plan.forecast;
     return true;
 }
@@ -223,7 +225,10 @@ static bool measure_profile(struct bench *bench, struct stand *stand, struct err
         gan_set_profiles(stand->gan, bench->main.profile, bench->discriminator.profile);
     else
         execution_set_profile(stand->execution, bench->main.profile);
-    return iterate_times(stand, bench, bench->iterations, NULL, error);
+    const uint64_t start = clock_nanoseconds();
+    const bool measured = iterate_times(stand, bench, bench->iterations, NULL, error);
+    bench->profiled_seconds = clock_seconds(start, clock_nanoseconds()) / (double)bench->iterations;
+    return measured;
 }
 
 static bool measure_all(struct bench *bench, struct stand *stand,
@@ -256,6 +261,9 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
     free(stand.labels);
     if (!measured)
         bench_free(bench);
+    else if (settings->profile)
+        bench->limits_measured =
+            device_measure_limits(bench->device, &bench->limits, &bench->limits_error);
     return measured;
 }
 

@@ -30,14 +30,15 @@ struct bench_settings {
     size_t iterations;
     uint64_t seed;
     uint64_t memory_limit; /* to train: see plan.h; 0: none */
-    bool profile; /* the same iterations once more, with a profile attached: it costs a little */
+    bool profile; /* the same iterations once more, with a profile attached, which costs a little;
+                     then the limits of the device */
 };
 
 /* One of the networks at work: where its time went. */
 struct bench_part {
-    const struct graph *graph; /* NULL: there is none */
-    const struct plan *plan;
-    struct profile *profile; /* NULL unless asked for */
+    const struct graph *graph;       /* NULL: there is none */
+    const struct plan *plan, *judge; /* judge: of a discriminator, else NULL */
+    struct profile *profile;         /* NULL unless asked for */
 };
 
 /* Everything that was measured, and what it was measured on. */
@@ -53,6 +54,10 @@ struct bench {
     double images_per_second;
     struct memory_forecast memory;
     uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
+    double profiled_seconds;    /* of an iteration with the profile attached */
+    bool limits_measured;       /* else limits_error says why not; both only with a profile */
+    struct device_limits limits;
+    struct error limits_error;
 };
 
 /* Refuses, with the largest batch that fits, what the memory that is free would not hold. */

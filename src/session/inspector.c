@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "engine/roofline.h"
 #include "session/inspect_weights.h"
 
 #include <math.h>
@@ -190,10 +191,10 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 /* The discriminator learns from real and from made pairs, and judges once: gan.c. */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
-    const struct plan *plan = subject->plan, *judge = subject->judge;
-    double once = (double)plan_step_flops(plan, &plan->steps[step], PLAN_BACKWARD);
-    return judge ? 2 * once + (double)plan_step_flops(judge, &judge->steps[step], PLAN_BACKWARD)
-                 : once;
+    double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
+    return subject->judge
+               ? 2 * once + roofline_backward_flops(subject->judge, &subject->judge->steps[step])
+               : once;
 }
 
 static uint64_t memory_of(const struct plan *plan, size_t node)
