@@ -74,6 +74,10 @@ static bool explain(const struct run *run, uint64_t iteration, struct loss_lesso
 {
     struct loss_walk walk = {0};
     const struct series *series = run_series(run);
+    if (run_facts(run)->mean_only)
+        return error_set(error, ERROR_INPUT, run_facts(run)->id,
+                         "import a log that has Caffe's Train net output lines",
+                         "its log tells Caffe's mean alone, and not the losses it was made from");
     if (iteration == 0 && series_count(series) > 0)
         iteration = loss_lesson_choose(series);
     return loss_walk_to(&walk, series, run_config(run)->average_loss, iteration, lesson, error);

@@ -94,6 +94,8 @@ bool config_applies(const struct run_config *config, const struct config_field *
 bool config_check(const struct run_config *config, struct error *error);
 
 bool config_to_json(const struct run_config *config, struct json *object);
+/* The same of the fields that config_set was asked for, and no others. */
+bool config_known_to_json(const struct run_config *config, struct json *object);
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error);
 

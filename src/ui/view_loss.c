@@ -144,11 +144,14 @@ static void draw_line(struct canvas *canvas, struct rect area, int row,
         draw_text(canvas, area, row, 0, ROLE_HEADING, line->label);
         return;
     }
-    const int value = INDENT + widths->label + GAP;
+    /* a number that is cut would be another number: rather the label is */
+    const int last = area.columns - (int)columns_of(line->value);
+    const int wanted = INDENT + widths->label + GAP, value = wanted < last ? wanted : last;
+    const struct rect left = {area.row, area.column, area.rows, value - 1};
     const int beside = value + widths->value + GAP;
     const bool rounding = beside + widths->rounding <= area.columns;
     const bool bits = beside + widths->rounding + GAP + widths->bits <= area.columns;
-    draw_text(canvas, area, row, INDENT, ROLE_FAINT, line->label);
+    draw_text(canvas, left, row, INDENT, ROLE_FAINT, line->label);
     draw_text(canvas, area, row, value, ROLE_TEXT, line->value);
     if (rounding)
         draw_text(canvas, area, row, beside, ROLE_STRONG, line->rounding);
