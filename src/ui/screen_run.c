@@ -396,7 +396,7 @@ static void shorten_data(const char *spec, char *text, size_t size)
 static void title(const struct app *app, char *text, size_t size)
 {
     const struct run_entry *entry = app_entry(app);
-    char technique[16], data[128], number[32] = "";
+    char technique[16], data[128], number[48] = "", batch[24] = "?";
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
         snprintf(text, size, _("Run"));
@@ -404,14 +404,18 @@ static void title(const struct app *app, char *text, size_t size)
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
-    if (app->run.kept)
+    if (entry->run && run_facts(entry->run)->imported[0])
+        snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
+    else if (app->run.kept)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
-    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s"), number, dot,
-             entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot,
-             entry->config.batch, dot, entry->config.device);
+    if (entry->config.batch)
+        snprintf(batch, sizeof batch, "%zu", entry->config.batch);
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s"), number, dot,
+             entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch,
+             dot, entry->config.device);
 }
 
 /* Nothing slow: the run is asked for what the view in sight needs. */
