@@ -98,6 +98,8 @@ uint64_t config_memory_limit(const struct run_config *config);
 bool config_check(const struct run_config *config, struct error *error);
 
 bool config_to_json(const struct run_config *config, struct json *object);
+/* The same of the fields that config_set was asked for, and no others. */
+bool config_known_to_json(const struct run_config *config, struct json *object);
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error);
 

@@ -71,8 +71,10 @@ struct run;
  * the forecast knew. Ask run_facts again after a change of status: the address may change. */
 struct run_facts {
     char id[40];
-    char created[24]; /* RFC 3339 */
-    char host[128];   /* the machine it ran on; "": not known */
+    char created[24];  /* RFC 3339 */
+    char host[128];    /* the machine it ran on; "": not known */
+    char imported[16]; /* the framework whose log it was taken from; "": it ran here */
+    bool mean_only;    /* imported: loss is Caffe's mean, the losses themselves are not known */
     char directory[512];
     char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
     char technique[16];

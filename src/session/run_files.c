@@ -125,6 +125,25 @@ static bool write_tree(const struct run *run, const char *name, struct json *tre
 
 /* --- config.json --- */
 
+static bool add_import(struct json *tree, const struct run_facts *facts)
+{
+    struct json *object = json_add_object(tree, "imported");
+    return json_add_string(object, "framework", facts->imported) &&
+           json_add_bool(object, "mean_only", facts->mean_only);
+}
+
+/* What its log did not say is not known: no default stands for it. */
+static void read_import(const struct json *tree, struct run_config *config, struct run_facts *facts)
+{
+    const struct json *object = json_member(tree, "imported");
+    const struct json *flag = json_member(object, "mean_only");
+    read_text(object, "framework", facts->imported, sizeof facts->imported);
+    if (flag && !json_bool(flag, &facts->mean_only))
+        facts->mean_only = false;
+    if (facts->imported[0] && !config_is_given(config, "batch"))
+        config->batch = 0;
+}
+
 bool run_files_write_config(const struct run *run, struct error *error)
 {
     struct json *tree = json_new_object();
@@ -134,7 +153,10 @@ bool run_files_write_config(const struct run *run, struct error *error)
                     json_add_string(tree, "created", run->early_facts.created) &&
                     json_add_string(tree, "host", run->early_facts.host) &&
                     json_add_string(tree, "tinca", PACKAGE_VERSION) &&
-                    config_to_json(&run->config, json_add_object(tree, "config"));
+                    (run->early_facts.imported[0]
+                         ? add_import(tree, &run->early_facts) &&
+                               config_known_to_json(&run->config, json_add_object(tree, "config"))
+                         : config_to_json(&run->config, json_add_object(tree, "config")));
     return write_tree(run, "config.json", tree, complete, error);
 }
 
@@ -157,6 +179,8 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
         read = error_set(error, ERROR_INPUT, document.name, NULL, "this is no run of tinca");
     else
         read = config_from_json(config, &document, json_member(document.root, "config"), error);
+    if (read)
+        read_import(document.root, config, facts);
     json_document_free(&document);
     return read;
 }

@@ -26,7 +26,11 @@ static bool take_start(struct reading *reading, const struct json *line, struct 
     struct run *run = reading->run;
     struct run_facts facts = run->early_facts;
     run_files_read_start(line, &facts, &reading->snapshot);
+    size_t tests;
     double epochs = ceil(reading->snapshot.epochs);
+    const struct json *validations = json_member(line, "validations"); /* an imported run's */
+    if (validations && json_count(validations, &tests))
+        epochs = (double)tests;
     if (!(epochs >= 0 && epochs <= 1e7))
         epochs = 0;
     if (!series_create(&run->own_series, reading->snapshot.iterations, (size_t)epochs, error))
@@ -40,7 +44,8 @@ static void take_point(struct reading *reading, const struct series_point *point
 {
     struct run_snapshot *now = &reading->snapshot;
     series_add(&reading->run->own_series, point);
-    tempo_add(&reading->tempo, (double)point->ms_per_image);
+    if (isfinite(point->ms_per_image))
+        tempo_add(&reading->tempo, (double)point->ms_per_image);
     now->iteration = point->iteration;
     now->epoch = (double)point->epoch;
     now->loss = point->loss;

@@ -116,8 +116,8 @@ static bool record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .memory_bytes = trainer->now.memory_measured};
     series_add(&trainer->run->own_series, &point);
     bool recorded = journal_add_point(&trainer->run->journal, &point, now, trainer->error);
-    if (recorded && watcher_loss(&trainer->watcher, trainer->moment, loss, trainer->meter.caffe,
-                                 trainer->meter.size, &finding))
+    if (recorded &&
+        watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
         recorded = trainer_find(trainer, &finding);
     update_snapshot(trainer, &point);
     return recorded;

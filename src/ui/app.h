@@ -18,6 +18,7 @@
 #include "ui/insight.h"
 #include "ui/keys.h"
 #include "ui/log_book.h"
+#include "ui/loss_view.h"
 #include "ui/places.h"
 #include "ui/plot_window.h"
 #include "ui/preferences.h"
@@ -78,6 +79,7 @@ struct run_view {
     struct insight insight;
     struct insight_table_view layers, gemm, weights;
     struct arena_view arena;
+    struct loss_view loss;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */

@@ -3,8 +3,8 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-commands="ui train sweep info bench eval predict runs measure compare advise study export devices networks datasets"
-later="resume import explain attach"
+commands="ui train sweep info bench eval predict runs measure compare advise study explain import export devices networks datasets"
+later="resume attach"
 
 # No line of a help text is wider than a terminal.
 fits() {
