@@ -23,8 +23,6 @@ static int later_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command later_commands[] = {
-    {"resume", "", N_("Go on with a run that was interrupted."),
-     N_("until then start it again with tinca train"), later_run},
     {"import", "", N_("Take over the losses of a Caffe or TensorFlow log."),
      N_("until then train the network here with tinca train"), later_run},
     {"explain", "", N_("The arithmetic of Caffe's running mean, step by step."),
