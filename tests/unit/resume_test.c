@@ -325,9 +325,10 @@ static void test_longer(void)
     struct error error;
     const char *const longer[] = {"data=digits,limit=60", "epochs=30", "batch=10", NULL};
     const char *const shorter[] = {"data=digits,limit=60", "epochs=20", "batch=10", NULL};
-    struct run *whole = begin("tiny.json", longer, "1"), *run = begin("tiny.json", shorter, "1");
+    struct run *whole = begin("tiny.json", longer, "1");
     char directory[512];
     finish(whole);
+    struct run *run = begin("tiny.json", shorter, "1");
     tap_ok(stop_at_epoch(run) == RUN_STOPPED, "a run to become longer");
     snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
     run_free(run);
