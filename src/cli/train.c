@@ -126,9 +126,12 @@ static int finish(const struct train *train, struct run *run)
     struct error error;
     int status = EXIT_DONE;
     run_snapshot(run, &snapshot);
-    if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED)
+    if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
-    else if (snapshot.error.kind != ERROR_NONE) {
+        if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
+            fprintf(stderr, _("tinca resume %s goes on after iteration %llu\n"), run_facts(run)->id,
+                    (unsigned long long)snapshot.checkpoint_iteration);
+    } else if (snapshot.error.kind != ERROR_NONE) {
         output_error(&snapshot.error);
         status = EXIT_FAILED;
     } else if (snapshot.status == RUN_STOPPED && stop_signal_came())

@@ -86,9 +86,9 @@ void trainer_save_samples(struct trainer *trainer);
 /* Looks at memory and feed, and reports what is amiss. */
 void trainer_look_around(struct trainer *trainer);
 
-/* In resume.c: finds the checkpoint and the iteration from which a resumed run goes on; then, when
- * all is prepared, fills the trainer and the curves from it. Up to the end of the latter no file of
- * the run is changed. False: the run cannot go on, and stays as it was. */
+/* In resume_work.c: finds the checkpoint and the iteration from which a resumed run goes on; then,
+ * when all is prepared, fills the trainer and the curves from it. Up to the end of the latter no
+ * file of the run is changed. False: the run cannot go on, and stays as it was. */
 bool resume_look(struct trainer *trainer, uint64_t *iteration);
 bool resume_begin(struct trainer *trainer);
 /* In worker.c: begins from the first iteration; describes what was prepared. */
