@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -173,9 +174,8 @@ void trainer_keep_last(struct trainer *trainer)
         trainer_lose(trainer, &journal->trouble);
     else if (journal->lost > 0) {
         struct error lost;
-        error_set(&lost, ERROR_SYSTEM, journal->path, "the model is not affected",
-                  "%llu records could not be written and are lost",
-                  (unsigned long long)journal->lost);
+        error_set(&lost, ERROR_SYSTEM, journal->path, "the model is not affected", "%s",
+                  _("some records could not be written: the curves have gaps"));
         trainer_lose(trainer, &lost);
     }
 }
