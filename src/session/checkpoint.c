@@ -388,9 +388,10 @@ static bool read_numbers(struct trainer *trainer, const struct safetensors *file
         return true;
     return error_set(error, ERROR_INPUT, trainer->run->config.data,
                      "bring the images back as they were",
-                     "the data has changed since: %" PRIu64 " and %" PRIu64
-                     " images, but there were %" PRIu64 " and %" PRIu64,
-                     now.images, now.validation_images, then.images, then.validation_images);
+                     "the data has changed since: %llu and %llu images, but there were %llu and "
+                     "%llu",
+                     (unsigned long long)now.images, (unsigned long long)now.validation_images,
+                     (unsigned long long)then.images, (unsigned long long)then.validation_images);
 }
 
 bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error)

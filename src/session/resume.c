@@ -1,6 +1,7 @@
 /* What may go on, and what may change when it does. */
 #include "session/resume.h"
 
+#include "base/language.h"
 #include "engine/schedule.h"
 
 #include <string.h>
@@ -47,10 +48,10 @@ static bool check_length(const struct run_config *config, const struct run_confi
         return true;
     if (counts != config->has_iterations)
         return error_set(error, ERROR_USAGE, what,
-                         config->has_iterations ? "give --iterations" : "give --epochs",
+                         config->has_iterations ? N_("give --iterations") : N_("give --epochs"),
                          "the run's length was given in the other unit");
     if (wanted < old)
-        return error_set(error, ERROR_USAGE, what, "s stops a run",
+        return error_set(error, ERROR_USAGE, what, "stop it when it has trained enough",
                          "a resumed run can become longer, not shorter: it is to have %zu", old);
     if (wanted > old && depends_on_length(config))
         return error_set(error, ERROR_USAGE, what, "train a longer run from its start",
