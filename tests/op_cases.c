@@ -30,6 +30,71 @@
 #define ONE(c, h, w)  .inputs = {{c, h, w}}, .input_count = 1
 #define PAIR(c, h, w) .inputs = {{c, h, w}, {c, h, w}}, .input_count = 2
 
+/* --- sizes --- */
+
+/* Around the widths of vectors (4, 8, 16 values) and tiles (4, 6 or 8 rows, 3 vectors), around the
+ * blocks that sums are taken in (64 terms), and primes. */
+/* clang-format off */
+#define EDGE_SIZES(CASE)                                                                           \
+    CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(11) CASE(12) CASE(13)     \
+    CASE(15) CASE(16) CASE(17) CASE(19) CASE(23) CASE(24) CASE(25) CASE(31) CASE(32) CASE(33)      \
+    CASE(37) CASE(47) CASE(48) CASE(49) CASE(53) CASE(63) CASE(64) CASE(65) CASE(67)
+/* clang-format on */
+
+#define EDGE(name_, n, batch_, ...)                                                                \
+    {.name = name_ #n, __VA_ARGS__, .batch = batch_, .flags = CASE_EDGE},
+#define EDGE_INFERENCE(name_, n, batch_, ...)                                                      \
+    {.name = name_ #n, __VA_ARGS__, .batch = batch_, .flags = CASE_EDGE | CASE_INFERENCE},
+#define EDGE_CONV_OUTPUTS(n)                                                                       \
+    EDGE("conv outputs and width ", n, 2, CONV(SQUARE(3, 1, 1), n, 1, true), ONE(5, 2, n))
+#define EDGE_CONV_INPUTS(n)                                                                        \
+    EDGE("conv inputs and positions ", n, 1, CONV(SQUARE(1, 1, 0), 6, 1, true), ONE(n, 1, n))
+#define EDGE_CONV_IMAGES(n)                                                                        \
+    EDGE("conv images ", n, n, CONV(SQUARE(3, 2, 1), 5, 1, true), ONE(3, 4, 5))
+#define EDGE_DEPTHWISE(n)                                                                          \
+    EDGE("conv depthwise ", n, 2, CONV(SQUARE(3, 1, 1), n, n, true), ONE(n, 3, n))
+#define EDGE_TRANSPOSE_OUTPUTS(n)                                                                  \
+    EDGE("conv_transpose outputs and width ", n, 2, TRANSPOSE(SQUARE(4, 2, 1), n, 1, true),        \
+         ONE(4, 2, n))
+#define EDGE_TRANSPOSE_INPUTS(n)                                                                   \
+    EDGE("conv_transpose inputs ", n, 1, TRANSPOSE(SQUARE(3, 1, 1), 6, 1, true), ONE(n, 2, 3))
+#define EDGE_LINEAR(n)        EDGE("linear inputs and outputs ", n, 3, LINEAR(n, true), ONE(n, 1, 1))
+#define EDGE_LINEAR_IMAGES(n) EDGE("linear images ", n, n, LINEAR(7, true), ONE(n, 1, 1))
+#define EDGE_MAX(n)                                                                                \
+    EDGE("max_pool width ", n, 2, POOL(op_max_pool, SQUARE(3, 2, 1), false), ONE(3, 5, n))
+#define EDGE_MAX_GLOBAL(n) EDGE("max_pool global ", n, 1, GLOBAL_POOL(op_max_pool), ONE(n, 1, n))
+#define EDGE_AVERAGE(n)                                                                            \
+    EDGE("average_pool width ", n, 2, POOL(op_average_pool, SQUARE(3, 2, 1), false), ONE(3, 5, n))
+#define EDGE_AVERAGE_GLOBAL(n)                                                                     \
+    EDGE("average_pool global ", n, 1, GLOBAL_POOL(op_average_pool), ONE(n, 1, n))
+#define EDGE_RELU(n)          EDGE("relu values ", n, 1, .op = &op_relu, ONE(1, 1, n))
+#define EDGE_LEAKY(n)         EDGE("leaky_relu values ", n, 1, LEAKY(0.2f), ONE(1, 1, n))
+#define EDGE_SIGMOID(n)       EDGE("sigmoid values ", n, 1, .op = &op_sigmoid, ONE(1, 1, n))
+#define EDGE_TANH(n)          EDGE("tanh values ", n, 1, .op = &op_tanh, ONE(1, 1, n))
+#define EDGE_SOFTMAX(n)       EDGE("softmax classes ", n, 3, .op = &op_softmax, ONE(n, 1, 1))
+#define EDGE_SOFTMAX_AREA(n)  EDGE("softmax area ", n, 2, .op = &op_softmax, ONE(3, 1, n))
+#define EDGE_NORM_AREA(n)     EDGE("batch_norm area ", n, 3, NORM(1e-5f, 0.1f), ONE(2, 1, n))
+#define EDGE_NORM_CHANNELS(n) EDGE("batch_norm channels ", n, 5, NORM(1e-5f, 0.1f), ONE(n, 1, 1))
+#define EDGE_LRN_CHANNELS(n)  EDGE("lrn channels ", n, 2, LRN(5, 1, 0.75f, 1), ONE(n, 1, 3))
+#define EDGE_LRN_AREA(n)      EDGE("lrn area ", n, 2, LRN(5, 1, 0.75f, 1), ONE(6, 1, n))
+#define EDGE_DROPOUT(n)       EDGE("dropout values ", n, 3, DROPOUT(0.3f), ONE(1, 1, n))
+#define EDGE_CONCAT(n)                                                                             \
+    EDGE("concat area ", n, 2, .op = &op_concat, .inputs = {{2, 1, n}, {3, 1, n}}, .input_count = 2)
+#define EDGE_ADD(n)            EDGE("add values ", n, 1, .op = &op_add, PAIR(1, 1, n))
+#define EDGE_SHUFFLE_AREA(n)   EDGE("channel_shuffle area ", n, 2, SHUFFLE(2), ONE(6, 1, n))
+#define EDGE_SHUFFLE_GROUPS(n) EDGE("channel_shuffle groups ", n, 2, SHUFFLE(n), ONE(2 * n, 1, 3))
+#define EDGE_SHIFT_WIDTH(n)                                                                        \
+    EDGE("channel_shift width ", n, 2, .op = &op_channel_shift, ONE(9, 2, n))
+#define EDGE_SHIFT_CHANNELS(n)                                                                     \
+    EDGE("channel_shift channels, plus 8, ", n, 1, .op = &op_channel_shift, ONE(8 + n, 2, 3))
+#define EDGE_CROSS_ENTROPY(n)                                                                      \
+    EDGE("softmax_cross_entropy classes ", n, 3, LOSS(op_softmax_cross_entropy, 1), ONE(n, 1, 1))
+#define EDGE_BCE(n) EDGE("binary_cross_entropy values ", n, 2, BCE_TO(0.9f), ONE(1, 1, n))
+#define EDGE_L1(n)  EDGE("l1_loss values ", n, 2, LOSS(op_l1_loss, 1), PAIR(1, 1, n))
+#define EDGE_L2(n)  EDGE("l2_loss values ", n, 2, LOSS(op_l2_loss, 1), PAIR(1, 1, n))
+#define EDGE_NORM_INFERENCE(n)                                                                     \
+    EDGE_INFERENCE("batch_norm in inference, area ", n, 2, NORM(1e-5f, 0.1f), ONE(3, 1, n))
+
 const struct op_case op_cases[] = {
     /* --- convolution --- */
     {.name = "conv_1x1_image", CONV(SQUARE(1, 1, 0), 1, 1, true), ONE(1, 1, 1), .batch = 1},
@@ -465,6 +530,396 @@ const struct op_case op_cases[] = {
      .batch = 2,
      .flags = CASE_INFERENCE},
     {.name = "l1_loss_ties", LOSS(op_l1_loss, 1), PAIR(2, 5, 5), .batch = 1, .flags = CASE_TIES},
+
+    /* --- every family at every size --- */
+    /* clang-format off */
+    EDGE_SIZES(EDGE_CONV_OUTPUTS)
+    EDGE_SIZES(EDGE_CONV_INPUTS)
+    EDGE_SIZES(EDGE_CONV_IMAGES)
+    EDGE_SIZES(EDGE_DEPTHWISE)
+    EDGE_SIZES(EDGE_TRANSPOSE_OUTPUTS)
+    EDGE_SIZES(EDGE_TRANSPOSE_INPUTS)
+    EDGE_SIZES(EDGE_LINEAR)
+    EDGE_SIZES(EDGE_LINEAR_IMAGES)
+    EDGE_SIZES(EDGE_MAX)
+    EDGE_SIZES(EDGE_MAX_GLOBAL)
+    EDGE_SIZES(EDGE_AVERAGE)
+    EDGE_SIZES(EDGE_AVERAGE_GLOBAL)
+    EDGE_SIZES(EDGE_RELU)
+    EDGE_SIZES(EDGE_LEAKY)
+    EDGE_SIZES(EDGE_SIGMOID)
+    EDGE_SIZES(EDGE_TANH)
+    EDGE_SIZES(EDGE_SOFTMAX)
+    EDGE_SIZES(EDGE_SOFTMAX_AREA)
+    EDGE_SIZES(EDGE_NORM_AREA)
+    EDGE_SIZES(EDGE_NORM_CHANNELS)
+    EDGE_SIZES(EDGE_LRN_CHANNELS)
+    EDGE_SIZES(EDGE_LRN_AREA)
+    EDGE_SIZES(EDGE_DROPOUT)
+    EDGE_SIZES(EDGE_CONCAT)
+    EDGE_SIZES(EDGE_ADD)
+    EDGE_SIZES(EDGE_SHUFFLE_AREA)
+    EDGE_SIZES(EDGE_SHUFFLE_GROUPS)
+    EDGE_SIZES(EDGE_SHIFT_WIDTH)
+    EDGE_SIZES(EDGE_SHIFT_CHANNELS)
+    EDGE_SIZES(EDGE_CROSS_ENTROPY)
+    EDGE_SIZES(EDGE_BCE)
+    EDGE_SIZES(EDGE_L1)
+    EDGE_SIZES(EDGE_L2)
+    EDGE_SIZES(EDGE_NORM_INFERENCE)
+    /* clang-format on */
+
+    /* --- around what a task of elementwise work takes: 16384 values --- */
+    {.name = "relu of a block but one",
+     .op = &op_relu,
+     ONE(1, 1, 16383),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "relu of a block", .op = &op_relu, ONE(1, 1, 16384), .batch = 1, .flags = CASE_LARGER},
+    {.name = "relu of a block and one",
+     .op = &op_relu,
+     ONE(1, 1, 16385),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "dropout of a block but one",
+     DROPOUT(0.5f),
+     ONE(1, 1, 16383),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "dropout of a block and one",
+     DROPOUT(0.5f),
+     ONE(1, 1, 16385),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "add of a block and one",
+     .op = &op_add,
+     PAIR(1, 1, 16385),
+     .batch = 1,
+     .flags = CASE_LARGER},
+
+    /* --- what many images, many channels and strides need --- */
+    {.name = "conv of 17 images",
+     CONV(SQUARE(3, 1, 1), 16, 1, true),
+     ONE(16, 8, 8),
+     .batch = 17,
+     .flags = CASE_LARGER},
+    {.name = "conv of 37 images, stride 2",
+     CONV(SQUARE(3, 2, 1), 33, 1, true),
+     ONE(15, 7, 9),
+     .batch = 37,
+     .flags = CASE_LARGER},
+    {.name = "conv of 16 images, 5x5",
+     CONV(SQUARE(5, 1, 0), 50, 1, true),
+     ONE(20, 12, 12),
+     .batch = 16,
+     .flags = CASE_LARGER},
+    {.name = "conv of 9 images, 2 groups",
+     CONV(SQUARE(5, 1, 2), 34, 2, true),
+     ONE(14, 13, 13),
+     .batch = 9,
+     .flags = CASE_LARGER},
+    {.name = "conv 11x11 stride 4",
+     CONV(SQUARE(11, 4, 0), 17, 1, true),
+     ONE(3, 47, 47),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "conv 1x1 stride 2 of 19 images",
+     CONV(SQUARE(1, 2, 0), 32, 1, true),
+     ONE(16, 9, 9),
+     .batch = 19,
+     .flags = CASE_LARGER},
+    {.name = "conv 3x3 stride 5",
+     CONV(SQUARE(3, 5, 2), 7, 1, true),
+     ONE(5, 17, 13),
+     .batch = 3,
+     .flags = CASE_LARGER},
+    {.name = "conv 4x4 stride 3 pad 3",
+     CONV(SQUARE(4, 3, 3), 9, 1, true),
+     ONE(3, 10, 11),
+     .batch = 4,
+     .flags = CASE_LARGER},
+    {.name = "conv 1x1 pad 2",
+     CONV(SQUARE(1, 1, 2), 5, 1, true),
+     ONE(3, 4, 5),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "conv stride 17",
+     CONV(SQUARE(3, 17, 1), 5, 1, true),
+     ONE(4, 40, 37),
+     .batch = 3,
+     .flags = CASE_LARGER},
+    {.name = "conv stride 17 of 21 images",
+     CONV(SQUARE(2, 17, 0), 4, 2, true),
+     ONE(4, 19, 36),
+     .batch = 21,
+     .flags = CASE_LARGER},
+    {.name = "conv depthwise of 23 images",
+     CONV(SQUARE(3, 1, 1), 19, 19, true),
+     ONE(19, 11, 11),
+     .batch = 23,
+     .flags = CASE_LARGER},
+    {.name = "conv depthwise 8x8 stride 2",
+     CONV(SQUARE(3, 2, 1), 32, 32, true),
+     ONE(32, 8, 8),
+     .batch = 16,
+     .flags = CASE_LARGER},
+    {.name = "conv of 3 channels in a group",
+     CONV(SQUARE(3, 1, 1), 12, 4, true),
+     ONE(8, 16, 16),
+     .batch = 5,
+     .flags = CASE_LARGER},
+    {.name = "conv of 67 channels",
+     CONV(SQUARE(3, 1, 1), 67, 1, true),
+     ONE(65, 5, 5),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "conv_transpose 4x4 stride 2",
+     TRANSPOSE(SQUARE(4, 2, 1), 33, 1, true),
+     ONE(65, 8, 8),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "conv_transpose of 19 images",
+     TRANSPOSE(SQUARE(4, 2, 1), 12, 2, true),
+     ONE(16, 6, 5),
+     .batch = 19,
+     .flags = CASE_LARGER},
+    {.name = "conv_transpose to a large image",
+     TRANSPOSE(SQUARE(4, 2, 1), 3, 1, true),
+     ONE(7, 61, 37),
+     .batch = 1,
+     .flags = CASE_LARGER},
+    {.name = "linear of 4 images",
+     LINEAR(131, true),
+     ONE(1031, 1, 1),
+     .batch = 4,
+     .flags = CASE_LARGER},
+    {.name = "linear of 67 images",
+     LINEAR(1009, true),
+     ONE(257, 1, 1),
+     .batch = 67,
+     .flags = CASE_LARGER},
+    {.name = "relu of many values",
+     .op = &op_relu,
+     ONE(3, 97, 101),
+     .batch = 3,
+     .flags = CASE_LARGER},
+    {.name = "batch_norm 32x32",
+     NORM(1e-5f, 0.1f),
+     ONE(5, 32, 32),
+     .batch = 19,
+     .flags = CASE_LARGER},
+    {.name = "batch_norm of 131 channels",
+     NORM(1e-5f, 0.1f),
+     ONE(131, 1, 1),
+     .batch = 33,
+     .flags = CASE_LARGER},
+    {.name = "lrn of pieces",
+     LRN(5, 1e-2f, 0.75f, 1),
+     ONE(96, 13, 13),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "dropout of many values",
+     DROPOUT(0.5f),
+     ONE(7, 61, 67),
+     .batch = 3,
+     .flags = CASE_LARGER},
+    {.name = "softmax of wide images",
+     .op = &op_softmax,
+     ONE(5, 23, 29),
+     .batch = 3,
+     .flags = CASE_LARGER},
+    {.name = "l1_loss of large images",
+     LOSS(op_l1_loss, 1),
+     PAIR(3, 61, 67),
+     .batch = 3,
+     .flags = CASE_LARGER},
+
+    /* --- layers of the studied networks, family by family --- */
+    {.name = "resnet20 stem",
+     CONV(SQUARE(3, 1, 1), 16, 1, false),
+     ONE(3, 32, 32),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 stage1",
+     CONV(SQUARE(3, 1, 1), 16, 1, false),
+     ONE(16, 32, 32),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 stage2",
+     CONV(SQUARE(3, 1, 1), 32, 1, false),
+     ONE(32, 16, 16),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 stage3",
+     CONV(SQUARE(3, 1, 1), 64, 1, false),
+     ONE(64, 8, 8),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 halving",
+     CONV(SQUARE(3, 2, 1), 32, 1, false),
+     ONE(16, 32, 32),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 stage2, 1 image",
+     CONV(SQUARE(3, 1, 1), 32, 1, false),
+     ONE(32, 16, 16),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "resnet20-dsc pointwise",
+     CONV(SQUARE(1, 1, 0), 32, 1, false),
+     ONE(32, 16, 16),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "lenet conv1",
+     CONV(SQUARE(5, 1, 0), 20, 1, false),
+     ONE(1, 28, 28),
+     .batch = 64,
+     .flags = CASE_TIMED},
+    {.name = "lenet conv2",
+     CONV(SQUARE(5, 1, 0), 50, 1, false),
+     ONE(20, 12, 12),
+     .batch = 64,
+     .flags = CASE_TIMED},
+    {.name = "alexnet conv1",
+     CONV(SQUARE(11, 4, 0), 96, 1, false),
+     ONE(3, 227, 227),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "alexnet conv2",
+     CONV(SQUARE(5, 1, 2), 256, 2, false),
+     ONE(96, 27, 27),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "alexnet conv3",
+     CONV(SQUARE(3, 1, 1), 384, 1, false),
+     ONE(256, 13, 13),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "alexnet conv3, 1 image",
+     CONV(SQUARE(3, 1, 1), 384, 1, false),
+     ONE(256, 13, 13),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "pix2pix 4x4 stride 2",
+     CONV(SQUARE(4, 2, 1), 128, 1, false),
+     ONE(64, 64, 64),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "resnet20-dsc depthwise",
+     CONV(SQUARE(3, 1, 1), 32, 32, false),
+     ONE(32, 16, 16),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "mobilenet depthwise",
+     CONV(SQUARE(3, 1, 1), 512, 512, false),
+     ONE(512, 2, 2),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "pix2pix to 64x64",
+     TRANSPOSE(SQUARE(4, 2, 1), 64, 1, false),
+     ONE(256, 32, 32),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "pix2pix to 2x2",
+     TRANSPOSE(SQUARE(4, 2, 1), 512, 1, false),
+     ONE(512, 1, 1),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "lenet ip1", LINEAR(500, true), ONE(800, 1, 1), .batch = 64, .flags = CASE_TIMED},
+    {.name = "alexnet fc7", LINEAR(4096, true), ONE(4096, 1, 1), .batch = 32, .flags = CASE_TIMED},
+    {.name = "alexnet fc7, 1 image",
+     LINEAR(4096, true),
+     ONE(4096, 1, 1),
+     .batch = 1,
+     .flags = CASE_TIMED},
+    {.name = "lenet pool1",
+     POOL(op_max_pool, SQUARE(2, 2, 0), false),
+     ONE(20, 24, 24),
+     .batch = 64,
+     .flags = CASE_TIMED},
+    {.name = "alexnet pool1",
+     POOL(op_max_pool, SQUARE(3, 2, 0), false),
+     ONE(96, 55, 55),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "average 3x3 stride 2",
+     POOL(op_average_pool, SQUARE(3, 2, 0), false),
+     ONE(96, 55, 55),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 global pool",
+     GLOBAL_POOL(op_average_pool),
+     ONE(64, 8, 8),
+     .batch = 128,
+     .flags = CASE_TIMED},
+    {.name = "resnet20 batch_norm",
+     NORM(1e-5f, 0.1f),
+     ONE(16, 32, 32),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "alexnet norm1",
+     LRN(5, 1e-4f, 0.75f, 1),
+     ONE(96, 55, 55),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "relu of a layer", .op = &op_relu, ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "leaky_relu of a layer",
+     LEAKY(0.2f),
+     ONE(64, 64, 64),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "sigmoid of a layer",
+     .op = &op_sigmoid,
+     ONE(64, 64, 64),
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "tanh of a layer", .op = &op_tanh, ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "dropout", DROPOUT(0.5f), ONE(64, 64, 64), .batch = 16, .flags = CASE_TIMED},
+    {.name = "add of a layer", .op = &op_add, PAIR(16, 32, 32), .batch = 64, .flags = CASE_TIMED},
+    {.name = "concat of a layer",
+     .op = &op_concat,
+     .inputs = {{64, 28, 28}, {128, 28, 28}},
+     .input_count = 2,
+     .batch = 16,
+     .flags = CASE_TIMED},
+    {.name = "channel_shuffle of a layer",
+     SHUFFLE(4),
+     ONE(64, 16, 16),
+     .batch = 64,
+     .flags = CASE_TIMED},
+    {.name = "channel_shift of a layer",
+     .op = &op_channel_shift,
+     ONE(64, 16, 16),
+     .batch = 64,
+     .flags = CASE_TIMED},
+    {.name = "softmax of 1000 classes",
+     .op = &op_softmax,
+     ONE(1000, 1, 1),
+     .batch = 128,
+     .flags = CASE_TIMED},
+    {.name = "loss of 1000 classes",
+     LOSS(op_softmax_cross_entropy, 1),
+     ONE(1000, 1, 1),
+     .batch = 128,
+     .flags = CASE_TIMED},
+    {.name = "pix2pix adversarial loss",
+     BCE_TO(1),
+     ONE(1, 62, 62),
+     .batch = 32,
+     .flags = CASE_TIMED},
+    {.name = "pix2pix l1_loss",
+     LOSS(op_l1_loss, 1),
+     PAIR(3, 256, 256),
+     .batch = 1,
+     .flags = CASE_TIMED},
 };
 
 const size_t op_case_count = sizeof op_cases / sizeof *op_cases;
+
+const char *op_case_family(const struct op_case *op_case)
+{
+    const size_t channels = op_case->inputs[0].channels;
+    const bool conv = op_case->op == &op_conv || op_case->op == &op_conv_transpose;
+    return conv && channels > 1 && op_case->attributes.conv.groups == channels ? "depthwise"
+                                                                               : op_case->op->name;
+}

@@ -1,6 +1,7 @@
 /* tinca bench: how long an iteration takes on synthetic batches, and with --profile where. */
 #include "session/bench.h"
 
+#include "cli/bench_roofline.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -8,6 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
+#include "session/forecast.h"
 #include "session/settings.h"
 
 #include <stdio.h>
@@ -26,7 +28,7 @@ static bool is_shown(const struct plan_step *step)
 
 /* --- JSON --- */
 
-static bool add_layer(struct json *list, const struct bench_part *part,
+static bool add_layer(struct json *list, const struct bench *bench, const struct bench_part *part,
                       const struct plan_step *step)
 {
     const struct node *node = &part->graph->nodes[step->node];
@@ -39,7 +41,8 @@ static bool add_layer(struct json *list, const struct bench_part *part,
                            plan_step_kernel_name(part->plan, step, text, sizeof text)) &&
            json_add_count(object, "calls", layer.calls) &&
            json_add_number(object, "forward_seconds", layer.forward_seconds) &&
-           json_add_number(object, "backward_seconds", layer.backward_seconds);
+           json_add_number(object, "backward_seconds", layer.backward_seconds) &&
+           bench_add_passes(object, bench, part, step);
 }
 
 static bool add_gemm(struct json *list, const struct gemm_row *row)
@@ -59,39 +62,44 @@ struct part_profile {
     size_t count;
 };
 
-static bool add_profile(struct json *object, const struct part_profile *profile)
+static bool add_profile(struct json *object, const struct bench *bench,
+                        const struct part_profile *profile)
 {
     const struct plan *plan = profile->part->plan;
     struct json *layers = json_add_array(object, "layers");
     bool added = layers;
     for (size_t i = 0; i < plan->step_count; i++)
         if (is_shown(&plan->steps[i]))
-            added = added && add_layer(layers, profile->part, &plan->steps[i]);
+            added = added && add_layer(layers, bench, profile->part, &plan->steps[i]);
     struct json *gemm = json_add_array(object, "gemm");
     for (size_t i = 0; i < profile->count; i++)
         added = added && add_gemm(gemm, &profile->rows[i]);
-    return added && gemm;
+    return added && gemm && bench_add_update(object, bench, profile->part);
 }
 
 static int print_json(const struct bench *bench, const struct part_profile *main,
                       const struct part_profile *discriminator)
 {
     struct json *root = json_new_object();
-    bool complete = json_add_string(root, "network", bench->network->name) &&
-                    json_add_string(root, "technique", technique_name(bench->network->technique)) &&
-                    json_add_count(root, "batch", bench->batch) &&
-                    json_add_string(root, "device", bench->device->name) &&
-                    json_add_count(root, "threads", bench->device->threads) &&
-                    json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
-                    json_add_count(root, "iterations", bench->iterations) &&
-                    output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
-                    json_add_number(root, "images_per_second", bench->images_per_second) &&
-                    json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
-                    json_add_count(root, "planned_memory_bytes", bench->planned_memory_bytes);
+    bool complete =
+        json_add_string(root, "network", bench->network->name) &&
+        json_add_string(root, "technique", technique_name(bench->network->technique)) &&
+        json_add_count(root, "batch", bench->batch) &&
+        json_add_string(root, "device", bench->device->name) &&
+        json_add_count(root, "threads", bench->device->threads) &&
+        json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
+        json_add_count(root, "iterations", bench->iterations) &&
+        output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
+        json_add_number(root, "images_per_second", bench->images_per_second) &&
+        json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
+        json_add_count(root, "planned_memory_bytes", bench->memory.total) &&
+        json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
+        json_add_number(root, "extra_flops_percent", memory_forecast_extra_work(&bench->memory));
     if (main->part)
-        complete = complete && add_profile(root, main);
+        complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
     if (discriminator->part)
-        complete = complete && add_profile(json_add_object(root, "discriminator"), discriminator);
+        complete =
+            complete && add_profile(json_add_object(root, "discriminator"), bench, discriminator);
     return output_json(root, complete);
 }
 
@@ -99,7 +107,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
 
 static void print_summary(const struct bench *bench)
 {
-    char peak[32], planned[32];
+    char peak[32], planned[32], words[160];
     const struct statistics *ms = &bench->ms_per_image;
     const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
                        : bench->discriminator.graph  ? _("training against its discriminator")
@@ -114,7 +122,11 @@ static void print_summary(const struct bench *bench)
     printf(_("  images/s   %.4g\n"), bench->images_per_second);
     printf(_("  memory     peak %s of the process, %s planned\n"),
            text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
-           text_bytes(bench->planned_memory_bytes, planned, sizeof planned));
+           text_bytes(bench->memory.total, planned, sizeof planned));
+    if (forecast_limit_words(&bench->memory, words, sizeof words)[0])
+        printf(_("  limit      %s\n"), words);
+    if (bench->main.profile)
+        bench_print_limits(bench);
 }
 
 static int print_layers(const struct bench_part *part, size_t iterations)
@@ -152,11 +164,16 @@ static int print_gemm(const struct part_profile *profile)
     return table_print(&table);
 }
 
-static int print_profile(const struct part_profile *profile, size_t iterations, bool discriminator)
+static int print_profile(const struct bench *bench, const struct part_profile *profile,
+                         bool discriminator)
 {
     printf("\n%s\n", discriminator ? _("An iteration of the discriminator, layer by layer:")
                                    : _("An iteration, layer by layer:"));
-    int status = print_layers(profile->part, iterations);
+    int status = print_layers(profile->part, bench->iterations);
+    if (status != EXIT_DONE)
+        return status;
+    printf("\n");
+    status = bench_print_passes(bench, profile->part);
     printf("\n%s\n", discriminator ? _("Matrix products of all iterations of the discriminator, "
                                        "seconds summed over threads:")
                                    : _("Matrix products of all iterations, seconds summed over "
@@ -170,9 +187,9 @@ static int print_tables(const struct bench *bench, const struct part_profile *ma
     int status = EXIT_DONE;
     print_summary(bench);
     if (main->part)
-        status = print_profile(main, bench->iterations, false);
+        status = print_profile(bench, main, false);
     if (status == EXIT_DONE && discriminator->part)
-        status = print_profile(discriminator, bench->iterations, true);
+        status = print_profile(bench, discriminator, true);
     return status;
 }
 
@@ -211,6 +228,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
                                       .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
                                       .seed = config->seed,
+                                      .memory_limit = config_memory_limit(config),
                                       .profile = profile};
     if (config_is_given(config, "batch"))
         settings.batch = config->batch;
@@ -221,9 +239,9 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
-                                         "widths",    "activation", "batch",      "device",
-                                         "threads",   "seed",       NULL};
+    static const char *const fields[] = {"technique", "groups",       "width-rate", "block-rate",
+                                         "widths",    "activation",   "batch",      "device",
+                                         "threads",   "memory-limit", "seed",       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;
@@ -236,7 +254,9 @@ static int bench_command_run(const struct command *command, int argc, char **arg
         {"iterations", 0, "N",
          N_("Iterations that are measured; 10 to train, 50 to infer if not said."), OPTION_COUNT,
          &iterations, 1, 1000000, NULL},
-        {"profile", 0, NULL, N_("Run the iterations once more and show where the time goes."),
+        {"profile", 0, NULL,
+         N_("Run the iterations once more and show where the time goes, and how far each layer is "
+            "from this machine's limits."),
          OPTION_SWITCH, &profile, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};

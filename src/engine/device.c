@@ -83,6 +83,14 @@ void device_close(struct device *device)
     free(device);
 }
 
+bool device_measure_limits(struct device *device, struct device_limits *limits, struct error *error)
+{
+    if (device->driver->limits)
+        return device->driver->limits(device, limits, error);
+    return error_set(error, ERROR_UNSUPPORTED, device->name, "use the device cpu",
+                     "there is no measurement of this device's limits");
+}
+
 /* --- choosing a kernel --- */
 
 /* Text that is cut where it no longer fits. */

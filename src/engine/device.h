@@ -15,6 +15,13 @@
 
 struct device;
 
+/* What a device can do at the most, measured: all of its threads together. */
+struct device_limits {
+    double flops;       /* float32 operations a second: the best that was reached */
+    double sgemm_flops; /* the part of them that matrix products of a library reach */
+    double bytes;       /* that move between memory and the processor in a second */
+};
+
 struct device_driver {
     const char *name; /* "cpu" */
     const char *description;
@@ -28,6 +35,8 @@ struct device_driver {
     size_t (*kernels)(const struct op *op, const struct kernel **list, size_t capacity);
     /* Applies one solver step to all learnable weights. */
     void (*update)(struct device *device, const struct solver_update *update);
+    /* Measures its limits, in about half a second. NULL: it has no such measurement. */
+    bool (*limits)(struct device *device, struct device_limits *limits, struct error *error);
     /* Device memory, aligned to MEMORY_ALIGNMENT. Host devices: plain memory. */
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
@@ -46,6 +55,11 @@ struct device {
  * ERROR_USAGE; one that this machine lacks ERROR_UNSUPPORTED with the reason. */
 struct device *device_open(const char *name, size_t threads, struct error *error);
 void device_close(struct device *device); /* may be NULL */
+
+/* Measures what the device can do now, with its threads, while nothing else runs on it. False with
+ * the reason where it cannot be measured: then *limits is not touched. */
+bool device_measure_limits(struct device *device, struct device_limits *limits,
+                           struct error *error);
 
 /* All drivers, NULL-terminated, for `tinca devices`; cuda is listed even where it cannot be used.
  */

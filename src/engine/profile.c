@@ -16,6 +16,7 @@ struct gemm_table {
 struct profile {
     struct profile_layer *layers;
     size_t nodes;
+    double update_seconds;
     struct gemm_table *tables;
     size_t threads;
 };
@@ -48,6 +49,7 @@ void profile_free(struct profile *profile)
 void profile_reset(struct profile *profile)
 {
     memset(profile->layers, 0, profile->nodes * sizeof *profile->layers);
+    profile->update_seconds = 0;
     for (size_t i = 0; i < profile->threads; i++)
         profile->tables[i].count = 0;
 }
@@ -62,6 +64,16 @@ void profile_add_node(struct profile *profile, size_t node, bool backward, uint6
         layer->forward_seconds += seconds;
         layer->calls++;
     }
+}
+
+void profile_add_update(struct profile *profile, uint64_t nanoseconds)
+{
+    profile->update_seconds += (double)nanoseconds * 1e-9;
+}
+
+double profile_update_seconds(const struct profile *profile)
+{
+    return profile->update_seconds;
 }
 
 struct profile_layer profile_node(const struct profile *profile, size_t node)

@@ -1,5 +1,5 @@
-/* profile.h: where the time goes: nanoseconds a node and direction, and GEMM calls by kind and
- * shape.
+/* profile.h: where the time goes: nanoseconds a node and direction, those of the solver's steps,
+ * and GEMM calls by kind and shape.
  *
  * A kernel may report its GEMM calls from several threads at once: each thread has its own table,
  * merged when it is read. Without a profile (NULL) every function here returns at once.
@@ -33,6 +33,10 @@ void profile_free(struct profile *profile);
 void profile_reset(struct profile *profile);
 
 void profile_add_node(struct profile *profile, size_t node, bool backward, uint64_t nanoseconds);
+
+/* A solver step; there is one for all layers. */
+void profile_add_update(struct profile *profile, uint64_t nanoseconds);
+double profile_update_seconds(const struct profile *profile);
 
 /* A stamp for the beginning of a call; 0 without a profile. */
 uint64_t profile_start(const struct profile *profile);

@@ -1,6 +1,7 @@
 /* Network, device, plan and execution are made once; the batch is drawn once; then warm-up
  * iterations run unmeasured (first touches of memory, caches, clock rates), and the measured ones
- * are timed one by one. Results are kept in `struct bench`, what only the measuring needs in
+ * are timed one by one. The device's limits are measured last, in the memory that is then free and
+ * in the same minute. Results are kept in `struct bench`, what only the measuring needs in
  * `struct stand`. */
 #include "session/bench.h"
 
@@ -94,7 +95,7 @@ static size_t usual_batch(const struct bench *bench)
     return bench->mode == PLAN_INFERENCE || is_gan(bench) ? 1 : TRAIN_BATCH;
 }
 
-static struct plan_settings choose_settings(const struct bench *bench)
+static struct plan_settings choose_settings(const struct bench *bench, uint64_t memory_limit)
 {
     static const struct solver_settings sgd = {
         .kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f};
@@ -103,7 +104,8 @@ static struct plan_settings choose_settings(const struct bench *bench)
     return (struct plan_settings){.mode = bench->mode,
                                   .batch = bench->batch,
                                   .threads = bench->device->threads,
-                                  .solver = is_gan(bench) ? adam : sgd};
+                                  .solver = is_gan(bench) ? adam : sgd,
+                                  .memory_limit = memory_limit};
 }
 
 static bool build_plans(struct bench *bench, const struct plan_settings *settings,
@@ -114,7 +116,8 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
     bench->main.graph = &network->graph;
     if (!is_gan(bench)) {
         bench->main.plan = bench->plan = plan_build(&network->graph, driver, settings, error);
-        bench->planned_memory_bytes = bench->plan ? bench->plan->forecast.total : 0;
+        if (bench->plan)
+            bench->memory = bench->plan->forecast;
         return bench->plan;
     }
     network_set_loss_weight(network, gan_main_weight);
@@ -123,7 +126,8 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
     bench->main.plan = bench->gan_plan.generator;
     bench->discriminator.graph = &network->discriminator;
     bench->discriminator.plan = bench->gan_plan.learner;
-    bench->planned_memory_bytes = bench->gan_plan.forecast.total;
+    bench->discriminator.judge = bench->gan_plan.judge;
+    bench->memory = bench->gan_plan.forecast;
     return true;
 }
 
@@ -132,8 +136,7 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
 {
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
-                                .memory =
-                                    bench->plan ? bench->plan->forecast : bench->gan_plan.forecast};
+                                .memory = bench->memory};
     memory_check(bench->network, bench->device->driver, settings, false, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
@@ -163,7 +166,7 @@ static bool prepare_bench(struct bench *bench, struct stand *stand,
     if (!bench->device)
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
-    const struct plan_settings plans = choose_settings(bench);
+    const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
     return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
            make_execution(stand, bench, &plans.solver, settings->seed, error) &&
            draw_batch(stand, bench, settings->seed, error);
@@ -222,7 +225,10 @@ static bool measure_profile(struct bench *bench, struct stand *stand, struct err
         gan_set_profiles(stand->gan, bench->main.profile, bench->discriminator.profile);
     else
         execution_set_profile(stand->execution, bench->main.profile);
-    return iterate_times(stand, bench, bench->iterations, NULL, error);
+    const uint64_t start = clock_nanoseconds();
+    const bool measured = iterate_times(stand, bench, bench->iterations, NULL, error);
+    bench->profiled_seconds = clock_seconds(start, clock_nanoseconds()) / (double)bench->iterations;
+    return measured;
 }
 
 static bool measure_all(struct bench *bench, struct stand *stand,
@@ -255,6 +261,9 @@ bool bench_run(const struct bench_settings *settings, struct bench *bench, struc
     free(stand.labels);
     if (!measured)
         bench_free(bench);
+    else if (settings->profile)
+        bench->limits_measured =
+            device_measure_limits(bench->device, &bench->limits, &bench->limits_error);
     return measured;
 }
 

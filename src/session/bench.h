@@ -29,14 +29,16 @@ struct bench_settings {
     size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
     size_t iterations;
     uint64_t seed;
-    bool profile; /* the same iterations once more, with a profile attached: it costs a little */
+    uint64_t memory_limit; /* to train: see plan.h; 0: none */
+    bool profile; /* the same iterations once more, with a profile attached, which costs a little;
+                     then the limits of the device */
 };
 
 /* One of the networks at work: where its time went. */
 struct bench_part {
-    const struct graph *graph; /* NULL: there is none */
-    const struct plan *plan;
-    struct profile *profile; /* NULL unless asked for */
+    const struct graph *graph;       /* NULL: there is none */
+    const struct plan *plan, *judge; /* judge: of a discriminator, else NULL */
+    struct profile *profile;         /* NULL unless asked for */
 };
 
 /* Everything that was measured, and what it was measured on. */
@@ -50,8 +52,12 @@ struct bench {
     size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;
-    uint64_t planned_memory_bytes;
+    struct memory_forecast memory;
     uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
+    double profiled_seconds;    /* of an iteration with the profile attached */
+    bool limits_measured;       /* else limits_error says why not; both only with a profile */
+    struct device_limits limits;
+    struct error limits_error;
 };
 
 /* Refuses, with the largest batch that fits, what the memory that is free would not hold. */

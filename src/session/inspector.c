@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "engine/roofline.h"
 #include "session/inspect_weights.h"
 
 #include <math.h>
@@ -187,20 +188,13 @@ uint64_t inspector_after(struct inspector *inspector, struct preparation *prepar
 
 /* --- layers --- */
 
-/* Of one image's backward pass: each gradient that is wanted costs what the forward pass does. */
-static double backward_flops(const struct plan *plan, const struct plan_step *step)
-{
-    const double flops = (double)graph_node_flops(plan->graph, step->node);
-    const bool learns = !plan->frozen && graph_node_parameter_count(plan->graph, step->node) > 0;
-    return step->backward ? flops * (learns + step->site.input_gradient[0]) : 0;
-}
-
 /* The discriminator learns from real and from made pairs, and judges once: gan.c. */
 static double backward_flops_of(const struct subject *subject, size_t step)
 {
-    double once = backward_flops(subject->plan, &subject->plan->steps[step]);
-    return subject->judge ? 2 * once + backward_flops(subject->judge, &subject->judge->steps[step])
-                          : once;
+    double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
+    return subject->judge
+               ? 2 * once + roofline_backward_flops(subject->judge, &subject->judge->steps[step])
+               : once;
 }
 
 static uint64_t memory_of(const struct plan *plan, size_t node)
@@ -265,6 +259,7 @@ static bool describe_arena(struct inspection *made, const char *name, const stru
     struct inspection_arena *arena = &made->arenas[made->arena_count++];
     snprintf(arena->name, sizeof arena->name, "%s", name);
     arena->steps = plan->step_count;
+    arena->times = plan->action_count;
     arena->bytes = plan->arena_bytes;
     arena->workspace = plan->arena_bytes - plan->workspace;
     arena->arrays = memory_new(plan->array_count, sizeof *arena->arrays, "a profile", error);

@@ -1,14 +1,19 @@
-/* How fast the kernels of a device are on the layers of the studied networks.
+/* How fast the kernels of a device are on the layers of the studied networks: the cases of the
+ * tests' list that are marked CASE_TIMED, a group for each family of kernels, and the solver's
+ * step.
  *
- *   kernels_bench [-d DEVICE] [-t THREADS] [-s SECONDS] [NAME-PART]
+ *   kernels_bench [-a] [-d DEVICE] [-t THREADS] [-s SECONDS] [FAMILY or NAME-PART]
  *
  * For every case and every kernel that accepts it: the best time of a forward and of a backward
  * pass, and what that means in GFLOP/s (convolution and linear layers; backward counts twice) or in
- * GB/s (the others: inputs and output once each). -s: how long each is tried.
+ * GB/s (the others: inputs and output once each). -a: with each instruction set that can run here,
+ * one after the other; without it the strongest, or what TINCA_CPU names. -s: how long each is
+ * tried.
  */
 #include "op_harness.h"
 
 #include "base/clock.h"
+#include "base/host.h"
 #include "base/memory.h"
 #include "engine/device.h"
 
@@ -17,107 +22,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONV(outputs_, groups_, kernel, stride, pad)                                               \
-    .op = &op_conv, .attributes.conv = {.window = {kernel, kernel, stride, stride, pad, pad},      \
-                                        .outputs = outputs_,                                       \
-                                        .groups = groups_}
-#define LINEAR(outputs_) .op = &op_linear, .attributes.linear = {.outputs = outputs_, .bias = true}
-#define POOL(op_, kernel, stride)                                                                  \
-    .op = &op_, .attributes.pool.window = {kernel, kernel, stride, stride, 0, 0}
-#define ONE(c, h, w) .inputs = {{c, h, w}}, .input_count = 1
-
-static const struct op_case cases[] = {
-    {.name = "resnet20 stem", CONV(16, 1, 3, 1, 1), ONE(3, 32, 32), .batch = 32},
-    {.name = "resnet20 stage1", CONV(16, 1, 3, 1, 1), ONE(16, 32, 32), .batch = 32},
-    {.name = "resnet20 stage2", CONV(32, 1, 3, 1, 1), ONE(32, 16, 16), .batch = 32},
-    {.name = "resnet20 stage3", CONV(64, 1, 3, 1, 1), ONE(64, 8, 8), .batch = 32},
-    {.name = "resnet20 halving", CONV(32, 1, 3, 2, 1), ONE(16, 32, 32), .batch = 32},
-    {.name = "resnet20 stage2, 1 image", CONV(32, 1, 3, 1, 1), ONE(32, 16, 16), .batch = 1},
-    {.name = "resnet20-dsc depthwise", CONV(32, 32, 3, 1, 1), ONE(32, 16, 16), .batch = 32},
-    {.name = "resnet20-dsc pointwise", CONV(32, 1, 1, 1, 0), ONE(32, 16, 16), .batch = 32},
-    {.name = "lenet conv1", CONV(20, 1, 5, 1, 0), ONE(1, 28, 28), .batch = 64},
-    {.name = "lenet conv2", CONV(50, 1, 5, 1, 0), ONE(20, 12, 12), .batch = 64},
-    {.name = "alexnet conv1", CONV(96, 1, 11, 4, 0), ONE(3, 227, 227), .batch = 16},
-    {.name = "alexnet conv2", CONV(256, 2, 5, 1, 2), ONE(96, 27, 27), .batch = 16},
-    {.name = "alexnet conv3", CONV(384, 1, 3, 1, 1), ONE(256, 13, 13), .batch = 16},
-    {.name = "alexnet conv3, 1 image", CONV(384, 1, 3, 1, 1), ONE(256, 13, 13), .batch = 1},
-    {.name = "pix2pix 4x4 stride 2", CONV(128, 1, 4, 2, 1), ONE(64, 64, 64), .batch = 1},
-    {.name = "lenet ip1", LINEAR(500), ONE(800, 1, 1), .batch = 64},
-    {.name = "alexnet fc7", LINEAR(4096), ONE(4096, 1, 1), .batch = 32},
-    {.name = "alexnet fc7, 1 image", LINEAR(4096), ONE(4096, 1, 1), .batch = 1},
-    {.name = "lenet pool1", POOL(op_max_pool, 2, 2), ONE(20, 24, 24), .batch = 64},
-    {.name = "alexnet pool1", POOL(op_max_pool, 3, 2), ONE(96, 55, 55), .batch = 16},
-    {.name = "average 3x3 stride 2", POOL(op_average_pool, 3, 2), ONE(96, 55, 55), .batch = 16},
-    {.name = "resnet20 global pool",
-     .op = &op_average_pool,
-     .attributes.pool = {.global = true},
-     ONE(64, 8, 8),
-     .batch = 128},
-    {.name = "resnet20 batch_norm",
-     .op = &op_batch_norm,
-     .attributes.batch_norm = {1e-5f, 0.1f},
-     ONE(16, 32, 32),
-     .batch = 32},
-    {.name = "alexnet norm1",
-     .op = &op_lrn,
-     .attributes.lrn = {5, 1e-4f, 0.75f, 1},
-     ONE(96, 55, 55),
-     .batch = 16},
-    {.name = "relu", .op = &op_relu, ONE(64, 64, 64), .batch = 16},
-    {.name = "leaky_relu",
-     .op = &op_leaky_relu,
-     .attributes.leaky_relu = {0.2f},
-     ONE(64, 64, 64),
-     .batch = 16},
-    {.name = "sigmoid", .op = &op_sigmoid, ONE(64, 64, 64), .batch = 16},
-    {.name = "tanh", .op = &op_tanh, ONE(64, 64, 64), .batch = 16},
-    {.name = "dropout",
-     .op = &op_dropout,
-     .attributes.dropout = {0.5f},
-     ONE(64, 64, 64),
-     .batch = 16},
-    {.name = "add",
-     .op = &op_add,
-     .inputs = {{16, 32, 32}, {16, 32, 32}},
-     .input_count = 2,
-     .batch = 64},
-    {.name = "concat",
-     .op = &op_concat,
-     .inputs = {{64, 28, 28}, {128, 28, 28}},
-     .input_count = 2,
-     .batch = 16},
-    {.name = "channel_shuffle",
-     .op = &op_channel_shuffle,
-     .attributes.shuffle = {4},
-     ONE(64, 16, 16),
-     .batch = 64},
-    {.name = "channel_shift", .op = &op_channel_shift, ONE(64, 16, 16), .batch = 64},
-    {.name = "softmax", .op = &op_softmax, ONE(1000, 1, 1), .batch = 128},
-    {.name = "softmax_cross_entropy",
-     .op = &op_softmax_cross_entropy,
-     .attributes.loss = {1, false, 0},
-     ONE(1000, 1, 1),
-     .batch = 128},
-    {.name = "binary_cross_entropy",
-     .op = &op_binary_cross_entropy,
-     .attributes.loss = {1, true, 1},
-     ONE(1, 62, 62),
-     .batch = 32},
-    {.name = "l1_loss",
-     .op = &op_l1_loss,
-     .attributes.loss = {1, false, 0},
-     .inputs = {{3, 256, 256}, {3, 256, 256}},
-     .input_count = 2,
-     .batch = 1},
-};
-
 struct bench {
     struct device *device;
     struct op_harness *harness;
     const struct kernel *kernel;
     struct kernel_site site;
     struct kernel_call call;
-    double seconds; /* to spend on one measurement */
+    double seconds;   /* to spend on one measurement */
+    const char *only; /* a family, or a part of names; NULL: all */
 };
 
 static bool prepare(struct bench *bench)
@@ -188,7 +100,7 @@ static void measure(struct bench *bench)
     const double forward = best_seconds(bench, bench->kernel->forward);
     const double backward = best_seconds(bench, bench->kernel->backward);
     const double factor = bench->site.node->op->flops ? 2 : 1; /* two products against one */
-    printf("%-26s %-22s %-7s %9.3f %9.3f %9.1f %9.1f %s\n", bench->harness->op_case->name,
+    printf("  %-28s %-22s %-7s %9.3f %9.3f %9.1f %9.1f %s\n", bench->harness->op_case->name,
            bench->kernel->name, bench->kernel->instruction_set, forward * 1e3, backward * 1e3,
            work / forward, factor * work / backward, unit);
     fflush(stdout);
@@ -213,15 +125,126 @@ static void bench_case(struct bench *bench, const struct op_case *op_case)
     op_harness_free(bench->harness);
 }
 
+static bool is_wanted(const struct bench *bench, const char *family, const char *name)
+{
+    return !bench->only || strcmp(family, bench->only) == 0 || strstr(name, bench->only);
+}
+
+static void bench_cases(struct bench *bench)
+{
+    const char *last = "";
+    for (size_t i = 0; i < op_case_count; i++) {
+        const char *family = op_case_family(&op_cases[i]);
+        if (!(op_cases[i].flags & CASE_TIMED) || !is_wanted(bench, family, op_cases[i].name))
+            continue;
+        if (strcmp(family, last) != 0)
+            printf("%s\n", family);
+        last = family;
+        bench_case(bench, &op_cases[i]);
+    }
+}
+
+/* --- the solver's step --- */
+
+enum { WEIGHTS = 1 << 22 };
+
+/* Arrays that a step reads or writes: weights and state both, gradients once. */
+static size_t arrays_moved(const struct solver_settings *settings)
+{
+    return 3 + 2 * solver_state_count(settings);
+}
+
+/* Of the device's kernels; the step is compiled with them. */
+static const char *set_of(const struct device *device)
+{
+    const struct kernel *kernel;
+    return device->driver->kernels(&op_relu, &kernel, 1) > 0 ? kernel->instruction_set : "any";
+}
+
+static void measure_solver(const struct bench *bench, const struct solver_settings *settings)
+{
+    float *arrays = memory_new_aligned(4 * (size_t)WEIGHTS, sizeof *arrays, "the bench", NULL);
+    double best = 1e9, spent = 0;
+    if (!arrays)
+        return;
+    memset(arrays, 0, 4 * (size_t)WEIGHTS * sizeof *arrays);
+    const struct solver_update update = {.settings = *settings,
+                                         .learning_rate = 0.01f,
+                                         .step = 1,
+                                         .count = WEIGHTS,
+                                         .weights = arrays,
+                                         .gradients = arrays + WEIGHTS,
+                                         .state = {arrays + 2 * WEIGHTS, arrays + 3 * WEIGHTS}};
+    for (size_t count = 0; count < 4 || spent < bench->seconds; count++) {
+        const uint64_t start = clock_nanoseconds();
+        bench->device->driver->update(bench->device, &update);
+        const double seconds = clock_seconds(start, clock_nanoseconds());
+        best = count > 0 && seconds < best ? seconds : best;
+        spent += seconds;
+    }
+    const char *set = set_of(bench->device);
+    const double work = (double)(arrays_moved(settings) * WEIGHTS * sizeof *arrays) * 1e-9;
+    printf("  %-28s %-22s %-7s %9.3f %9s %9.1f %9s GB/s\n", solver_name(settings->kind), "update",
+           set, best * 1e3, "-", work / best, "-");
+    free(arrays);
+}
+
+static void bench_solvers(struct bench *bench)
+{
+    const struct solver_settings settings[] = {{SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
+                                               {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
+                                               {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
+    bool begun = false;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        if (is_wanted(bench, "update", solver_name(settings[i].kind))) {
+            printf("%s", begun ? "" : "update\n");
+            measure_solver(bench, &settings[i]);
+            begun = true;
+        }
+}
+
+/* False, with a message, when there is no such device. */
+static bool bench_device(struct bench *bench, const char *name, size_t threads)
+{
+    struct error error;
+    char text[512];
+    bench->device = device_open(name, threads, &error);
+    if (!bench->device) {
+        fprintf(stderr, "kernels_bench: %s\n", error_format(&error, text, sizeof text));
+        return false;
+    }
+    printf("device %s, %zu threads\n", name, bench->device->threads);
+    printf("  %-28s %-22s %-7s %9s %9s %9s %9s\n", "case", "kernel", "set", "fwd ms", "bwd ms",
+           "forward", "backward");
+    bench_cases(bench);
+    if (bench->device->driver->update)
+        bench_solvers(bench);
+    device_close(bench->device);
+    return true;
+}
+
+static bool bench_every_set(struct bench *bench, const char *device, size_t threads)
+{
+    const enum instruction_set strongest = host_instruction_set();
+    bool good = true;
+    for (int set = ISA_GENERIC; good && set <= (int)strongest; set++) {
+        setenv("TINCA_CPU", instruction_set_name((enum instruction_set)set), 1);
+        good = bench_device(bench, device, threads);
+    }
+    return good;
+}
+
 int main(int count, char **arguments)
 {
     struct bench bench = {.seconds = 0.1};
-    struct error error;
     const char *device = "cpu";
+    bool every_set = false;
     size_t threads = 0;
     int option;
-    while ((option = getopt(count, arguments, "d:t:s:")) != -1) {
-        if (option == 'd')
+    while ((option = getopt(count, arguments, "ad:t:s:")) != -1) {
+        if (option == 'a')
+            every_set = true;
+        else if (option == 'd')
             device = optarg;
         else if (option == 't')
             threads = strtoul(optarg, NULL, 10);
@@ -230,18 +253,7 @@ int main(int count, char **arguments)
         else
             return 2;
     }
-    bench.device = device_open(device, threads, &error);
-    if (!bench.device) {
-        char text[512];
-        fprintf(stderr, "kernels_bench: %s\n", error_format(&error, text, sizeof text));
-        return 1;
-    }
-    printf("device %s, %zu threads\n", device, bench.device->threads);
-    printf("%-26s %-22s %-7s %9s %9s %9s %9s\n", "case", "kernel", "set", "fwd ms", "bwd ms",
-           "forward", "backward");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (optind >= count || strstr(cases[i].name, arguments[optind]))
-            bench_case(&bench, &cases[i]);
-    device_close(bench.device);
-    return 0;
+    bench.only = optind < count ? arguments[optind] : NULL;
+    return !(every_set ? bench_every_set(&bench, device, threads)
+                       : bench_device(&bench, device, threads));
 }

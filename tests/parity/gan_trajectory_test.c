@@ -14,6 +14,7 @@
 #include "engine/ops/op.h"
 #include "engine/safetensors.h"
 #include "golden.h"
+#include "instruction_sets.h"
 #include "tap.h"
 
 #include <math.h>
@@ -184,6 +185,14 @@ static void test_moves(const char *technique, const struct json *golden)
     }
 }
 
+static void test_techniques(const struct suite *suite, const char *device, size_t threads,
+                            const struct json *goldens)
+{
+    for (size_t i = 0; i < TECHNIQUES; i++)
+        test_trial(suite, (enum technique)i, device, threads,
+                   json_member(goldens, technique_name((enum technique)i)));
+}
+
 static int test_suite(const struct suite *suite)
 {
     struct json_document goldens;
@@ -195,13 +204,15 @@ static int test_suite(const struct suite *suite)
     tap_ok(json_length(goldens.root) == TECHNIQUES, "%s: a golden for each technique",
            suite->goldens);
     for (size_t i = 0; i < TECHNIQUES; i++) {
-        const enum technique technique = (enum technique)i;
-        const struct json *golden = json_member(goldens.root, technique_name(technique));
-        test_moves(technique_name(technique), golden);
-        if (suite->on_reference)
-            test_trial(suite, technique, "reference", 1, golden);
-        test_trial(suite, technique, "cpu", 2, golden);
+        const char *technique = technique_name((enum technique)i);
+        test_moves(technique, json_member(goldens.root, technique));
     }
+    if (suite->on_reference)
+        test_techniques(suite, "reference", 1, goldens.root);
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set))
+            test_techniques(suite, "cpu", 2, goldens.root);
+    instruction_set_release();
     json_document_free(&goldens);
     return tap_done();
 }

@@ -1,9 +1,11 @@
 /* Executions: memory that is shared must not change numbers, training and inference agree, short
- * batches work, divergence names its culprit, and the thread count changes no bit. */
+ * batches work, divergence names its culprit, and the thread count changes no bit. The device cpu
+ * with the kernels of each instruction set. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution.h"
 #include "engine/network.h"
+#include "instruction_sets.h"
 #include "tap.h"
 
 #include <math.h>
@@ -244,17 +246,24 @@ static void test_graph_gradient(const char *device)
     lab_close(&lab);
 }
 
+static void test_device(const char *device)
+{
+    test_graph_gradient(device);
+    test_modes_agree(device);
+    test_short_batch(device);
+}
+
 int main(void)
 {
-    test_graph_gradient("reference");
-    test_graph_gradient("cpu");
-    test_modes_agree("reference");
-    test_modes_agree("cpu");
-    test_short_batch("reference");
-    test_short_batch("cpu");
+    test_device("reference");
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set)) {
+            test_device("cpu");
+            test_thread_counts("lenet", 7);
+            test_thread_counts("resnet20", 5);
+        }
+    instruction_set_release();
     test_culprit();
     test_profile();
-    test_thread_counts("lenet", 7);
-    test_thread_counts("resnet20", 5);
     return tap_done();
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/gan.h"
+#include "instruction_sets.h"
 #include "tap.h"
 
 #include <math.h>
@@ -300,10 +301,14 @@ static void test_divergence(void)
 int main(void)
 {
     test_input_gradient("reference");
-    test_input_gradient("cpu");
     test_seed("reference");
-    test_seed("cpu");
-    test_course();
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set)) {
+            test_input_gradient("cpu");
+            test_seed("cpu");
+            test_course();
+        }
+    instruction_set_release();
     test_divergence();
     return tap_done();
 }

@@ -1,4 +1,5 @@
-/* Every operator case on the reference kernels against central differences.
+/* Every operator case against central differences, on the reference kernels and on the device cpu's
+ * of each instruction set.
  *
  * The function that is differentiated is F = sum of output * r with r the output's gradient, or for
  * a loss its weighted mean over the batch. Outputs are float32, so the sum is taken in double of
@@ -9,16 +10,18 @@
  * Piecewise linear operators have kinks (relu at 0, ties of max pooling). Where the five points do
  * not lie on one line the element is passed over; some must remain.
  */
+#include "instruction_sets.h"
 #include "op_harness.h"
 #include "tap.h"
 
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/random.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { ELEMENTS = 40 }; /* looked at in each array */
+enum { ELEMENTS = 40, FEW_ELEMENTS = 3 }; /* looked at in each array; in that of a sweep */
 static const float step = 0x1p-5f;
 
 /* What float32 outputs allow: differences of large ones have fewer digits. */
@@ -27,8 +30,11 @@ static double tolerance_of(const struct op_case *op_case)
     return op_case->flags & CASE_LARGE ? 1e-2 : 2e-3;
 }
 
+static struct pool *pool; /* of one thread, for the kernels of the device cpu */
+
 struct probe {
     struct op_harness *harness;
+    const struct kernel *kernel;
     double *centre; /* output at the unchanged point */
     size_t tried, passed_over;
     double worst;
@@ -44,11 +50,10 @@ static bool is_piecewise_linear(const struct op *op)
 static double function_at(struct probe *probe, float *value, int steps)
 {
     struct op_harness *h = probe->harness;
-    const struct kernel *kernel = h->op_case->op->reference;
     const float kept = *value;
     double sum = 0, loss_weight = h->op_case->attributes.loss.weight / (double)h->op_case->batch;
     *value = kept + (float)steps * step;
-    if (!op_harness_forward(h, kernel, NULL, NULL))
+    if (!op_harness_forward(h, probe->kernel, pool, NULL))
         return NAN;
     *value = kept;
     for (size_t i = 0; i < h->output_values; i++)
@@ -81,12 +86,14 @@ static void check_element(struct probe *probe, float *value, float gradient, dou
 static void check_array(struct probe *probe, float *values, const float *gradients, size_t count,
                         const char *array)
 {
+    const bool sweep = probe->harness->op_case->flags & CASE_EDGE;
+    const size_t wanted = sweep ? FEW_ELEMENTS : ELEMENTS;
     double scale = 1e-2;
     for (size_t i = 0; i < count; i++)
         scale = fmax(scale, fabs(gradients[i]));
-    for (size_t k = 0; k < ELEMENTS && k < count; k++) {
+    for (size_t k = 0; k < wanted && k < count; k++) {
         size_t i =
-            count <= ELEMENTS ? k : random_philox(1, RANDOM_TEST, 300, k).word[0] % (uint32_t)count;
+            count <= wanted ? k : random_philox(1, RANDOM_TEST, 300, k).word[0] % (uint32_t)count;
         check_element(probe, &values[i], gradients[i], scale, array, i);
     }
 }
@@ -102,41 +109,113 @@ static void check_arrays(struct probe *probe)
                         "parameter");
 }
 
-static void check_case(const struct op_case *op_case)
+/* False when memory is out. */
+static bool probe_case(struct probe *probe, const struct op_case *op_case,
+                       const struct kernel *kernel)
 {
-    struct error error = {0};
-    struct probe probe = {.harness = op_harness_create(op_case, 1, &error)};
-    bool ran =
-        probe.harness && op_harness_run(probe.harness, op_case->op->reference, 0, NULL, &error);
+    *probe = (struct probe){.harness = op_harness_create(op_case, 1, NULL), .kernel = kernel};
+    if (probe->harness && op_harness_run(probe->harness, kernel, 0, pool, NULL))
+        probe->centre = memory_new(probe->harness->output_values, sizeof(double), "a test", NULL);
+    const bool ran = probe->centre;
+    for (size_t i = 0; ran && i < probe->harness->output_values; i++)
+        probe->centre[i] = probe->harness->output[i];
     if (ran)
-        probe.centre = memory_new(probe.harness->output_values, sizeof(double), "a test", &error);
-    if (!probe.centre) {
-        tap_ok(false, "%s: %s", op_case->name, error.why);
-    } else {
-        for (size_t i = 0; i < probe.harness->output_values; i++)
-            probe.centre[i] = probe.harness->output[i];
-        check_arrays(&probe);
-        tap_ok(probe.worst <= tolerance_of(op_case) && probe.passed_over * 2 <= probe.tried,
+        check_arrays(probe);
+    free(probe->centre);
+    op_harness_free(probe->harness);
+    return ran;
+}
+
+/* The few elements of one size may all lie at kinks; its neighbours' do not. */
+static size_t most_kinks(const struct probe *probe, const struct op_case *op_case)
+{
+    return op_case->flags & CASE_EDGE ? probe->tried : probe->tried / 2;
+}
+
+static bool check_slopes(struct probe *probe, const struct op_case *op_case,
+                         const struct kernel *kernel)
+{
+    const bool good = probe_case(probe, op_case, kernel) && probe->worst <= tolerance_of(op_case) &&
+                      probe->passed_over <= most_kinks(probe, op_case);
+    if (!good)
+        tap_note("%s by %s (%s): %zu of %zu elements at kinks; %s", op_case->name, kernel->name,
+                 kernel->instruction_set, probe->passed_over, probe->tried, probe->where);
+    return good;
+}
+
+static bool has_slopes(const struct op_case *op_case)
+{
+    return !(op_case->flags & (CASE_INFERENCE | CASE_TIES | CASE_LARGER | CASE_TIMED));
+}
+
+static void check_reference(const struct op_case *op_case)
+{
+    char why[128] = "";
+    struct probe probe;
+    const struct kernel *kernel = op_case->op->reference;
+    bool kept = op_harness_check_contract(op_case, kernel, NULL, why, sizeof why);
+    tap_ok(kept, "%s: the reference kernel keeps its promises%s%s", op_case->name, kept ? "" : ": ",
+           why);
+    if (has_slopes(op_case))
+        tap_ok(check_slopes(&probe, op_case, kernel),
                "%s: gradients are the slopes (%zu elements, %zu at kinks, worst %.1e)",
                op_case->name, probe.tried, probe.passed_over, probe.worst);
-        if (!(probe.worst <= tolerance_of(op_case)))
-            tap_note("%s", probe.where);
+}
+
+/* Every kernel of the table that accepts the case. Returns how many failed. */
+static size_t check_table(const struct op_case *op_case, const struct cpu_table *table,
+                          size_t *runs)
+{
+    size_t failures = 0;
+    struct probe probe;
+    struct op_harness *harness = op_harness_create(op_case, 1, NULL);
+    for (const struct kernel *const *k = table->kernels; harness && *k; k++) {
+        const char *reason;
+        const struct kernel_site site = op_harness_site(harness, 1);
+        if ((*k)->op != op_case->op || ((*k)->supports && !(*k)->supports(&site, &reason)))
+            continue;
+        ++*runs;
+        failures += !check_slopes(&probe, op_case, *k);
     }
-    free(probe.centre);
-    op_harness_free(probe.harness);
+    op_harness_free(harness);
+    return failures;
+}
+
+static void check_set(enum instruction_set set)
+{
+    size_t failures = 0, runs = 0;
+    for (size_t i = 0; i < op_case_count; i++)
+        if (has_slopes(&op_cases[i]))
+            failures += check_table(&op_cases[i], cpu_table_for(set), &runs);
+    tap_ok(failures == 0 && runs > 0,
+           "%s: the gradients of %zu runs of cpu's kernels are the slopes",
+           instruction_set_name(set), runs);
+}
+
+static void check_reference_sizes(void)
+{
+    struct probe probe;
+    size_t failures = 0, cases = 0;
+    for (size_t i = 0; i < op_case_count; i++)
+        if (op_cases[i].flags & CASE_EDGE && has_slopes(&op_cases[i])) {
+            failures += !check_slopes(&probe, &op_cases[i], op_cases[i].op->reference);
+            cases++;
+        }
+    tap_ok(failures == 0 && cases > 0, "the reference's gradients of %zu sizes are the slopes",
+           cases);
 }
 
 int main(void)
 {
-    for (size_t i = 0; i < op_case_count; i++) {
-        char why[128] = "";
-        const struct op_case *op_case = &op_cases[i];
-        bool kept =
-            op_harness_check_contract(op_case, op_case->op->reference, NULL, why, sizeof why);
-        tap_ok(kept, "%s: the reference kernel keeps its promises%s%s", op_case->name,
-               kept ? "" : ": ", why);
-        if (!(op_case->flags & (CASE_INFERENCE | CASE_TIES)))
-            check_case(op_case);
-    }
+    pool = pool_create(1, NULL);
+    for (size_t i = 0; i < op_case_count; i++)
+        if (!(op_cases[i].flags & CASE_WITHOUT_GOLDEN))
+            check_reference(&op_cases[i]);
+    check_reference_sizes();
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set))
+            check_set((enum instruction_set)set);
+    instruction_set_release();
+    pool_free(pool);
     return tap_done();
 }

@@ -1,13 +1,12 @@
 /* Channel shift and shuffle that the next convolution reads through: the same bits, forward and
  * backward, as with the tensor between, and no memory for it. A max_pool of one value keeps the
  * tensor: it changes nothing, and reads through nothing. */
-#include "base/host.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/devices/cpu/cpu.h"
 #include "engine/execution.h"
 #include "engine/network.h"
 #include "engine/ops/op.h"
+#include "instruction_sets.h"
 #include "tap.h"
 
 #include <stdio.h>
@@ -202,7 +201,6 @@ static void test_instruction_set(enum instruction_set set)
 {
     const char *name = instruction_set_name(set);
     char what[64];
-    setenv("TINCA_CPU", name, 1);
     snprintf(what, sizeof what, "%s: inference", name);
     test_same_bits(PLAN_INFERENCE, 0, what);
     snprintf(what, sizeof what, "%s: training", name);
@@ -211,7 +209,6 @@ static void test_instruction_set(enum instruction_set set)
     test_same_bits(PLAN_TRAINING, BRANCHED, what);
     snprintf(what, sizeof what, "%s: training, moved input", name);
     test_same_bits(PLAN_TRAINING, FROM_INPUT, what);
-    unsetenv("TINCA_CPU");
 }
 
 /* --- the plan --- */
@@ -287,9 +284,10 @@ static void test_all_read_through(const char *name)
 
 int main(void)
 {
-    for (int set = ISA_GENERIC; set <= (int)host_instruction_set(); set++)
-        if (cpu_table_for((enum instruction_set)set))
+    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+        if (instruction_set_force((enum instruction_set)set))
             test_instruction_set((enum instruction_set)set);
+    instruction_set_release();
     test_memory(PLAN_INFERENCE, "inference");
     test_memory(PLAN_TRAINING, "training");
     test_kept(MOVE READER, "reference", "the reference");

@@ -1,5 +1,6 @@
-/* Average pooling: a row of outputs at a time, one window element after the other. What a window
- * divides by counts the padding but not what lies beyond it (see ops/average_pool.c). */
+/* Average pooling: for a row of outputs, the sums of the windows' columns first, then those of
+ * their rows. What a window divides by counts the padding but not what lies beyond it (see
+ * ops/average_pool.c). */
 #include "engine/devices/cpu/pool_window.h"
 
 /* Elements of the window at `out` along one axis that lie in the image or its padding. */
@@ -53,29 +54,78 @@ static void spread_row(const float *g, float *to, size_t count, size_t stride)
         spread_strided(g, to, count, stride);
 }
 
-/* Forward: adds up the windows of one row of outputs in `row`. Backward: `row` holds what every
- * element of a window gets, and `plane` is added to. */
-static void walk_row(const struct pooling *p, float *plane, size_t y, float *row, bool backward)
+static size_t row_floats(const struct shape shape)
 {
-    const struct window *w = &p->w;
-    size_t ky, end;
-    taps_inside(y, w->kernel_height, w->stride_height, w->pad_height, p->in.height, &ky, &end);
-    for (; ky < end; ky++)
-        for (size_t kx = 0; kx < w->kernel_width; kx++) {
-            size_t x0, x1;
-            outputs_inside(kx, w->stride_width, w->pad_width, p->in.width, p->out.width, &x0, &x1);
-            if (x0 == x1)
-                continue;
-            float *at = plane + (y * w->stride_height + ky - w->pad_height) * p->in.width +
-                        (x0 * w->stride_width + kx - w->pad_width);
-            if (backward)
-                spread_row(row + x0, at, x1 - x0, w->stride_width);
-            else
-                add_row(at, row + x0, x1 - x0, w->stride_width);
-        }
+    return round_up(shape.width, 16);
 }
 
-static void forward_plane(const struct pooling *p, const float *in, float *out)
+/* A thread's scratch: a row of the input's width, and one of the output's. */
+static size_t scratch_floats(const struct kernel_site *site)
+{
+    return row_floats(site->inputs[0]) + row_floats(site->node->output);
+}
+
+static size_t workspace_average_pool(const struct kernel_site *site)
+{
+    return site->threads * scratch_floats(site) * sizeof(float);
+}
+
+static float *scratch_of(const struct pooling *p, size_t thread)
+{
+    return (float *)p->call->workspace + thread * scratch_floats(p->call->site);
+}
+
+/* Forward: adds the windows' columns up. Backward: gives each column what its windows give. */
+static void add_columns(const struct pooling *p, float *columns, float *row, bool backward)
+{
+    const struct window *w = &p->w;
+    for (size_t kx = 0; kx < w->kernel_width; kx++) {
+        size_t x0, x1;
+        outputs_inside(kx, w->stride_width, w->pad_width, p->in.width, p->out.width, &x0, &x1);
+        if (x0 == x1)
+            continue;
+        float *at = columns + (x0 * w->stride_width + kx - w->pad_width);
+        if (backward)
+            spread_row(row + x0, at, x1 - x0, w->stride_width);
+        else
+            add_row(at, row + x0, x1 - x0, w->stride_width);
+    }
+}
+
+/* Rows [begin, end) of the plane that the windows of output row y reach. */
+static void rows_of(const struct pooling *p, size_t y, size_t *begin, size_t *end)
+{
+    const struct window *w = &p->w;
+    taps_inside(y, w->kernel_height, w->stride_height, w->pad_height, p->in.height, begin, end);
+    *begin += y * w->stride_height - w->pad_height;
+    *end += y * w->stride_height - w->pad_height;
+}
+
+/* row += the sums of the windows of output row y. */
+static void sum_windows(const struct pooling *p, const float *plane, size_t y, float *columns,
+                        float *row)
+{
+    size_t begin, end;
+    rows_of(p, y, &begin, &end);
+    memset(columns, 0, p->in.width * sizeof *columns);
+    for (size_t i = begin; i < end; i++)
+        store_or_add(columns, plane + i * p->in.width, p->in.width, true);
+    add_columns(p, columns, row, false);
+}
+
+/* Adds `row`, what every element of a window of output row y gets, to the plane. */
+static void spread_windows(const struct pooling *p, float *plane, size_t y, float *columns,
+                           float *row)
+{
+    size_t begin, end;
+    rows_of(p, y, &begin, &end);
+    memset(columns, 0, p->in.width * sizeof *columns);
+    add_columns(p, columns, row, true);
+    for (size_t i = begin; i < end; i++)
+        store_or_add(plane + i * p->in.width, columns, p->in.width, true);
+}
+
+static void forward_plane(const struct pooling *p, const float *in, float *out, float *columns)
 {
     if (pooling_is_global(p)) {
         *out = sum_floats(in, p->in_area) * share(p, 0, 0);
@@ -83,14 +133,15 @@ static void forward_plane(const struct pooling *p, const float *in, float *out)
     }
     for (size_t y = 0; y < p->out.height; y++, out += p->out.width) {
         memset(out, 0, p->out.width * sizeof *out);
-        walk_row(p, (float *)in, y, out, false);
+        sum_windows(p, in, y, columns, out);
         for (size_t x = 0; x < p->out.width; x++)
             out[x] *= share(p, y, x);
     }
 }
 
-static void backward_plane(const struct pooling *p, const float *g, float *to, float *row)
+static void backward_plane(const struct pooling *p, const float *g, float *to, float *columns)
 {
+    float *row = columns + row_floats(p->in);
     if (!p->call->accumulate[0])
         memset(to, 0, p->in_area * sizeof *to);
     if (pooling_is_global(p)) {
@@ -103,36 +154,26 @@ static void backward_plane(const struct pooling *p, const float *g, float *to, f
     for (size_t y = 0; y < p->out.height; y++, g += p->out.width) {
         for (size_t x = 0; x < p->out.width; x++)
             row[x] = g[x] * share(p, y, x);
-        walk_row(p, to, y, row, true);
+        spread_windows(p, to, y, columns, row);
     }
 }
 
 static void forward_task(void *context, size_t task, size_t thread)
 {
-    (void)thread;
     const struct pooling *p = context;
+    float *columns = scratch_of(p, thread);
     for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++)
         forward_plane(p, p->call->inputs[0] + plane * p->in_area,
-                      p->call->output + plane * p->out_area);
-}
-
-static size_t row_floats(const struct shape out)
-{
-    return round_up(out.width, 16);
-}
-
-static size_t workspace_average_pool(const struct kernel_site *site)
-{
-    return site->training ? site->threads * row_floats(site->node->output) * sizeof(float) : 0;
+                      p->call->output + plane * p->out_area, columns);
 }
 
 static void backward_task(void *context, size_t task, size_t thread)
 {
     const struct pooling *p = context;
-    float *row = (float *)p->call->workspace + thread * row_floats(p->out);
+    float *columns = scratch_of(p, thread);
     for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++)
         backward_plane(p, p->call->output_gradient + plane * p->out_area,
-                       p->call->input_gradients[0] + plane * p->in_area, row);
+                       p->call->input_gradients[0] + plane * p->in_area, columns);
 }
 
 static void forward_average_pool(const struct kernel_call *call)

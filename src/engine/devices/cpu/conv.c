@@ -27,8 +27,10 @@ enum {
     FEW_IMAGES = 16,
     WANTED_TASKS = 32,
     MAX_STRIDE = 16,
-    PANEL_FLOATS = 1 << 16, /* of the source, read by one panel: half of a small level-2 cache */
+    PANEL_FLOATS = 1 << 16,                     /* of results: a quarter of a small level-2 cache */
     PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
+    BLOCK_SOURCE = 4096,     /* floats of the source that a step reads: they fit a level-1 cache */
+    BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
 };
 
 /* One residue's positions along an axis, or all of them in the forward pass. */
@@ -41,6 +43,7 @@ struct residue {
 struct correlation {
     struct conv_sizes sizes;
     struct layout layout;
+    bool plain;                           /* its copy would be the source itself */
     size_t source_channels, rows, groups; /* channels of one group */
     struct shape destination;
     struct residue y[MAX_STRIDE], x[MAX_STRIDE];
@@ -51,7 +54,9 @@ struct correlation {
     char *scratch;   /* by thread: a source (many images), then a tile of results */
     size_t scratch_bytes, source_floats;
     size_t tiles, panel_rows;
+    size_t block_terms; /* that are summed before the next ones begin, a multiple of TERM_BLOCK */
     size_t bands, bands_rows, tile_blocks; /* few images: how results are shared out */
+    size_t task_rows;                      /* most rows of a task */
     /* the call */
     const struct kernel_call *call;
     const float *from, *bias;
@@ -165,23 +170,34 @@ static bool few_images(const struct conv_sizes *s)
 }
 
 /* Shares the results of few images out: bands of rows, each of which reads its own part of the
- * source, and as far as there are too few of them tiles of channels. Within a band all tiles are
- * computed for a panel of rows before the next one, so that what they read stays in the cache. */
+ * source, and as far as there are too few of them tiles of channels. */
 static void share_out(struct correlation *c)
 {
     const size_t height = most_positions(c->y, c->residues_y);
     const size_t wanted =
         few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
-    const size_t row_floats =
-        c->source_channels * c->layout.y.phases * c->layout.x.phases * c->layout.pitch;
     c->bands = most(1, least(height / least_rows, wanted));
     c->tile_blocks = least(c->tiles, divide_up(wanted, c->bands));
     c->bands_rows = divide_up(height, c->bands);
-    c->panel_rows = least(c->bands_rows, most(least_rows, PANEL_FLOATS / row_floats));
+    c->task_rows = least(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
 }
 
-/* Floats of one row of a tile of results: a panel of rows of positions, in whole vectors. */
+/* How far a task goes before it begins anew, so that everything is read from a cache: results of
+ * all its tiles for a panel of rows, summed a block of terms at a time. */
+static void set_blocking(struct correlation *c)
+{
+    const struct conv_sizes *s = &c->sizes;
+    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
+    const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
+    const size_t panels = divide_up(c->bands_rows, most(least_rows, panel));
+    const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES; /* of a channel */
+    const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
+    c->panel_rows = divide_up(c->bands_rows, panels);
+    c->block_terms = most(1, least(source, weights) / TERM_BLOCK) * TERM_BLOCK;
+}
+
+/* Floats of one row of results: a panel of rows of positions, in whole vectors. */
 static size_t result_stride(const struct correlation *c)
 {
     return round_up(c->panel_rows * c->layout.pitch, LANES) + LANES;
@@ -196,11 +212,13 @@ static void set_geometry(struct correlation *c, struct carve *carve, size_t thre
     else
         set_forward(c);
     c->tiles = divide_up(c->rows, TILE_ROWS);
+    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.mover);
     share_out(c);
+    set_blocking(c);
     c->source_floats = layout_floats(&c->layout, c->source_channels);
     c->offsets = carve_bytes(carve, c->source_channels * s->taps * sizeof(size_t));
     c->weights = carve_floats(carve, s->groups * s->inputs * s->outputs * s->taps);
-    size_t floats = result_stride(c) * TILE_ROWS;
+    size_t floats = result_stride(c) * c->task_rows;
     if (few_images(s))
         c->shared = carve_floats(carve, s->batch * s->groups * c->source_floats);
     else
@@ -300,17 +318,36 @@ static void pack_task(void *context, size_t task, size_t thread)
 static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
                       size_t step, float bias)
 {
-    if (c->accumulate) {
-        for (size_t i = 0; i < count; i++)
-            to[i * step] += results[i];
+    if (step == 1 && c->accumulate) {
+        store_or_add(to, results, count, true);
     } else if (step == 1) {
 #pragma omp simd
         for (size_t i = 0; i < count; i++)
             to[i] = results[i] + bias;
+    } else if (c->accumulate) {
+        for (size_t i = 0; i < count; i++)
+            to[i * step] += results[i];
     } else {
         for (size_t i = 0; i < count; i++)
             to[i * step] = results[i] + bias;
     }
+}
+
+/* Whole rows of the destination, results `pitch` apart. Rows are stored in whole vectors while
+ * there is room behind them: the next row overwrites what is too much. */
+static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows,
+                       float bias)
+{
+    const size_t width = c->destination.width, whole = round_up(width, LANES);
+    const float *end = to + rows * width;
+    for (; rows > 0 && !c->accumulate && (size_t)(end - to) >= whole; rows--) {
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + i, vector_load(results + i) + bias);
+        to += width;
+        results += c->layout.pitch;
+    }
+    for (; rows > 0; rows--, to += width, results += c->layout.pitch)
+        store_row(c, results, width, to, 1, bias);
 }
 
 /* Where a tile's results go: rows of the destination. */
@@ -319,14 +356,14 @@ static void store_results(const struct correlation *c, const float *results, flo
                           size_t rows, float bias)
 {
     const size_t width = c->destination.width;
-    if (x->step == 1 && y->step == 1 && x->count == width && c->layout.pitch == width) {
-        store_row(c, results, rows * width, plane + first_row * width, 1, bias);
-        return;
-    }
-    for (size_t row = 0; row < rows; row++, results += c->layout.pitch)
-        store_row(c, results, x->count,
-                  plane + (y->first + (first_row + row) * y->step) * width + x->first, x->step,
-                  bias);
+    float *to = plane + (y->first + first_row * y->step) * width + x->first;
+    if (x->step == 1 && y->step == 1 && c->layout.pitch == width)
+        store_row(c, results, rows * width, to, 1, bias);
+    else if (x->step == 1 && y->step == 1)
+        store_rows(c, results, to, rows, bias);
+    else
+        for (; rows > 0; rows--, to += y->step * width, results += c->layout.pitch)
+            store_row(c, results, x->count, to, x->step, bias);
 }
 
 /* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
@@ -383,28 +420,41 @@ static void store_channel(const struct correlation *c, const float *results, siz
         store_results(c, results, plane, y, x, first_row, rows, bias);
 }
 
-/* One tile of channels at the positions of some rows of one residue. */
-static void correlate(const struct correlation *c, const float *source, size_t image, size_t group,
-                      size_t tile, size_t ry, size_t rx, const size_t *offsets, size_t first_row,
+/* Tiles [begin, end) at the positions of some rows of one residue. The source of a step and a block
+ * of terms is read by every tile while it is in the level-1 cache. */
+static void correlate(const struct correlation *c, const float *source, size_t group, size_t begin,
+                      size_t end, size_t ry, size_t rx, const size_t *offsets, size_t first_row,
                       size_t rows, float *results)
 {
-    const struct residue *y = &c->y[ry], *x = &c->x[rx];
-    const size_t channel = piece_begin(c->rows, c->tiles, tile);
-    const size_t channels = piece_begin(c->rows, c->tiles, tile + 1) - channel;
     const size_t terms = residue_terms(c, ry, rx), stride = result_stride(c);
-    const size_t vectors = divide_up((rows - 1) * c->layout.pitch + x->count, LANES);
+    const size_t vectors = divide_up((rows - 1) * c->layout.pitch + c->x[rx].count, LANES);
     const size_t steps = divide_up(vectors, TILE_VECTORS);
-    const float *weights = packed_at(c, group, ry, rx, tile);
+    const size_t first_channel = piece_begin(c->rows, c->tiles, begin);
     source += first_row * c->layout.pitch;
-    for (size_t step = 0; step < steps; step++) {
-        size_t v = piece_begin(vectors, steps, step);
-        size_t count = piece_begin(vectors, steps, step + 1) - v;
-        tiles_correlate[channels - 1][count - 1](source + v * LANES, offsets, weights, terms,
-                                                 results + v * LANES, stride);
-    }
-    for (size_t r = 0; r < channels; r++)
-        store_channel(c, results + r * stride, image, group * c->rows + channel + r, y, x,
-                      first_row, rows);
+    for (size_t k = 0; k == 0 || k < terms; k += c->block_terms)
+        for (size_t step = 0; step < steps; step++) {
+            const size_t v = piece_begin(vectors, steps, step);
+            const size_t count = piece_begin(vectors, steps, step + 1) - v;
+            for (size_t tile = begin; tile < end; tile++) {
+                const size_t channel = piece_begin(c->rows, c->tiles, tile);
+                const size_t channels = piece_begin(c->rows, c->tiles, tile + 1) - channel;
+                tiles_correlate[channels - 1][count - 1](
+                    source + v * LANES, offsets + k,
+                    packed_at(c, group, ry, rx, tile) + k * channels,
+                    least(c->block_terms, terms - k), k > 0,
+                    results + (channel - first_channel) * stride + v * LANES, stride);
+            }
+        }
+}
+
+/* The results of channels [begin, end) of a group. */
+static void store_channels(const struct correlation *c, const float *results, size_t image,
+                           size_t group, size_t begin, size_t end, size_t ry, size_t rx,
+                           size_t first_row, size_t rows)
+{
+    for (size_t r = begin; r < end; r++, results += result_stride(c))
+        store_channel(c, results, image, group * c->rows + r, &c->y[ry], &c->x[rx], first_row,
+                      rows);
 }
 
 /* Tiles [begin, end) in band `band` of the rows, for every residue. */
@@ -418,10 +468,12 @@ static void correlate_band(const struct correlation *c, const float *source, siz
         for (size_t rx = 0; rx < c->residues_x; rx++) {
             const size_t first = band * c->bands_rows;
             const size_t last = least(c->y[ry].count, first + c->bands_rows);
-            for (size_t row = first; row < last && c->x[rx].count; row += c->panel_rows)
-                for (size_t tile = begin; tile < end; tile++)
-                    correlate(c, source, image, group, tile, ry, rx, offsets, row,
-                              least(c->panel_rows, last - row), results);
+            for (size_t row = first; row < last && c->x[rx].count; row += c->panel_rows) {
+                const size_t rows = least(c->panel_rows, last - row);
+                correlate(c, source, group, begin, end, ry, rx, offsets, row, rows, results);
+                store_channels(c, results, image, group, piece_begin(c->rows, c->tiles, begin),
+                               piece_begin(c->rows, c->tiles, end), ry, rx, row, rows);
+            }
             offsets += residue_terms(c, ry, rx);
         }
     if (c->call->profile) {
@@ -451,14 +503,25 @@ static void copy_source(const struct correlation *c, size_t image, size_t group,
         layout_clear_behind(&c->layout, c->source_channels, source);
 }
 
+/* Where source `source`, counted [image][group], is read without a copy: a 1x1 window of stride 1.
+ * NULL: copy it. The last one is always copied, since vectors may read beyond its end. */
+static const float *direct_source(const struct correlation *c, size_t source)
+{
+    const size_t floats = c->source_channels * c->layout.plane;
+    const size_t behind = (c->sizes.batch * c->groups - 1 - source) * floats;
+    return c->plain && behind >= LANES ? c->from + source * floats : NULL;
+}
+
 static void image_task(void *context, size_t task, size_t thread)
 {
     const struct correlation *c = context;
     const size_t image = task / c->groups, group = task % c->groups;
     float *results = (float *)(c->scratch + thread * c->scratch_bytes);
-    float *source = results + result_stride(c) * TILE_ROWS;
-    copy_source(c, image, group, 0, c->source_channels, source);
-    correlate_band(c, source, image, group, 0, c->tiles, 0, thread, results);
+    float *copy = results + result_stride(c) * c->task_rows;
+    const float *direct = direct_source(c, task);
+    if (!direct)
+        copy_source(c, image, group, 0, c->source_channels, copy);
+    correlate_band(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
 /* Few images: copies some channels of a group's source. */
@@ -469,8 +532,9 @@ static void copy_task(void *context, size_t task, size_t thread)
     const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
     const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
     const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
-    copy_source(c, source / c->groups, source % c->groups, begin, end,
-                c->shared + source * c->source_floats);
+    if (!direct_source(c, source))
+        copy_source(c, source / c->groups, source % c->groups, begin, end,
+                    c->shared + source * c->source_floats);
 }
 
 static void band_task(void *context, size_t task, size_t thread)
@@ -478,8 +542,9 @@ static void band_task(void *context, size_t task, size_t thread)
     const struct correlation *c = context;
     const size_t band = task % c->bands, rest = task / c->bands;
     const size_t block = rest % c->tile_blocks, source = rest / c->tile_blocks;
-    correlate_band(c, c->shared + source * c->source_floats, source / c->groups, source % c->groups,
-                   piece_begin(c->tiles, c->tile_blocks, block),
+    const float *direct = direct_source(c, source);
+    correlate_band(c, direct ? direct : c->shared + source * c->source_floats, source / c->groups,
+                   source % c->groups, piece_begin(c->tiles, c->tile_blocks, block),
                    piece_begin(c->tiles, c->tile_blocks, block + 1), band, thread,
                    (float *)(c->scratch + thread * c->scratch_bytes));
 }

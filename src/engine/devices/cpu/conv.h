@@ -51,22 +51,4 @@ size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site);
 void KERNEL(conv_weights_backward)(const struct kernel_call *call);
 void KERNEL(conv_bias_backward)(const struct kernel_call *call);
 
-/* Parts of the workspace, handed out in order; with a NULL base it only counts. */
-struct carve {
-    char *base;
-    size_t used;
-};
-
-static inline void *carve_bytes(struct carve *carve, size_t bytes)
-{
-    void *at = carve->base ? carve->base + carve->used : NULL;
-    carve->used += round_up(bytes, 64);
-    return at;
-}
-
-static inline float *carve_floats(struct carve *carve, size_t count)
-{
-    return carve_bytes(carve, count * sizeof(float));
-}
-
 #endif

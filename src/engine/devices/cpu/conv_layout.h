@@ -36,6 +36,13 @@ struct layout {
 /* What vectors may read beyond the last plane: it must hold numbers, and it is kept at zero. */
 enum { LAYOUT_SLACK = 4 * LANES * TILE_VECTORS };
 
+/* a / stride, rounded up. The usual strides need no division, which would take as long as copying a
+ * short row. */
+static inline size_t divide_by_stride(size_t a, size_t stride)
+{
+    return stride == 1 ? a : stride == 2 ? (a + 1) / 2 : divide_up(a, stride);
+}
+
 /* The first position in `phase` that holds a value, and one beyond the last, when the source has
  * moved by `offset` and its frame has not: what leaves it is lost. */
 static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t offset,
@@ -43,8 +50,8 @@ static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t
 {
     const size_t first = axis->pad + (offset > 0); /* in padded positions, as `last` */
     const size_t last = axis->pad + axis->size - (offset < 0);
-    *begin = first > phase ? divide_up(first - phase, axis->stride) : 0;
-    *end = last > phase ? divide_up(last - phase, axis->stride) : 0;
+    *begin = first > phase ? divide_by_stride(first - phase, axis->stride) : 0;
+    *end = last > phase ? divide_by_stride(last - phase, axis->stride) : 0;
     *begin = least(*begin, axis->length);
     *end = most(*begin, least(*end, axis->length));
 }
@@ -134,19 +141,26 @@ static inline void layout_copy_phase(const struct layout *layout, size_t py, siz
                 to[i] = layout->fill;
 }
 
-/* Whether a channel's copy is the channel itself: a 1x1 window of stride 1. */
-static inline bool layout_is_plain(const struct layout *layout)
+/* Whether a channel's copy has the channel's own values in their own order: a 1x1 window of stride
+ * 1. */
+static inline bool layout_is_whole(const struct layout *layout)
 {
     const struct axis *y = &layout->y, *x = &layout->x;
     return y->phases == 1 && x->phases == 1 && y->stride == 1 && x->stride == 1 && !y->pad &&
            !x->pad && y->length == y->size && x->length == x->size && layout->pitch == x->size;
 }
 
+/* Whether the copy of all channels would be what they are, and good to read where they are. */
+static inline bool layout_is_plain(const struct layout *layout)
+{
+    return layout_is_whole(layout) && layout->plane == layout->y.size * layout->x.size;
+}
+
 static inline void layout_copy_channel(const struct layout *layout, const struct channel_move *move,
                                        const float *from, const float *from_end, float *to)
 {
     const float *to_end = to + layout->plane;
-    if (!move->dy && !move->dx && layout_is_plain(layout)) {
+    if (!move->dy && !move->dx && layout_is_whole(layout)) {
         store_or_add(to, from, layout->y.size * layout->x.size, false);
         return;
     }

@@ -5,7 +5,8 @@
  * with the input in the layout of the forward pass (conv_layout.h). Two ways, by the number of
  * output channels in a group:
  *   many  the gradient is transposed to [p][o]; a tile holds window elements k (its rows) for
- *         neighbouring output channels (its vectors) and runs over all positions
+ *         neighbouring output channels (its vectors) and runs over a chunk of positions, few enough
+ *         for their part of the gradient to stay in the level-1 cache from tile to tile
  *   few   (depthwise) vectors run over positions, and each (o, k) ends with a sum over its lanes
  *
  * A task is a share of the images for some input channels of a group and adds to its own partial
@@ -21,6 +22,7 @@ enum {
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
+    CHUNK_POSITIONS = 200, /* whose gradient for a tile's columns fits a level-1 cache */
     TRANSPOSE = 8,
     SHARED_BLOCKS = 4, /* with more, the transposed gradient is shared */
     PREPARE_PIECES = 8,
@@ -29,15 +31,17 @@ enum {
 struct weights_job {
     struct conv_sizes sizes;
     struct layout layout;
+    bool plain; /* many: sources are read where they are */
     bool many;
-    size_t terms;     /* window elements of all input channels of a group */
-    size_t columns;   /* output channels of a group, in whole vectors where there are many */
-    size_t partials;  /* shares of the images */
-    size_t blocks;    /* shares of the input channels */
-    size_t together;  /* images */
-    bool shared;      /* the transposed gradient, by all blocks */
-    size_t round;     /* shared: of `together` images of each partial */
-    float *gradients; /* shared: [partial][group][image] */
+    size_t terms;    /* window elements of all input channels of a group */
+    size_t columns;  /* output channels of a group, in whole vectors where there are many */
+    size_t partials; /* shares of the images */
+    size_t blocks;   /* shares of the input channels */
+    size_t together; /* images */
+    size_t chunk_images, chunk_rows;       /* many: of output positions */
+    bool shared;                           /* the transposed gradient, by all blocks */
+    size_t round;                          /* shared: of `together` images of each partial */
+    float *gradients;                      /* shared: [partial][group][image] */
     size_t gradient_floats, source_floats; /* of one image in scratch */
     size_t *offsets;
     float *results; /* [partial][group][term][column] */
@@ -46,6 +50,28 @@ struct weights_job {
     const struct kernel_call *call;
 };
 
+/* Whole images, or rows of one. */
+static void set_chunk(struct weights_job *job)
+{
+    const struct shape out = job->sizes.out;
+    const size_t chunks = divide_up(shape_area(out), CHUNK_POSITIONS);
+    job->chunk_rows = divide_up(out.height, least(chunks, out.height));
+    job->chunk_images = most(1, least(job->together, CHUNK_POSITIONS / shape_area(out)));
+}
+
+static size_t copied_floats(const struct weights_job *job)
+{
+    return job->plain ? 0 : job->together * job->source_floats;
+}
+
+/* What a task prepares of the gradient for itself, at a time. */
+static size_t own_floats(const struct weights_job *job)
+{
+    return job->shared ? 0
+           : job->many ? job->chunk_images * job->chunk_rows * job->sizes.out.width * job->columns
+                       : job->gradient_floats;
+}
+
 static struct weights_job job_make(const struct kernel_site *site, struct carve *carve)
 {
     struct weights_job job = {.sizes = conv_sizes_of(site)};
@@ -53,6 +79,7 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.layout = KERNEL(conv_input_layout)(s);
     job.many = s->outputs * 2 >= LANES;
     job.terms = s->inputs * s->taps;
+    job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.mover;
     job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
     const size_t floats = s->groups * job.terms * job.columns;
     const size_t affordable = most(1, PARTIAL_FLOATS / floats);
@@ -60,17 +87,18 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.blocks = least(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
     job.together = least(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
     job.together = least(job.together, divide_up(s->batch, job.partials));
+    set_chunk(&job);
     job.gradient_floats = job.many ? shape_area(s->out) * job.columns
                                    : s->outputs * round_up(s->out.height * job.layout.pitch, LANES);
-    job.source_floats = layout_floats(&job.layout, divide_up(s->inputs, job.blocks));
+    job.source_floats = job.plain ? shape_count(s->in)
+                                  : layout_floats(&job.layout, divide_up(s->inputs, job.blocks));
     job.shared = job.many && job.blocks > SHARED_BLOCKS;
     job.offsets = carve_bytes(carve, job.terms * sizeof *job.offsets);
     job.results = carve_floats(carve, job.partials * floats);
     if (job.shared)
         job.gradients =
             carve_floats(carve, job.partials * s->groups * job.together * job.gradient_floats);
-    const size_t own = job.source_floats + (job.shared ? 0 : job.gradient_floats);
-    job.scratch_bytes = round_up(job.together * own * sizeof(float), 64);
+    job.scratch_bytes = round_up((copied_floats(&job) + own_floats(&job)) * sizeof(float), 64);
     job.scratch = carve_bytes(carve, job.scratch_bytes * site->threads);
     return job;
 }
@@ -152,14 +180,13 @@ static void transpose(const float *from, size_t from_stride, size_t rows, size_t
                       to + whole_rows, to_stride);
 }
 
-/* Positions [begin, end) of a gradient, transposed. */
-static void prepare_many(const struct weights_job *job, const float *gradient, size_t begin,
-                         size_t end, float *to)
+/* `positions` of a gradient, transposed. */
+static void prepare_many(const struct weights_job *job, const float *gradient, size_t positions,
+                         float *to)
 {
     const size_t outputs = job->sizes.outputs;
-    transpose(gradient + begin, shape_area(job->sizes.out), outputs, end - begin,
-              to + begin * job->columns, job->columns);
-    for (size_t p = begin; p < end && outputs < job->columns; p++)
+    transpose(gradient, shape_area(job->sizes.out), outputs, positions, to, job->columns);
+    for (size_t p = 0; p < positions && outputs < job->columns; p++)
         for (size_t o = outputs; o < job->columns; o++)
             to[p * job->columns + o] = 0;
 }
@@ -183,49 +210,6 @@ static void prepare_few(const struct weights_job *job, const float *gradient, fl
 }
 
 /* --- the sums --- */
-
-/* Some images together, for the terms [0, terms) whose results begin at `out`. */
-static void add_many(const struct weights_job *job, size_t images, const float *source,
-                     const float *gradient, size_t terms, float *out)
-{
-    const struct tile_positions positions = {
-        .images = images,
-        .height = job->sizes.out.height,
-        .width = job->sizes.out.width,
-        .pitch = job->layout.pitch,
-        .source_step = job->source_floats,
-        .gradient_step = job->gradient_floats,
-    };
-    const size_t vectors = job->columns / LANES;
-    const size_t across = divide_up(vectors, TILE_VECTORS), down = divide_up(terms, TILE_ROWS);
-    for (size_t i = 0; i < down; i++) {
-        const size_t k = piece_begin(terms, down, i);
-        const size_t rows = piece_begin(terms, down, i + 1) - k;
-        for (size_t j = 0; j < across; j++) {
-            const size_t v = piece_begin(vectors, across, j);
-            const size_t count = piece_begin(vectors, across, j + 1) - v;
-            tiles_gradient[rows - 1][count - 1](&positions, source, job->offsets + k,
-                                                gradient + v * LANES, job->columns,
-                                                out + k * job->columns + v * LANES);
-        }
-    }
-}
-
-static void add_few(const struct weights_job *job, const float *source, const float *gradient,
-                    size_t terms, float *out)
-{
-    const size_t count = round_up(job->sizes.out.height * job->layout.pitch, LANES);
-    const size_t down = divide_up(terms, TILE_ROWS);
-    for (size_t o = 0; o < job->sizes.outputs; o++)
-        for (size_t i = 0; i < down; i++) {
-            const size_t k = piece_begin(terms, down, i);
-            const size_t rows = piece_begin(terms, down, i + 1) - k;
-            float sums[TILE_ROWS];
-            tiles_dot[rows - 1](source, job->offsets + k, gradient + o * count, count, sums);
-            for (size_t r = 0; r < rows; r++)
-                out[(k + r) * job->columns + o] += sums[r];
-        }
-}
 
 /* What a task adds up: the images [first, last) for some input channels of a group. */
 struct share {
@@ -264,22 +248,93 @@ static float *shared_at(const struct weights_job *job, size_t partial, size_t gr
            (partial * job->sizes.groups + group) * job->together * job->gradient_floats;
 }
 
-/* Adds images [n, n + images), whose prepared gradients lie at `gradients`. */
+/* A chunk of positions, for the terms [0, terms) whose results begin at `out`. */
+static void add_chunk(const struct weights_job *job, const struct tile_positions *positions,
+                      const float *source, const float *gradient, size_t terms, float *out)
+{
+    const size_t vectors = job->columns / LANES;
+    const size_t across = divide_up(vectors, TILE_VECTORS), down = divide_up(terms, TILE_ROWS);
+    for (size_t j = 0; j < across; j++) {
+        const size_t v = piece_begin(vectors, across, j);
+        const size_t count = piece_begin(vectors, across, j + 1) - v;
+        for (size_t i = 0; i < down; i++) {
+            const size_t k = piece_begin(terms, down, i);
+            const size_t rows = piece_begin(terms, down, i + 1) - k;
+            tiles_gradient[rows - 1][count - 1](positions, source, job->offsets + k,
+                                                gradient + v * LANES, job->columns,
+                                                out + k * job->columns + v * LANES);
+        }
+    }
+}
+
+/* Images [n, n + images), chunk by chunk. Their gradients are prepared in `own` first, unless
+ * `shared` has all of them. */
+static void add_many(const struct weights_job *job, const struct share *share, size_t n,
+                     size_t images, const float *sources, const float *shared, float *own)
+{
+    const struct shape out = job->sizes.out;
+    for (size_t i = 0; i < images; i += job->chunk_images)
+        for (size_t y = 0; y < out.height; y += job->chunk_rows) {
+            struct tile_positions positions = {
+                .images = least(job->chunk_images, images - i),
+                .height = least(job->chunk_rows, out.height - y),
+                .width = out.width,
+                .pitch = job->layout.pitch,
+                .source_step = job->source_floats,
+                .gradient_step = job->gradient_floats,
+            };
+            const float *gradient = own;
+            if (shared) {
+                gradient = shared + i * job->gradient_floats + y * out.width * job->columns;
+            } else {
+                const size_t count = positions.height * out.width;
+                positions.gradient_step = count * job->columns;
+                for (size_t k = 0; k < positions.images; k++)
+                    prepare_many(job, gradient_of(job, n + i + k, share->group) + y * out.width,
+                                 count, own + k * positions.gradient_step);
+            }
+            add_chunk(job, &positions, sources + i * job->source_floats + y * job->layout.pitch,
+                      gradient, share->channels * job->sizes.taps, share->out);
+        }
+}
+
+static void add_few(const struct weights_job *job, const float *source, const float *gradient,
+                    size_t terms, float *out)
+{
+    const size_t count = round_up(job->sizes.out.height * job->layout.pitch, LANES);
+    const size_t down = divide_up(terms, TILE_ROWS);
+    for (size_t o = 0; o < job->sizes.outputs; o++)
+        for (size_t i = 0; i < down; i++) {
+            const size_t k = piece_begin(terms, down, i);
+            const size_t rows = piece_begin(terms, down, i + 1) - k;
+            float sums[TILE_ROWS];
+            tiles_dot[rows - 1](source, job->offsets + k, gradient + o * count, count, sums);
+            for (size_t r = 0; r < rows; r++)
+                out[(k + r) * job->columns + o] += sums[r];
+        }
+}
+
+/* Adds images [n, n + images); `shared`: their gradients, or NULL: to be prepared in scratch. */
 static void add_images(const struct weights_job *job, const struct share *share, size_t n,
-                       size_t images, const float *gradients, float *sources, size_t thread)
+                       size_t images, const float *shared, size_t thread)
 {
     const struct conv_sizes *s = &job->sizes;
     const size_t terms = share->channels * s->taps;
+    const size_t first = share->group * s->inputs + share->channel;
+    const float *in = job->call->inputs[0] + n * shape_count(s->in);
+    float *copies = (float *)(job->scratch + thread * job->scratch_bytes);
+    float *own = copies + copied_floats(job);
     const uint64_t start = profile_start(job->call->profile);
-    for (size_t i = 0; i < images; i++)
-        layout_copy(&job->layout, &s->moves, share->group * s->inputs + share->channel,
-                    share->channels, job->call->inputs[0] + (n + i) * shape_count(s->in),
-                    sources + i * job->source_floats);
+    for (size_t i = 0; i < images && !job->plain; i++)
+        layout_copy(&job->layout, &s->moves, first, share->channels, in + i * shape_count(s->in),
+                    copies + i * job->source_floats);
     if (job->many)
-        add_many(job, images, sources, gradients, terms, share->out);
-    for (size_t i = 0; i < images && !job->many; i++)
-        add_few(job, sources + i * job->source_floats, gradients + i * job->gradient_floats, terms,
-                share->out);
+        add_many(job, share, n, images, job->plain ? in + first * job->layout.plane : copies,
+                 shared, own);
+    for (size_t i = 0; i < images && !job->many; i++) {
+        prepare_few(job, gradient_of(job, n + i, share->group), own);
+        add_few(job, copies + i * job->source_floats, own, terms, share->out);
+    }
     profile_add_gemm(job->call->profile, thread, GEMM_NT, s->outputs, terms,
                      images * shape_area(s->out), start);
 }
@@ -289,26 +344,14 @@ static void clear_share(const struct weights_job *job, const struct share *share
     memset(share->out, 0, share->channels * job->sizes.taps * job->columns * sizeof *share->out);
 }
 
-/* All images of a task, their gradients prepared for it alone. */
+/* All images of a task. */
 static void weights_task(void *context, size_t task, size_t thread)
 {
     const struct weights_job *job = context;
     const struct share share = share_of(job, task);
-    float *sources = (float *)(job->scratch + thread * job->scratch_bytes);
-    float *gradients = sources + job->together * job->source_floats;
     clear_share(job, &share);
-    for (size_t n = share.first; n < share.last; n += job->together) {
-        const size_t images = least(job->together, share.last - n);
-        for (size_t i = 0; i < images; i++) {
-            const float *gradient = gradient_of(job, n + i, share.group);
-            float *prepared = gradients + i * job->gradient_floats;
-            if (job->many)
-                prepare_many(job, gradient, 0, shape_area(job->sizes.out), prepared);
-            else
-                prepare_few(job, gradient, prepared);
-        }
-        add_images(job, &share, n, images, gradients, sources, thread);
-    }
+    for (size_t n = share.first; n < share.last; n += job->together)
+        add_images(job, &share, n, least(job->together, share.last - n), NULL, thread);
 }
 
 /* A piece of one image's gradient, for all blocks. */
@@ -327,8 +370,9 @@ static void prepare_task(void *context, size_t task, size_t thread)
     const size_t begin = piece_begin(blocks, PREPARE_PIECES, piece) * TRANSPOSE;
     const size_t end = least(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
     if (begin < end)
-        prepare_many(job, gradient_of(job, n, group), begin, end,
-                     shared_at(job, partial, group) + image * job->gradient_floats);
+        prepare_many(job, gradient_of(job, n, group) + begin, end - begin,
+                     shared_at(job, partial, group) + image * job->gradient_floats +
+                         begin * job->columns);
 }
 
 /* One round of a task's images. */
@@ -341,8 +385,7 @@ static void round_task(void *context, size_t task, size_t thread)
         clear_share(job, &share);
     if (n < share.last)
         add_images(job, &share, n, least(job->together, share.last - n),
-                   shared_at(job, share.partial, share.group),
-                   (float *)(job->scratch + thread * job->scratch_bytes), thread);
+                   shared_at(job, share.partial, share.group), thread);
 }
 
 static void run_rounds(const struct kernel_call *call, struct weights_job *job)

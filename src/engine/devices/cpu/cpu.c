@@ -77,6 +77,7 @@ const struct device_driver device_cpu = {
     .close = cpu_close,
     .kernels = cpu_kernels,
     .update = cpu_update,
+    .limits = cpu_limits,
     .allocate = device_allocate_host,
     .release = device_release_host,
     .host_memory = true,

@@ -66,14 +66,20 @@ static void add_neighbours(const float *from, float *sum, size_t at, size_t coun
     const ptrdiff_t room = (ptrdiff_t)row - distance - (ptrdiff_t)at;
     const size_t begin = before > 0 ? least((size_t)before, count) : 0;
     const size_t end = room > 0 ? least((size_t)room, count) : 0;
+    if (begin >= end)
+        return;
+    /* plain pointers and a count: with an index that is added to, GCC makes no vector code */
+    const float *neighbours = from + (ptrdiff_t)begin + distance;
+    float *sums = sum + begin;
+    const size_t in_row = end - begin;
     if (squared) {
 #pragma omp simd
-        for (size_t i = begin; i < end; i++)
-            sum[i] += from[(ptrdiff_t)i + distance] * from[(ptrdiff_t)i + distance];
+        for (size_t i = 0; i < in_row; i++)
+            sums[i] += neighbours[i] * neighbours[i];
     } else {
 #pragma omp simd
-        for (size_t i = begin; i < end; i++)
-            sum[i] += from[(ptrdiff_t)i + distance];
+        for (size_t i = 0; i < in_row; i++)
+            sums[i] += neighbours[i];
     }
 }
 

@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { STRIP = 64, NOWHERE = -1 };
+enum { STRIP = 4, NOWHERE = -1 }; /* a strip: so many vectors */
 
 static size_t saved_max_pool(const struct kernel_site *site)
 {
@@ -39,66 +39,94 @@ static struct layout layout_of(const struct kernel_site *site)
     return layout;
 }
 
-/* A thread's scratch: the copied plane, then the maxima and their places by position. */
-static size_t positions_of(const struct kernel_site *site, const struct layout *layout)
-{
-    return round_up(site->node->output.height * layout->pitch, LANES);
-}
+struct max_pooling {
+    struct pooling p;
+    struct layout layout;
+    size_t positions;
+    /* Window elements: where they lie in the copied plane, and in the image, both counted from
+     * those of the window's first element. */
+    size_t taps, *offsets;
+    int32_t *distances;
+    char *scratch; /* by thread: the copied plane, then the maxima and their places by position */
+    size_t scratch_bytes;
+};
 
-static size_t scratch_floats(const struct kernel_site *site)
+static struct max_pooling max_pooling_of(const struct kernel_site *site, struct carve *carve)
 {
-    const struct layout layout = layout_of(site);
-    return layout_floats(&layout, 1) + STRIP + 2 * positions_of(site, &layout);
+    const struct window *w = &site->node->attributes.pool.window;
+    struct max_pooling m = {.layout = layout_of(site), .taps = w->kernel_height * w->kernel_width};
+    m.positions = round_up(site->node->output.height * m.layout.pitch, LANES);
+    m.scratch_bytes = round_up((layout_floats(&m.layout, 1) + 2 * m.positions) * sizeof(float), 64);
+    m.offsets = carve_bytes(carve, m.taps * sizeof *m.offsets);
+    m.distances = carve_bytes(carve, m.taps * sizeof *m.distances);
+    m.scratch = carve_bytes(carve, site->threads * m.scratch_bytes);
+    return m;
 }
 
 static size_t workspace_max_pool(const struct kernel_site *site)
 {
-    return site->threads * round_up(scratch_floats(site), 16) * sizeof(float);
+    struct carve carve = {0};
+    max_pooling_of(site, &carve);
+    return carve.used;
 }
 
-/* One window element for `count` positions; `distance` is its place in the plane, counted from
- * the place of the window's first element. */
-static inline void take_larger(const float *restrict from, int32_t distance, float *restrict best,
-                               int32_t *restrict distances, size_t count)
+static void set_taps(struct max_pooling *m)
 {
-#pragma omp simd
-    for (size_t i = 0; i < count; i++) {
-        const float value = from[i];
-        const bool larger = (value > best[i]) | (value != value);
-        best[i] = larger ? value : best[i];
-        distances[i] = larger ? distance : distances[i];
-    }
-}
-
-/* `count` is known to the compiler: a strip, or a vector of what is left. */
-static inline __attribute__((always_inline)) void pool_strip(const struct window *w,
-                                                             const struct layout *layout,
-                                                             const float *source, float *best,
-                                                             int32_t *distances, const size_t count)
-{
-#pragma omp simd
-    for (size_t i = 0; i < count; i++) {
-        best[i] = -INFINITY;
-        distances[i] = NOWHERE;
-    }
+    const struct window *w = &m->p.w;
+    const struct layout *layout = &m->layout;
+    size_t t = 0;
     for (size_t ky = 0; ky < w->kernel_height; ky++)
-        for (size_t kx = 0; kx < w->kernel_width; kx++) {
+        for (size_t kx = 0; kx < w->kernel_width; kx++, t++) {
             const size_t phase = ky % layout->y.stride * layout->x.phases + kx % layout->x.stride;
-            take_larger(source + phase * layout->y.length * layout->pitch +
-                            ky / layout->y.stride * layout->pitch + kx / layout->x.stride,
-                        (int32_t)(ky * layout->x.size + kx), best, distances, count);
+            m->offsets[t] = phase * layout->y.length * layout->pitch +
+                            ky / layout->y.stride * layout->pitch + kx / layout->x.stride;
+            m->distances[t] = (int32_t)(ky * layout->x.size + kx);
         }
 }
 
-/* All positions of a plane. Returns whether some have no maximum. */
-static bool pool_positions(const struct window *w, const struct layout *layout, size_t positions,
-                           const float *source, float *best, int32_t *distances)
+static inline vector_indices choose(vector_indices which, vector_indices a, vector_indices b)
 {
+    return (which & a) | (~which & b);
+}
+
+/* Some vectors of positions, whose maxima stay in registers. `vectors` is known to the compiler. */
+static inline __attribute__((always_inline)) void pool_vectors(const struct max_pooling *m,
+                                                               const float *source, float *best,
+                                                               int32_t *distances,
+                                                               const int vectors)
+{
+    vector largest[STRIP];
+    vector_indices place[STRIP];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        largest[v] = (vector){0} - INFINITY;
+        place[v] = (vector_indices){0} + NOWHERE;
+    }
+    for (size_t t = 0; t < m->taps; t++)
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            const vector value = vector_load(source + m->offsets[t] + v * LANES);
+            const vector_indices larger = (value > largest[v]) | (value != value);
+            largest[v] = (vector)choose(larger, (vector_indices)value, (vector_indices)largest[v]);
+            place[v] = choose(larger, (vector_indices){0} + m->distances[t], place[v]);
+        }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        vector_store(best + v * LANES, largest[v]);
+        memcpy(distances + v * LANES, &place[v], sizeof place[v]);
+    }
+}
+
+/* All positions of a plane. Returns whether some have no maximum. */
+static bool pool_positions(const struct max_pooling *m, const float *source, float *best,
+                           int32_t *distances)
+{
+    const size_t positions = m->positions;
     size_t at = 0;
-    for (; at + STRIP <= positions; at += STRIP)
-        pool_strip(w, layout, source + at, best + at, distances + at, STRIP);
+    for (; at + STRIP * LANES <= positions; at += STRIP * LANES)
+        pool_vectors(m, source + at, best + at, distances + at, STRIP);
     for (; at < positions; at += LANES)
-        pool_strip(w, layout, source + at, best + at, distances + at, LANES);
+        pool_vectors(m, source + at, best + at, distances + at, 1);
     int32_t lowest = 0;
 #pragma omp simd reduction(min : lowest)
     for (size_t i = 0; i < positions; i++)
@@ -136,19 +164,20 @@ static void store_places(const struct pooling *p, const int32_t *distances, bool
 
 /* Rows of results are stored in whole vectors where the plane has room behind them: the next row
  * overwrites what is too much. */
-static void forward_plane(const struct pooling *p, const struct layout *layout, size_t plane,
-                          float *out, int32_t *places, float *scratch)
+static void forward_plane(const struct max_pooling *m, size_t plane, float *out, int32_t *places,
+                          float *scratch)
 {
+    const struct pooling *p = &m->p;
+    const struct layout *layout = &m->layout;
     const struct channel_moves all = {.channels = p->planes};
-    const size_t positions = positions_of(p->call->site, layout);
-    float *best = scratch + layout_floats(layout, 1) + STRIP;
-    int32_t *distances = (int32_t *)(best + positions);
+    float *best = scratch + layout_floats(layout, 1);
+    int32_t *distances = (int32_t *)(best + m->positions);
     layout_copy(layout, &all, plane, 1, p->call->inputs[0], scratch);
-    const bool nowhere = pool_positions(&p->w, layout, positions, scratch, best, distances);
+    const bool nowhere = pool_positions(m, scratch, best, distances);
     for (size_t y = 0; y < p->out.height; y++) {
         const size_t at = y * layout->pitch, to = y * p->out.width;
         const size_t whole = round_up(p->out.width, LANES);
-        const bool room = to + whole <= p->out_area && at + whole <= positions;
+        const bool room = to + whole <= p->out_area && at + whole <= m->positions;
         const size_t count = room ? whole : p->out.width;
         store_or_add(out + to, best + at, count, false);
         if (places)
@@ -182,10 +211,10 @@ static void pool_plane(const float *plane, size_t area, float *best, int32_t *pl
 
 static void forward_task(void *context, size_t task, size_t thread)
 {
-    const struct pooling *p = context;
+    const struct max_pooling *m = context;
+    const struct pooling *p = &m->p;
     const struct kernel_call *call = p->call;
-    const struct layout layout = layout_of(call->site);
-    float *scratch = (float *)call->workspace + thread * round_up(scratch_floats(call->site), 16);
+    float *scratch = (float *)(m->scratch + thread * m->scratch_bytes);
     for (size_t plane = task * planes_in_task(p->in_area); plane < pooling_end(p, task); plane++) {
         const float *in = call->inputs[0] + plane * p->in_area;
         float *out = call->output + plane * p->out_area;
@@ -194,7 +223,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         if (pooling_is_global(p))
             pool_plane(in, p->in_area, out, places);
         else
-            forward_plane(p, &layout, plane, out, places, scratch);
+            forward_plane(m, plane, out, places, scratch);
     }
 }
 
@@ -215,8 +244,11 @@ static void backward_task(void *context, size_t task, size_t thread)
 
 static void forward_max_pool(const struct kernel_call *call)
 {
-    const struct pooling p = pooling_of(call);
-    run_tasks(call, pooling_tasks(&p), forward_task, &p);
+    struct carve carve = {.base = call->workspace};
+    struct max_pooling m = max_pooling_of(call->site, &carve);
+    m.p = pooling_of(call);
+    set_taps(&m);
+    run_tasks(call, pooling_tasks(&m.p), forward_task, &m);
 }
 
 static void backward_max_pool(const struct kernel_call *call)

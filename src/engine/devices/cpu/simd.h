@@ -22,7 +22,9 @@
 #define KERNEL_EXPAND(name, isa) KERNEL_PASTE(name, isa)
 #define KERNEL(name)             KERNEL_EXPAND(name, TINCA_ISA)
 
-/* TILE_ROWS x TILE_VECTORS accumulators, a row of vectors and one broadcast fit the registers. */
+/* TILE_ROWS x TILE_VECTORS accumulators, a row of vectors and one broadcast fit the registers. On
+ * aarch64, whose multiply-add takes the factor from a register, all TILE_ROWS factors must fit with
+ * them: 18 + 3 + 6 of 32; with 8 rows the compiler keeps some accumulators in memory. */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 8, TILE_VECTORS = 3 };
 #define ISA_NAME "avx512"
@@ -30,7 +32,7 @@ enum { LANES = 16, TILE_ROWS = 8, TILE_VECTORS = 3 };
 enum { LANES = 8, TILE_ROWS = 4, TILE_VECTORS = 3 };
 #define ISA_NAME "avx2"
 #elif defined(__aarch64__)
-enum { LANES = 4, TILE_ROWS = 8, TILE_VECTORS = 3 };
+enum { LANES = 4, TILE_ROWS = 6, TILE_VECTORS = 3 };
 #define ISA_NAME "any"
 #else
 enum { LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 3 };
@@ -86,6 +88,24 @@ static inline size_t most(size_t a, size_t b)
 static inline size_t piece_begin(size_t count, size_t pieces, size_t i)
 {
     return count * i / pieces;
+}
+
+/* Parts of the workspace, handed out in order; with a NULL base it only counts. */
+struct carve {
+    char *base;
+    size_t used;
+};
+
+static inline void *carve_bytes(struct carve *carve, size_t bytes)
+{
+    void *at = carve->base ? carve->base + carve->used : NULL;
+    carve->used += round_up(bytes, 64);
+    return at;
+}
+
+static inline float *carve_floats(struct carve *carve, size_t count)
+{
+    return carve_bytes(carve, count * sizeof(float));
 }
 
 /* Elementwise work: tasks of so many floats, and how many tasks that makes. */

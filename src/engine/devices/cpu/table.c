@@ -10,6 +10,9 @@ extern const struct kernel KERNEL(conv), KERNEL(conv_gemm), KERNEL(conv_transpos
     KERNEL(l1_loss), KERNEL(l2_loss);
 
 void KERNEL(update)(const struct solver_update *update, struct pool *pool);
+double KERNEL(multiply_add)(struct pool *pool);
+void KERNEL(triad)(struct pool *pool, float *a, const float *b, const float *c, size_t count);
+void KERNEL(read)(struct pool *pool, const float *values, size_t count);
 
 static const struct kernel *const kernels[] = {
     &KERNEL(conv),
@@ -39,4 +42,8 @@ static const struct kernel *const kernels[] = {
 };
 
 extern const struct cpu_table KERNEL(table);
-const struct cpu_table KERNEL(table) = {.kernels = kernels, .update = KERNEL(update)};
+const struct cpu_table KERNEL(table) = {.kernels = kernels,
+                                        .update = KERNEL(update),
+                                        .multiply_add = KERNEL(multiply_add),
+                                        .triad = KERNEL(triad),
+                                        .read = KERNEL(read)};

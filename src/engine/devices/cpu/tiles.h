@@ -3,9 +3,9 @@
  * A tile keeps rows x vectors accumulators in registers. Its size is known to the compiler: one
  * function for each size, in a table.
  *
- *   tile_correlate      out[r][p] = sum over k of weights[k][r] * source[offsets[k] + p]
- *   tile_gradient       out[r][o] += sum over positions p of source[offsets[r] + p] *
- * gradient[p][o] tile_dot            sums[r] = sum over p of source[offsets[r] + p] * gradient[p]
+ *   tile_correlate   out[r][p] = sum over k of weights[k][r] * source[offsets[k] + p]
+ *   tile_gradient    out[r][o] += sum over positions p of source[offsets[r] + p] * gradient[p][o]
+ *   tile_dot         sums[r] = sum over p of source[offsets[r] + p] * gradient[p]
  *
  * Sums are taken in blocks, which are then added: the rounding errors of one float32 sum of K terms
  * grow as K, those of blocks as the root of K times the block, and batch norms multiply what is
@@ -20,12 +20,13 @@
 
 enum { TERM_BLOCK = 64 }; /* the adding up costs one step in so many */
 
+/* `add`: to what is in `out` already. */
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
-                            size_t terms, float *out, size_t out_stride);
+                            size_t terms, bool add, float *out, size_t out_stride);
 
 /* One block of terms, that begins the results or is added to them. */
 TILE_INLINE void correlate_block(const float *source, const size_t *offsets, const float *weights,
-                                 size_t terms, bool first, float *out, size_t out_stride,
+                                 size_t terms, bool add, float *out, size_t out_stride,
                                  const int rows, const int vectors)
 {
     vector sum[TILE_ROWS][TILE_VECTORS];
@@ -51,18 +52,18 @@ TILE_INLINE void correlate_block(const float *source, const size_t *offsets, con
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++) {
             float *to = out + (size_t)r * out_stride + v * LANES;
-            vector_store(to, first ? sum[r][v] : vector_load(to) + sum[r][v]);
+            vector_store(to, add ? vector_load(to) + sum[r][v] : sum[r][v]);
         }
 }
 
 TILE_INLINE void correlate_body(const float *source, const size_t *offsets, const float *weights,
-                                size_t terms, float *out, size_t out_stride, const int rows,
-                                const int vectors)
+                                size_t terms, bool add, float *out, size_t out_stride,
+                                const int rows, const int vectors)
 {
     size_t k = 0;
     do {
         const size_t block = least(terms - k, TERM_BLOCK);
-        correlate_block(source, offsets + k, weights + k * (size_t)rows, block, k == 0, out,
+        correlate_block(source, offsets + k, weights + k * (size_t)rows, block, add || k > 0, out,
                         out_stride, rows, vectors);
         k += block;
     } while (k < terms);
@@ -145,10 +146,10 @@ TILE_INLINE void dot_body(const float *source, const size_t *offsets, const floa
 
 #define TILE_FUNCTIONS(rows, vectors)                                                              \
     static void correlate_##rows##x##vectors(const float *source, const size_t *offsets,           \
-                                             const float *weights, size_t terms, float *out,       \
-                                             size_t out_stride)                                    \
+                                             const float *weights, size_t terms, bool add,         \
+                                             float *out, size_t out_stride)                        \
     {                                                                                              \
-        correlate_body(source, offsets, weights, terms, out, out_stride, rows, vectors);           \
+        correlate_body(source, offsets, weights, terms, add, out, out_stride, rows, vectors);      \
     }                                                                                              \
     static void gradient_##rows##x##vectors(const struct tile_positions *positions,                \
                                             const float *source, const size_t *offsets,            \
@@ -174,7 +175,14 @@ TILE_ROW_FUNCTIONS(1)
 TILE_ROW_FUNCTIONS(2)
 TILE_ROW_FUNCTIONS(3)
 TILE_ROW_FUNCTIONS(4)
-#if defined(__AVX512F__) || defined(__aarch64__)
+#if defined(__aarch64__)
+TILE_ROW_FUNCTIONS(5)
+TILE_ROW_FUNCTIONS(6)
+#define TILE_TABLE(kind)                                                                           \
+    TILE_ROW(kind, 1), TILE_ROW(kind, 2), TILE_ROW(kind, 3), TILE_ROW(kind, 4), TILE_ROW(kind, 5), \
+        TILE_ROW(kind, 6)
+#define TILE_DOTS dot_1, dot_2, dot_3, dot_4, dot_5, dot_6
+#elif defined(__AVX512F__)
 TILE_ROW_FUNCTIONS(5)
 TILE_ROW_FUNCTIONS(6)
 TILE_ROW_FUNCTIONS(7)
