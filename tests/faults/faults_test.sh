@@ -90,7 +90,7 @@ while [ $n -le "$calls" ]; do
     rm -rf r
     # shellcheck disable=SC2086
     with malloc:$n $small --run-dir r
-    if [ "$status" = 1 ] && grep -q '^tinca: .*: ' err; then
+    if [ "$status" = 1 ] && grep -q '^tinca: .*: ' err && ! grep -q 'not JSON' err; then
         refused=$((refused + 1))
     elif [ "$status" = 0 ] && cmp -s whole2/weights.safetensors r/weights.safetensors; then
         borne=$((borne + 1))
