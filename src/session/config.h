@@ -32,7 +32,9 @@ struct run_config {
     size_t iterations; /* with has_iterations: the run's length, instead of epochs */
     bool has_iterations;
     size_t seed;
-    size_t solver; /* enum solver_kind */
+    double checkpoint;       /* seconds between two; 0: at the end of epochs only */
+    double checkpoint_share; /* percent of the run's time that they may take */
+    size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     size_t schedule; /* enum schedule_kind */
     double gamma, power;

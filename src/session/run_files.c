@@ -50,11 +50,13 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, top1),
                                              COUNT(run_snapshot, top5),
                                              COUNT(run_snapshot, best_top1),
-                                             COUNT(run_snapshot, pixel_accuracy)};
+                                             COUNT(run_snapshot, pixel_accuracy),
+                                             COUNT(run_snapshot, checkpoint_seconds)};
 
-static const struct place count_places[] = {COUNT(run_snapshot, iteration),
-                                            COUNT(run_snapshot, iterations),
-                                            COUNT(run_snapshot, memory_measured)};
+static const struct place count_places[] = {
+    COUNT(run_snapshot, iteration),       COUNT(run_snapshot, iterations),
+    COUNT(run_snapshot, memory_measured), COUNT(run_snapshot, begun_at),
+    COUNT(run_snapshot, checkpoints),     COUNT(run_snapshot, checkpoint_iteration)};
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 #define LENGTH(table) (sizeof(table) / sizeof *(table))

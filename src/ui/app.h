@@ -157,6 +157,8 @@ void app_apply_preferences(struct app *app);
 void app_form_changed(struct app *app);
 /* Runs what the form says, or puts it in the queue. */
 void app_run_form(struct app *app);
+/* Starts the last run of the list, which was put there to be resumed, when none is on. */
+void app_start_resumed(struct app *app);
 /* The run that the run screen shows, or NULL. */
 struct run_entry *app_entry(const struct app *app);
 

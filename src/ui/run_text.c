@@ -217,6 +217,18 @@ static void panel_losses(struct writer *writer, const struct run_news *news)
     put_top1(writer, now);
 }
 
+/* From where the run could be resumed, and what share of its time that costs. */
+static void put_checkpoint(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->checkpoints == 0)
+        return;
+    put(writer, N_("checkpoint"), ROLE_TEXT, _("at %llu"),
+        (unsigned long long)now->checkpoint_iteration);
+    if (now->elapsed_seconds > 0)
+        put(writer, N_(" their cost"), ROLE_TEXT, "%.2g %%",
+            100 * now->checkpoint_seconds / now->elapsed_seconds);
+}
+
 static void panel_progress(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
@@ -232,6 +244,7 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
         epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
         (unsigned long long)now->iterations);
+    put_checkpoint(writer, now);
     put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
     put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
     put_speed(writer, N_(" median"), calm->ms_per_image_median);
