@@ -219,8 +219,10 @@ static bool write_start(struct run *run, const struct imported_log *log,
                         const struct run_snapshot *end, struct error *error)
 {
     struct json *event = run_files_start_event(&run->early_facts, end);
-    if (event && json_add_count(event, "validations", log->validation_count))
-        return journal_add_event(&run->journal, "start", event, error);
+    if (event && json_add_count(event, "validations", log->validation_count)) {
+        journal_add_event(&run->journal, "start", event);
+        return true;
+    }
     json_free(event);
     return error_set_memory(error, "an event of the journal", 0);
 }
@@ -229,15 +231,19 @@ static bool write_journal(struct run *run, const struct imported_log *log, struc
 {
     struct watcher watcher = {0};
     struct finding finding;
-    bool good = true;
-    for (size_t i = 0; good && i < log->count; i++) {
-        good = journal_add_point(&run->journal, &log->points[i], run->journal.flushed, error);
-        if (good && find(log, &log->points[i], run->config.average_loss, &watcher, &finding))
-            good = journal_add_finding(&run->journal, &finding, error);
+    for (size_t i = 0; i < log->count; i++) {
+        journal_add_point(&run->journal, &log->points[i], run->journal.flushed);
+        if (find(log, &log->points[i], run->config.average_loss, &watcher, &finding))
+            journal_add_finding(&run->journal, &finding);
     }
-    for (size_t i = 0; good && i < log->validation_count; i++)
-        good = journal_add_validation(&run->journal, &log->validations[i], error);
-    return good && journal_add_event(&run->journal, "end", NULL, error);
+    for (size_t i = 0; i < log->validation_count; i++)
+        journal_add_validation(&run->journal, &log->validations[i]);
+    journal_add_event(&run->journal, "end", NULL);
+    if (journal_sync(&run->journal))
+        return true;
+    if (error)
+        *error = run->journal.trouble;
+    return false;
 }
 
 static bool write_run(const struct import_request *request, const struct imported_log *log,
@@ -251,7 +257,7 @@ static bool write_run(const struct import_request *request, const struct importe
         return false;
     run->lock = run_directory_lock(run->directory, error);
     return run->lock >= 0 && run_files_write_config(run, error) &&
-           journal_open(&run->journal, run->directory, error) &&
+           journal_open(&run->journal, run->directory, UINT64_MAX, error) &&
            write_start(run, log, &end, error) && write_journal(run, log, error) &&
            run_files_write_summary(run, &end, error);
 }
