@@ -1,0 +1,305 @@
+/* A grid of blocks on one processor.
+ *
+ * Every thread of a block is a fiber with a stack of its own, taken when it begins and given back
+ * when it ends, so that a kernel without barriers uses a single stack over and over. A fiber runs
+ * until it waits: at the block's barrier or for its warp. When nobody can run any more, those whose
+ * wait is over are let go: a warp when all of its 32 lanes wait, the block when all threads do. If
+ * that frees no one, a GPU would hang or worse, and the program ends here.
+ *
+ * A shuffle puts its value into one of two rows of its warp, in turn: a lane that is one shuffle
+ * ahead does not disturb those that still read, and two ahead it cannot be.
+ */
+#include "cuda_runtime.h"
+
+#include <cstdio>
+#include <vector>
+
+#if !defined __x86_64__
+#include <ucontext.h>
+#endif
+
+uint3 threadIdx, blockIdx;
+dim3 blockDim, gridDim;
+
+enum fiber_state { FIBER_NEW, FIBER_READY, FIBER_AT_BARRIER, FIBER_AT_WARP, FIBER_DONE };
+
+struct fiber {
+    fiber_state state;
+    uint3 index;
+    char *stack;
+    unsigned shuffles; /* that it took part in */
+#if defined __x86_64__
+    void *top;
+#else
+    ucontext_t place;
+#endif
+};
+
+enum { WARP = 32, MAX_THREADS = 1024, STACK_BYTES = 64 << 10 };
+static const unsigned ALL_LANES = 0xffffffffu;
+
+static struct {
+    std::vector<fiber> fibers;
+    std::vector<char *> stacks; /* free ones */
+    std::vector<unsigned> order;
+    fiber scheduler, *now;
+    const std::function<void()> *kernel;
+    float rows[MAX_THREADS / WARP][2][WARP];
+    uint64_t seed, draws;
+    size_t kernels;
+} block;
+
+[[noreturn]] static void give_up(const char *why)
+{
+    fprintf(stderr, "emulator: block (%u, %u, %u), thread (%u, %u, %u): %s\n", blockIdx.x,
+            blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z, why);
+    abort();
+}
+
+/* --- changing fibers --- */
+
+static void thread_main(void)
+{
+    (*block.kernel)();
+    block.now->state = FIBER_DONE;
+}
+
+#if defined __x86_64__
+/* Keeps what a callee must keep, changes stacks, and goes on where the other one was. */
+extern "C" void emulator_switch(void **from_top, void *to_top);
+asm(".text\n.globl emulator_switch\n.type emulator_switch, @function\nemulator_switch:\n"
+    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+    "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
+    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+    ".size emulator_switch, .-emulator_switch\n");
+
+static void change(fiber *from, fiber *to)
+{
+    emulator_switch(&from->top, to->top);
+}
+
+static void fiber_main(void)
+{
+    thread_main();
+    change(block.now, &block.scheduler);
+    give_up("a thread that had ended was woken");
+}
+
+static void prepare(fiber *f)
+{
+    void **top = (void **)(f->stack + STACK_BYTES);
+    *--top = nullptr; /* nobody to return to; and the alignment of a called function */
+    *--top = (void *)fiber_main;
+    for (int saved = 0; saved < 6; saved++)
+        *--top = nullptr;
+    f->top = top;
+}
+#else
+static void change(fiber *from, fiber *to)
+{
+    swapcontext(&from->place, &to->place);
+}
+
+static void fiber_main(void)
+{
+    thread_main();
+    change(block.now, &block.scheduler);
+}
+
+static void prepare(fiber *f)
+{
+    getcontext(&f->place);
+    f->place.uc_stack.ss_sp = f->stack;
+    f->place.uc_stack.ss_size = STACK_BYTES;
+    f->place.uc_link = nullptr;
+    makecontext(&f->place, fiber_main, 0);
+}
+#endif
+
+static void begin(fiber *f)
+{
+    if (block.stacks.empty())
+        block.stacks.push_back((char *)aligned_alloc(64, STACK_BYTES));
+    f->stack = block.stacks.back();
+    block.stacks.pop_back();
+    if (!f->stack)
+        give_up("no memory for a thread");
+    prepare(f);
+}
+
+static void resume(fiber *f)
+{
+    if (f->state == FIBER_NEW)
+        begin(f);
+    f->state = FIBER_READY;
+    block.now = f;
+    threadIdx = f->index;
+    change(&block.scheduler, f);
+    if (f->state == FIBER_DONE)
+        block.stacks.push_back(f->stack);
+}
+
+static void wait_as(fiber_state state)
+{
+    block.now->state = state;
+    change(block.now, &block.scheduler);
+}
+
+/* --- order --- */
+
+static uint64_t draw(void)
+{
+    uint64_t x = block.seed + ++block.draws * 0x9e3779b97f4a7c15u; /* splitmix64 */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static void set_order(std::vector<unsigned> &order, size_t count)
+{
+    order.resize(count);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (unsigned)i;
+    for (size_t i = count; block.seed && i > 1; i--)
+        std::swap(order[i - 1], order[draw() % i]);
+}
+
+extern "C" void emulator_set_order(uint64_t seed)
+{
+    block.seed = seed;
+    block.draws = 0;
+}
+
+/* --- waiting --- */
+
+static bool free_warp(size_t warp)
+{
+    for (size_t lane = 0; lane < WARP; lane++)
+        if (block.fibers[warp * WARP + lane].state != FIBER_AT_WARP)
+            return false;
+    for (size_t lane = 0; lane < WARP; lane++)
+        block.fibers[warp * WARP + lane].state = FIBER_READY;
+    return true;
+}
+
+static bool free_block(void)
+{
+    for (const fiber &f : block.fibers)
+        if (f.state != FIBER_AT_BARRIER)
+            return false;
+    for (fiber &f : block.fibers)
+        f.state = FIBER_READY;
+    return true;
+}
+
+/* False: all are done. */
+static bool free_waiting(void)
+{
+    bool freed = false, done = true;
+    for (const fiber &f : block.fibers)
+        done = done && f.state == FIBER_DONE;
+    if (done)
+        return false;
+    for (size_t warp = 0; warp < block.fibers.size() / WARP; warp++)
+        freed |= free_warp(warp);
+    if (!freed && !free_block())
+        give_up("threads wait for others that never come");
+    return true;
+}
+
+void __syncthreads(void)
+{
+    wait_as(FIBER_AT_BARRIER);
+}
+
+static void wait_for_warp(unsigned mask)
+{
+    if (mask != ALL_LANES || block.fibers.size() % WARP)
+        give_up("the emulator knows only whole warps");
+    wait_as(FIBER_AT_WARP);
+}
+
+void __syncwarp(unsigned mask)
+{
+    wait_for_warp(mask);
+}
+
+static float exchange(unsigned mask, float value, unsigned from, int width)
+{
+    const size_t number = (size_t)(block.now - block.fibers.data());
+    float *row = block.rows[number / WARP][block.now->shuffles++ % 2];
+    if (width != WARP)
+        give_up("the emulator knows only shuffles over whole warps");
+    row[number % WARP] = value;
+    wait_for_warp(mask);
+    return from < WARP ? row[from] : value;
+}
+
+static unsigned own_lane(void)
+{
+    return (unsigned)(block.now - block.fibers.data()) % WARP;
+}
+
+float __shfl_xor_sync(unsigned mask, float value, int lanes, int width)
+{
+    return exchange(mask, value, own_lane() ^ (unsigned)lanes, width);
+}
+
+float __shfl_down_sync(unsigned mask, float value, unsigned lanes, int width)
+{
+    return exchange(mask, value, own_lane() + lanes, width);
+}
+
+float __shfl_sync(unsigned mask, float value, int lane, int width)
+{
+    return exchange(mask, value, (unsigned)lane % WARP, width);
+}
+
+/* --- blocks --- */
+
+static void run_block(const std::function<void()> &kernel)
+{
+    const size_t threads = (size_t)blockDim.x * blockDim.y * blockDim.z;
+    block.kernel = &kernel;
+    block.fibers.resize(threads);
+    for (unsigned i = 0; i < threads; i++) {
+        block.fibers[i].state = FIBER_NEW;
+        block.fibers[i].shuffles = 0;
+        block.fibers[i].index = {i % blockDim.x, i / blockDim.x % blockDim.y,
+                                 i / blockDim.x / blockDim.y};
+    }
+    do {
+        set_order(block.order, threads);
+        for (unsigned i : block.order)
+            if (block.fibers[i].state <= FIBER_READY)
+                resume(&block.fibers[i]);
+    } while (free_waiting());
+}
+
+static void run_grid(dim3 grid, dim3 threads, const std::function<void()> &kernel)
+{
+    std::vector<unsigned> order;
+    set_order(order, (size_t)grid.x * grid.y * grid.z);
+    gridDim = grid;
+    blockDim = threads;
+    for (unsigned i : order) {
+        blockIdx = {i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y};
+        run_block(kernel);
+    }
+    block.kernels++;
+}
+
+cudaError_t emulator_launch(dim3 grid, dim3 threads, const std::function<void()> &kernel,
+                            cudaStream_t stream)
+{
+    const size_t count = (size_t)threads.x * threads.y * threads.z;
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 ||
+        !count || count > MAX_THREADS || threads.z > 64)
+        return cudaErrorInvalidConfiguration;
+    return emulator_submit(stream, [=] { run_grid(grid, threads, kernel); });
+}
+
+extern "C" size_t emulator_kernels_run(void)
+{
+    return block.kernels;
+}

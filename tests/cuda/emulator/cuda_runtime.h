@@ -1,0 +1,225 @@
+/* cuda_runtime.h, the emulator's: what the CUDA device's sources need, on a machine without CUDA.
+ *
+ * With this folder before others in the include path the .cu files compile as plain C++ and run on
+ * the processor. Device memory is malloc'ed, so that AddressSanitizer watches it. The threads of a
+ * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
+ * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
+ * happens on the calling thread when it is enqueued, unless its stream is being captured: then it is
+ * kept in the graph. What a GPU would not forgive ends the program with a message: a barrier that
+ * not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
+ */
+#ifndef TINCA_TESTS_CUDA_RUNTIME_H
+#define TINCA_TESTS_CUDA_RUNTIME_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#define CUDA_EMULATED  1
+#define CUDART_VERSION 13000
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__     static
+#define __shared__       static
+#define __forceinline__  inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+using std::max;
+using std::min;
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
+    {
+    }
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
+
+/* --- inside kernels --- */
+
+extern uint3 threadIdx, blockIdx;
+extern dim3 blockDim, gridDim;
+enum { warpSize = 32 };
+
+void __syncthreads(void);
+void __syncwarp(unsigned mask = 0xffffffffu);
+float __shfl_xor_sync(unsigned mask, float value, int lanes, int width = 32);
+float __shfl_down_sync(unsigned mask, float value, unsigned lanes, int width = 32);
+float __shfl_sync(unsigned mask, float value, int lane, int width = 32);
+
+static inline unsigned __umulhi(unsigned a, unsigned b)
+{
+    return (unsigned)(((uint64_t)a * b) >> 32);
+}
+template <class T> static inline T __ldg(const T *at)
+{
+    return *at;
+}
+static inline float rsqrtf(float x)
+{
+    return 1.0f / sqrtf(x);
+}
+
+/* --- the runtime --- */
+
+typedef enum cudaError {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorUnknown = 999
+} cudaError_t;
+
+const char *cudaGetErrorString(cudaError_t error);
+const char *cudaGetErrorName(cudaError_t error);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaPeekAtLastError(void);
+
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem;
+    int major, minor;
+    int multiProcessorCount;
+    int l2CacheSize;
+    int pciBusID, pciDeviceID, pciDomainID;
+};
+typedef enum cudaDeviceAttr {
+    cudaDevAttrComputeCapabilityMajor = 75,
+    cudaDevAttrComputeCapabilityMinor = 76,
+    cudaDevAttrMultiProcessorCount = 16
+} cudaDeviceAttr;
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDevice(int *device);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+
+typedef struct emulated_stream *cudaStream_t;
+typedef struct emulated_event *cudaEvent_t;
+typedef struct emulated_graph *cudaGraph_t;
+typedef struct emulated_graph *cudaGraphExec_t;
+enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
+enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1 };
+typedef enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+} cudaStreamCaptureMode;
+typedef enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+} cudaMemcpyKind;
+
+cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaFree(void *memory);
+cudaError_t cudaMallocHost(void **memory, size_t bytes);
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemset(void *memory, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream = nullptr);
+
+template <class T> static inline cudaError_t cudaMalloc(T **memory, size_t bytes)
+{
+    return cudaMalloc((void **)memory, bytes);
+}
+template <class T> static inline cudaError_t cudaMallocHost(T **memory, size_t bytes)
+{
+    return cudaMallocHost((void **)memory, bytes);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaEventCreate(cudaEvent_t *event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last);
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags = 0);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+
+/* --- the emulator's own --- */
+
+/* Does `work` now, or keeps it when the stream is being captured. */
+cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
+
+/* Submits a kernel whose arguments are bound. */
+cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
+                            cudaStream_t stream);
+
+/* 0: blocks and threads in their natural order; else an order drawn from the seed. */
+extern "C" void emulator_set_order(uint64_t seed);
+
+/* How many kernels were run since the program began. */
+extern "C" size_t emulator_kernels_run(void);
+
+template <class... P, size_t... I>
+static inline std::tuple<P...> emulator_arguments(void **arguments, std::index_sequence<I...>)
+{
+    (void)arguments;
+    return std::tuple<P...>(*(P *)arguments[I]...);
+}
+
+template <class... P>
+static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3 block,
+                                           void **arguments, size_t shared_bytes = 0,
+                                           cudaStream_t stream = nullptr)
+{
+    const auto bound = emulator_arguments<P...>(arguments, std::index_sequence_for<P...>());
+    if (shared_bytes != 0)
+        return cudaErrorInvalidValue; /* only arrays of a size known to the compiler */
+    return emulator_launch(grid, block, [kernel, bound] { std::apply(kernel, bound); }, stream);
+}
+
+#endif
