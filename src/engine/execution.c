@@ -61,7 +61,8 @@ static void set_call(struct execution *execution, size_t action, uint64_t seed)
         .seed = seed,
         .node_number = step->node,
         .again = pass == PLAN_AGAIN,
-        .pool = execution->device->pool};
+        .pool = execution->device->pool,
+        .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
     const struct node *node = step->site.node;
     for (size_t k = 0; k < node->input_count; k++)
