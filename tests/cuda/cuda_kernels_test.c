@@ -1,7 +1,7 @@
 /* Every kernel of the device cuda, emulated: against the reference over the shared list of cases,
  * with the same bits whatever the order of blocks and threads, and true to what kernel.h promises.
- * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which takes
- * the ways of large cases. Then the solver's step, and the division by multiplication. */
+ * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which
+ * takes the ways of large cases. Then the solver's step, and the division by multiplication. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "tap.h"
@@ -225,7 +225,8 @@ static void check_division(void)
     for (uint32_t bit = 12; !wrong && bit < 31; bit++)
         for (uint32_t by = (1u << bit) - 2; !wrong && by <= (1u << bit) + 2; by++)
             wrong = divides_well(by) ? 0 : by;
-    tap_ok(!wrong, "dividing by multiplying is exact below 2^31%s", wrong ? ", but not always" : "");
+    tap_ok(!wrong, "dividing by multiplying is exact below 2^31%s",
+           wrong ? ", but not always" : "");
     if (wrong)
         tap_note("not by %u", wrong);
 }

@@ -22,6 +22,7 @@ struct cuda_iteration {
     float learning_rate;
     float correction1; /* adam: 1 / (1 - momentum^step) */
     float correction2; /* adam: 1 / sqrt(1 - beta2^step) */
+    unsigned halted;   /* not 0: the loss is no number, and an update does nothing */
 };
 
 struct cuda_context {

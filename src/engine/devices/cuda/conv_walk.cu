@@ -150,10 +150,9 @@ static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, con
 }
 
 template <class T>
-static __device__ __forceinline__ void bring_weights(struct walk_load<T> *load, const struct walk *w,
-                                                     const struct walk_block *block,
-                                                     const float *weight, uint32_t first_row,
-                                                     uint32_t first_term)
+static __device__ __forceinline__ void
+bring_weights(struct walk_load<T> *load, const struct walk *w, const struct walk_block *block,
+              const float *weight, uint32_t first_row, uint32_t first_term)
 {
     const uint32_t number = first_term + load->weight_term;
     const bool inside = number < block->terms;
@@ -174,19 +173,20 @@ static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, c
     const uint32_t number = first_term + load->value_term;
     const bool inside = number < block->terms;
     const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
-    const uint32_t image = w->groups * w->channels *
-                           (uint32_t)(w->down.source_size * w->across.source_size);
+    const uint32_t image =
+        w->groups * w->channels * (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
         const int at = walk_source<MOVED>(w, block, &load->columns[v], &term);
-        load->values[v] =
-            inside && at >= 0 ? __ldg(&source[load->columns[v].image * image + (uint32_t)at]) : 0.0f;
+        load->values[v] = inside && at >= 0
+                              ? __ldg(&source[load->columns[v].image * image + (uint32_t)at])
+                              : 0.0f;
     }
 }
 
 template <class T>
-static __device__ __forceinline__ void put(const struct walk_load<T> *load, typename T::memory *memory,
-                                           int buffer)
+static __device__ __forceinline__ void put(const struct walk_load<T> *load,
+                                           typename T::memory *memory, int buffer)
 {
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++)
@@ -199,11 +199,10 @@ static __device__ __forceinline__ void put(const struct walk_load<T> *load, type
 }
 
 template <class T, bool MOVED>
-static __device__ __forceinline__ void store_tile(const struct walk *w,
-                                                  const struct walk_block *block,
-                                                  uint32_t first_row, uint32_t first_column,
-                                                  const float sums[T::SIDE][T::SIDE],
-                                                  const struct walk_result *result)
+static __device__ __forceinline__ void
+store_tile(const struct walk *w, const struct walk_block *block, uint32_t first_row,
+           uint32_t first_column, const float sums[T::SIDE][T::SIDE],
+           const struct walk_result *result)
 {
 #pragma unroll
     for (int j = 0; j < T::SIDE; j++) {
@@ -286,8 +285,7 @@ bring_slice(const struct walk *w, const struct walk_block *block, const struct w
         const uint32_t number = first + k;
         const struct walk_term term = walk_term_of(w, block, number < block->terms ? number : 0);
         const int at = walk_source<MOVED>(w, block, column, &term);
-        values[k] =
-            column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
+        values[k] = column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
     }
 }
 
@@ -332,11 +330,10 @@ static __device__ __forceinline__ void add_slice(const struct slice_memory *memo
 
 /* Adds the warps' sums in their order and stores them: a thread takes every 256th. */
 template <bool MOVED>
-static __device__ __forceinline__ void store_slices(const struct walk *w,
-                                                    const struct walk_block *block,
-                                                    const float sums[SLICES][SLICE * SLICE],
-                                                    uint32_t first_row, uint32_t first_column,
-                                                    const struct walk_result *result)
+static __device__ __forceinline__ void
+store_slices(const struct walk *w, const struct walk_block *block,
+             const float sums[SLICES][SLICE * SLICE], uint32_t first_row, uint32_t first_column,
+             const struct walk_result *result)
 {
     const uint32_t column = first_column + threadIdx.x % SLICE;
     if (column >= block->columns)

@@ -36,10 +36,9 @@ template <class T> struct weights_load {
 };
 
 template <class T>
-static __device__ __forceinline__ void load_begin(struct weights_load<T> *load,
-                                                  const struct walk *w,
-                                                  const struct walk_block *block,
-                                                  uint32_t first_term)
+static __device__ __forceinline__ void
+load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
+           uint32_t first_term)
 {
     load->position = (int)threadIdx.x % T::TERMS;
     load->first = (int)threadIdx.x / T::TERMS;
@@ -60,9 +59,8 @@ bring(struct weights_load<T> *load, const struct walk *w, const struct walk_bloc
     const bool inside = position < end;
     const struct walk_column column = walk_column_of(w, block, inside ? position : 0);
     const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
-    const float *rows =
-        small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
-        (uint32_t)(column.ty * w->across.target_size + column.tx);
+    const float *rows = small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
+                        (uint32_t)(column.ty * w->across.target_size + column.tx);
     const float *image = large + (size_t)column.image * w->groups * w->channels *
                                      (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
@@ -187,8 +185,9 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
                   size_t channels, size_t area, float *sums)
 {
     const size_t count = batch * area;
-    launch(context, what, add_channel, (unsigned)channels, count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0,
-           values, (uint32_t)channels, divisor_of(area), (uint32_t)count, sums);
+    launch(context, what, add_channel, (unsigned)channels,
+           count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0, values, (uint32_t)channels,
+           divisor_of(area), (uint32_t)count, sums);
 }
 
 /* --- the choice --- */
