@@ -33,7 +33,13 @@ struct cuda_context {
     enum cuda_precision precision;
     char failure[256];          /* the first thing that failed; empty: nothing did */
     struct cuda_iteration *now; /* device memory */
+    void *dnn;                  /* cuDNN's handle; NULL: our own kernels do its work */
 };
+
+/* conv_cudnn.cu: sets `dnn` where the module was built with cuDNN and it agrees; and gives it back.
+ */
+void cuda_dnn_open(struct cuda_context *context);
+void cuda_dnn_close(struct cuda_context *context);
 
 /* Remember what failed first: "conv forward: an illegal memory access was encountered". */
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status);
