@@ -46,6 +46,7 @@ struct kernel_call {
     bool again; /* forward, for the second time in this iteration: the output was given up to save
                    memory. The same bits; no parameter is written */
     struct pool *pool;
+    void *context;           /* the device's state: device->state */
     struct profile *profile; /* NULL: nobody wants to know */
 };
 
