@@ -177,6 +177,12 @@ bool device_check(struct device *device, struct error *error)
     return !remote || remote->check(device, error);
 }
 
+uint64_t device_memory_used(struct device *device)
+{
+    const struct device_remote *remote = device->driver->remote;
+    return remote ? remote->memory_used(device) : 0;
+}
+
 void device_clear(struct device *device, void *memory, size_t bytes)
 {
     const struct device_remote *remote = device->driver->remote;

@@ -99,6 +99,9 @@ bool device_measure_limits(struct device *device, struct device_limits *limits,
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 
+/* Bytes that the device has allocated in its own memory; 0 where that is the host's. */
+uint64_t device_memory_used(struct device *device);
+
 /* False with an error when anything that the device was asked for has failed; what it computed
  * since is worth nothing. Devices that compute in the host's memory do not fail. */
 bool device_check(struct device *device, struct error *error);

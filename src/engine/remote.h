@@ -43,6 +43,7 @@ struct device_remote {
     bool (*check)(struct device *device, struct error *error);
     void (*wait)(struct device *device); /* until all that was asked for is done */
 
+    uint64_t (*memory_used)(struct device *device); /* bytes that are allocated there now */
     void (*clear)(struct device *device, void *there, size_t bytes);
     void (*copy_in)(struct device *device, void *there, const void *here, size_t bytes); /* waits */
     void (*copy_out)(struct device *device, void *here, const void *there,

@@ -180,6 +180,15 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     return emulator_submit(stream, [=] { memcpy(to, from, bytes); });
 }
 
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                              size_t width, size_t rows, cudaMemcpyKind, cudaStream_t stream)
+{
+    return emulator_submit(stream, [=] {
+        for (size_t row = 0; row < rows; row++)
+            memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
+    });
+}
+
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 {
     memset(memory, value, bytes);
@@ -245,6 +254,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     return emulator_submit(stream, [=] { event->time = std::chrono::steady_clock::now(); });
+}
+
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
+{
+    if ((flags == cudaEventRecordExternal) != is_capturing(stream))
+        return note(cudaErrorInvalidValue); /* as this module means to use it */
+    return cudaEventRecord(event, stream);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t)

@@ -24,7 +24,12 @@ struct cuda_iteration {
     float learning_rate;
     float correction1; /* adam: 1 / (1 - momentum^step) */
     float correction2; /* adam: 1 / sqrt(1 - beta2^step) */
-    unsigned halted;    /* not 0: the loss is no number, and an update does nothing */
+    unsigned halted;   /* not 0: the loss is no number, and an update does nothing */
+};
+
+struct cuda_piece {
+    void *there;
+    size_t bytes;
 };
 
 struct cuda_context {
@@ -43,6 +48,8 @@ struct cuda_context {
     enum cuda_trouble trouble_before;
     cudaEvent_t *stamps; /* of a profile */
     size_t stamp_count;
+    struct cuda_piece *pieces; /* of the card's memory that are allocated */
+    size_t piece_count, piece_capacity;
 };
 
 /* What a status means for the user. */

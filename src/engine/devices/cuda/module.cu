@@ -129,6 +129,7 @@ static void close_card(void *state)
     if (context->sending)
         cudaStreamDestroy(context->sending);
     free(context->stamps);
+    free(context->pieces);
     free(context);
 }
 

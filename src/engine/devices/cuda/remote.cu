@@ -16,19 +16,51 @@ static struct cuda_context *context_of(struct device *device)
 
 /* --- memory --- */
 
+static bool make_room_for_piece(struct cuda_context *context)
+{
+    if (context->piece_count < context->piece_capacity)
+        return true;
+    const size_t capacity = 2 * context->piece_capacity + 16;
+    void *pieces = realloc(context->pieces, capacity * sizeof *context->pieces);
+    if (!pieces)
+        return false;
+    context->pieces = (struct cuda_piece *)pieces;
+    context->piece_capacity = capacity;
+    return true;
+}
+
 void *cuda_take(struct cuda_context *context, size_t bytes)
 {
     void *there = NULL;
     cuda_enter(context);
-    cuda_note(context, "cudaMalloc", cudaMalloc(&there, bytes ? bytes : 1));
+    cuda_note(context, "cudaMalloc",
+              make_room_for_piece(context) ? cudaMalloc(&there, bytes ? bytes : 1)
+                                           : cudaErrorMemoryAllocation);
+    if (there)
+        context->pieces[context->piece_count++] = {there, bytes};
     return there;
 }
 
 void cuda_give(struct cuda_context *context, void *there)
 {
+    size_t i = 0;
     cuda_enter(context);
-    if (there)
-        cuda_note(context, "cudaFree", cudaFree(there));
+    if (!there)
+        return;
+    cuda_note(context, "cudaFree", cudaFree(there));
+    while (i < context->piece_count && context->pieces[i].there != there)
+        i++;
+    if (i < context->piece_count)
+        context->pieces[i] = context->pieces[--context->piece_count];
+}
+
+static uint64_t memory_used(struct device *device)
+{
+    const struct cuda_context *context = context_of(device);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < context->piece_count; i++)
+        bytes += context->pieces[i].bytes;
+    return bytes;
 }
 
 void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
@@ -237,9 +269,9 @@ static void mark_set(struct device *device, struct remote_mark *mark)
 {
     struct cuda_context *context = context_of(device);
     cuda_note(context, "cudaEventRecord",
-              context->recording ? cudaEventRecordWithFlags(mark->event, context->stream,
-                                                            cudaEventRecordExternal)
-                                 : cudaEventRecord(mark->event, context->stream));
+              context->recording
+                  ? cudaEventRecordWithFlags(mark->event, context->stream, cudaEventRecordExternal)
+                  : cudaEventRecord(mark->event, context->stream));
 }
 
 static void mark_wait(struct device *device, struct remote_mark *mark)
@@ -275,8 +307,7 @@ static void record_begin(struct device *device)
 
 static struct remote_recording *make_recording(cudaGraph_t graph)
 {
-    struct remote_recording *recording =
-        (struct remote_recording *)calloc(1, sizeof *recording);
+    struct remote_recording *recording = (struct remote_recording *)calloc(1, sizeof *recording);
     if (recording && cudaGraphInstantiate(&recording->graph, graph, 0) == cudaSuccess)
         return recording;
     free(recording);
@@ -289,8 +320,8 @@ static struct remote_recording *record_end(struct device *device)
     struct cuda_context *context = context_of(device);
     cudaGraph_t graph = NULL;
     const cudaError_t status = cudaStreamEndCapture(context->stream, &graph);
-    const bool failed = status != cudaSuccess || !graph ||
-                        (context->failure[0] && !context->failure_before[0]);
+    const bool failed =
+        status != cudaSuccess || !graph || (context->failure[0] && !context->failure_before[0]);
     struct remote_recording *recording = failed ? NULL : make_recording(graph);
     context->recording = false;
     if (graph)
@@ -324,8 +355,7 @@ static bool make_stamps(struct cuda_context *context, size_t needed)
 {
     if (needed <= context->stamp_count)
         return true;
-    cudaEvent_t *stamps =
-        (cudaEvent_t *)realloc(context->stamps, needed * sizeof *context->stamps);
+    cudaEvent_t *stamps = (cudaEvent_t *)realloc(context->stamps, needed * sizeof *context->stamps);
     if (!stamps)
         return false;
     context->stamps = stamps;
@@ -343,8 +373,7 @@ static void stamp(struct device *device, size_t i)
 {
     struct cuda_context *context = context_of(device);
     if (make_stamps(context, i + 1))
-        cuda_note(context, "cudaEventRecord",
-                  cudaEventRecord(context->stamps[i], context->stream));
+        cuda_note(context, "cudaEventRecord", cudaEventRecord(context->stamps[i], context->stream));
 }
 
 static double stamp_seconds(struct device *device, size_t from, size_t to)
@@ -362,6 +391,7 @@ static double stamp_seconds(struct device *device, size_t from, size_t to)
 const struct device_remote cuda_remote_functions = {
     .check = NULL, /* these need words: cuda.c */
     .wait = wait_for_all,
+    .memory_used = memory_used,
     .clear = clear,
     .copy_in = copy_in,
     .copy_out = copy_out,
