@@ -199,12 +199,24 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 /* Does `work` now, or keeps it when the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
 
+/* What a launch has to return instead of launching; cudaSuccess: nothing. */
+cudaError_t emulator_refuse_launch(void);
+
 /* Submits a kernel whose arguments are bound. */
 cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
                             cudaStream_t stream);
 
 /* 0: blocks and threads in their natural order; else an order drawn from the seed. */
 extern "C" void emulator_set_order(uint64_t seed);
+
+/* The n-th allocation of device memory from now fails for want of it, 0: none; the n-th launch of a
+ * kernel fails with this error, and as on a GPU all that follows, until it is called again. */
+extern "C" void emulator_fail_allocation(size_t n);
+extern "C" void emulator_fail_launch(size_t n, int error);
+/* What cudaMemGetInfo says is free. */
+extern "C" void emulator_set_free(size_t bytes);
+/* How many graphs were launched since the program began. */
+extern "C" size_t emulator_graphs_run(void);
 
 /* How many kernels were run since the program began. */
 extern "C" size_t emulator_kernels_run(void);

@@ -18,6 +18,38 @@ struct emulated_event {
 
 static emulated_stream default_stream;
 static cudaError_t last_error = cudaSuccess;
+static cudaError_t broken = cudaSuccess; /* what every call returns from now on */
+static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33, graphs;
+static cudaError_t fail_with;
+
+extern "C" void emulator_fail_allocation(size_t n)
+{
+    fail_allocation = n;
+}
+
+extern "C" void emulator_fail_launch(size_t n, int error)
+{
+    fail_launch = n;
+    fail_with = (cudaError_t)error;
+    broken = cudaSuccess;
+}
+
+extern "C" void emulator_set_free(size_t bytes)
+{
+    free_memory = bytes;
+}
+
+extern "C" size_t emulator_graphs_run(void)
+{
+    return graphs;
+}
+
+cudaError_t emulator_refuse_launch(void)
+{
+    if (fail_launch > 0 && --fail_launch == 0)
+        broken = fail_with;
+    return broken;
+}
 
 static cudaError_t note(cudaError_t error)
 {
@@ -44,6 +76,8 @@ const char *cudaGetErrorString(cudaError_t error)
         return "out of memory";
     case cudaErrorInvalidConfiguration:
         return "invalid configuration argument";
+    case cudaErrorIllegalAddress:
+        return "an illegal memory access was encountered";
     default:
         return "an emulated CUDA error";
     }
@@ -123,8 +157,9 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
-    *free_bytes = *total = (size_t)1 << 33;
-    return cudaSuccess;
+    *free_bytes = free_memory;
+    *total = (size_t)1 << 33;
+    return broken;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -141,6 +176,9 @@ cudaError_t cudaDeviceReset(void)
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
+    *memory = NULL;
+    if (fail_allocation > 0 && --fail_allocation == 0)
+        return note(cudaErrorMemoryAllocation);
     *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (*memory)
         memset(*memory, 0xff, bytes); /* NaN: a GPU gives no zeros either */
@@ -226,7 +264,7 @@ static bool is_capturing(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return note(is_capturing(stream) ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+    return note(is_capturing(stream) ? cudaErrorStreamCaptureUnsupported : broken);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
@@ -270,7 +308,7 @@ cudaError_t cudaEventQuery(cudaEvent_t)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t)
 {
-    return cudaSuccess;
+    return broken;
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last)
@@ -306,6 +344,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
+    graphs++;
+    if (emulator_refuse_launch() != cudaSuccess)
+        return broken;
     for (const std::function<void()> &work : executable->work)
         emulator_submit(stream, work);
     return cudaSuccess;
