@@ -48,10 +48,33 @@ static bool build_graph(struct op_harness *h, struct error *error)
 
 /* --- memory --- */
 
+const struct op_harness_device *op_harness_device;
+
+static void *new_memory(size_t bytes, struct error *error)
+{
+    if (op_harness_device)
+        return op_harness_device->allocate(bytes);
+    return memory_new_aligned(bytes, 1, "a test", error);
+}
+
 static bool new_floats(float **out, size_t count, struct error *error)
 {
-    *out = memory_new_aligned(count, sizeof **out, "a test", error);
+    *out = new_memory(count * sizeof **out, error);
     return *out;
+}
+
+static void release(void *memory)
+{
+    if (op_harness_device)
+        op_harness_device->release(memory);
+    else
+        free(memory);
+}
+
+static void wait_for_device(void)
+{
+    if (op_harness_device)
+        op_harness_device->finish(op_harness_device->context);
 }
 
 static bool allocate(struct op_harness *h, struct error *error)
@@ -76,7 +99,7 @@ static bool allocate(struct op_harness *h, struct error *error)
                (!parameter->learnable || new_floats(&h->parameter_gradients[p], count, error));
     }
     if (good && (h->op_case->op->traits & OP_READS_LABELS))
-        good = (h->labels = memory_new(batch, sizeof *h->labels, "a test", error));
+        good = (h->labels = new_memory(batch * sizeof *h->labels, error));
     return good && new_floats(&h->base, largest, error);
 }
 
@@ -85,18 +108,18 @@ void op_harness_free(struct op_harness *h)
     if (!h)
         return;
     for (size_t k = 0; k < NODE_MAX_INPUTS; k++) {
-        free(h->inputs[k]);
-        free(h->input_gradients[k]);
+        release(h->inputs[k]);
+        release(h->input_gradients[k]);
     }
     for (size_t p = 0; p < NODE_MAX_PARAMETERS; p++) {
-        free(h->parameters[p]);
-        free(h->parameter_gradients[p]);
-        free(h->updated[p]);
+        release(h->parameters[p]);
+        release(h->parameter_gradients[p]);
+        release(h->updated[p]);
     }
-    free(h->output);
-    free(h->output_gradient);
-    free(h->base);
-    free(h->labels);
+    release(h->output);
+    release(h->output_gradient);
+    release(h->base);
+    release(h->labels);
     graph_free(&h->graph);
     free(h);
 }
@@ -205,13 +228,15 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
                                      .iteration = HARNESS_ITERATION,
                                      .node_number = (size_t)(h->node - h->graph.nodes),
                                      .pool = pool};
+    if (op_harness_device)
+        run->call.context = op_harness_device->context;
     bool good = new_floats(&run->nowhere, largest, error) &&
                 new_floats(&run->in_place, h->input_values[0], error) &&
                 new_floats(&run->gradient_in_place, h->input_values[0], error);
     if (good && run->saved_bytes)
-        good = (run->call.saved = memory_new_aligned(run->saved_bytes, 1, "a test", error));
+        good = (run->call.saved = new_memory(run->saved_bytes, error));
     if (good && run->workspace_bytes)
-        good = (run->call.workspace = memory_new_aligned(run->workspace_bytes, 1, "a test", error));
+        good = (run->call.workspace = new_memory(run->workspace_bytes, error));
     if (!good)
         return false;
     poison(run->nowhere, largest * sizeof *run->nowhere);
@@ -228,11 +253,11 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
 
 static void finish(struct run *run)
 {
-    free(run->nowhere);
-    free(run->in_place);
-    free(run->gradient_in_place);
-    free(run->call.saved);
-    free(run->call.workspace);
+    release(run->nowhere);
+    release(run->in_place);
+    release(run->gradient_in_place);
+    release(run->call.saved);
+    release(run->call.workspace);
 }
 
 static void run_forward(struct run *run, struct op_harness *h, const struct kernel *kernel,
@@ -248,6 +273,7 @@ static void run_forward(struct run *run, struct op_harness *h, const struct kern
     if (run->call.workspace)
         poison(run->call.workspace, run->workspace_bytes);
     kernel->forward(&run->call);
+    wait_for_device();
     if (in_place)
         memcpy(h->output, run->in_place, h->output_values * sizeof(float));
 }
@@ -289,6 +315,7 @@ static void run_backward(struct run *run, struct op_harness *h, const struct ker
     if (run->call.workspace)
         poison(run->call.workspace, run->workspace_bytes);
     kernel->backward(&run->call);
+    wait_for_device();
     if (in_place)
         memcpy(h->input_gradients[0], run->gradient_in_place, h->input_values[0] * sizeof(float));
 }

@@ -18,6 +18,16 @@ enum harness_options {
     HARNESS_NO_INPUT_GRADIENTS = 1 << 3,
 };
 
+/* Where kernels run that do not run on this processor: memory that both reach, and the state that
+ * their calls carry. */
+struct op_harness_device {
+    void *context;
+    void *(*allocate)(size_t bytes); /* aligned as memory_new_aligned() does; NULL: none is left */
+    void (*release)(void *memory);   /* may be NULL */
+    void (*finish)(void *context);   /* waits for all that was called */
+};
+extern const struct op_harness_device *op_harness_device; /* NULL: this processor */
+
 struct op_harness {
     const struct op_case *op_case;
     struct graph graph;

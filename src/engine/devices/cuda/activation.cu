@@ -1,0 +1,150 @@
+/* relu, leaky_relu, sigmoid and tanh: a value at a time, four to a load where they are aligned. */
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/launch.h"
+
+#include <math.h>
+
+/* Each with its value, and its gradient from the output y and the output's gradient g. */
+struct relu {
+    static __device__ __forceinline__ float value(float x, float)
+    {
+        return x < 0 ? 0 : x; /* what is no number stays so */
+    }
+    static __device__ __forceinline__ float gradient(float y, float g, float)
+    {
+        return y > 0 ? g : 0;
+    }
+};
+struct leaky_relu {
+    static __device__ __forceinline__ float value(float x, float slope)
+    {
+        return x > 0 ? x : slope * x;
+    }
+    static __device__ __forceinline__ float gradient(float y, float g, float slope)
+    {
+        return y > 0 ? g : slope * g;
+    }
+};
+struct sigmoid {
+    static __device__ __forceinline__ float value(float x, float)
+    {
+        return 1.0f / (1.0f + expf(-x));
+    }
+    static __device__ __forceinline__ float gradient(float y, float g, float)
+    {
+        return g * y * (1.0f - y);
+    }
+};
+struct hyperbolic_tangent {
+    static __device__ __forceinline__ float value(float x, float)
+    {
+        return tanhf(x);
+    }
+    static __device__ __forceinline__ float gradient(float y, float g, float)
+    {
+        return g * (1.0f - y * y);
+    }
+};
+
+template <class F>
+static __global__ void activate(const float *x, float *y, uint32_t count, uint32_t quads,
+                                float slope)
+{
+    for (uint32_t i = stride_first(); i < quads; i += stride_step()) {
+        const float4 v = ((const float4 *)x)[i];
+        ((float4 *)y)[i] = make_float4(F::value(v.x, slope), F::value(v.y, slope),
+                                       F::value(v.z, slope), F::value(v.w, slope));
+    }
+    for (uint32_t i = 4 * quads + stride_first(); i < count; i += stride_step())
+        y[i] = F::value(x[i], slope);
+}
+
+template <class F>
+static __global__ void activate_back(const float *y, const float *g, float *gradient,
+                                     bool accumulate, uint32_t count, uint32_t quads, float slope)
+{
+    for (uint32_t i = stride_first(); i < quads; i += stride_step()) {
+        const float4 a = ((const float4 *)y)[i], b = ((const float4 *)g)[i];
+        float4 sum = make_float4(F::gradient(a.x, b.x, slope), F::gradient(a.y, b.y, slope),
+                                 F::gradient(a.z, b.z, slope), F::gradient(a.w, b.w, slope));
+        if (accumulate) {
+            const float4 old = ((const float4 *)gradient)[i];
+            sum = make_float4(old.x + sum.x, old.y + sum.y, old.z + sum.z, old.w + sum.w);
+        }
+        ((float4 *)gradient)[i] = sum;
+    }
+    for (uint32_t i = 4 * quads + stride_first(); i < count; i += stride_step())
+        gradient_store(&gradient[i], accumulate, F::gradient(y[i], g[i], slope));
+}
+
+template <class F> static void forward(const struct kernel_call *call, const char *what, float slope)
+{
+    const size_t count = output_values(call);
+    const bool aligned = aligned16(call->inputs[0]) && aligned16(call->output);
+    launch(context_of(call), what, activate<F>, stride_blocks(aligned ? count / 4 + 3 : count),
+           BLOCK, 0, call->inputs[0], call->output, (uint32_t)count,
+           (uint32_t)(aligned ? count / 4 : 0), slope);
+}
+
+template <class F>
+static void backward(const struct kernel_call *call, const char *what, float slope)
+{
+    const size_t count = output_values(call);
+    float *gradient = call->input_gradients[0];
+    if (!gradient)
+        return;
+    const bool aligned =
+        aligned16(call->output) && aligned16(call->output_gradient) && aligned16(gradient);
+    launch(context_of(call), what, activate_back<F>, stride_blocks(aligned ? count / 4 + 3 : count),
+           BLOCK, 0, (const float *)call->output, call->output_gradient, gradient,
+           call->accumulate[0], (uint32_t)count, (uint32_t)(aligned ? count / 4 : 0), slope);
+}
+
+static void forward_relu(const struct kernel_call *call)
+{
+    forward<relu>(call, "relu forward", 0);
+}
+static void backward_relu(const struct kernel_call *call)
+{
+    backward<relu>(call, "relu backward", 0);
+}
+static void forward_leaky_relu(const struct kernel_call *call)
+{
+    forward<leaky_relu>(call, "leaky_relu forward", call->site->node->attributes.leaky_relu.slope);
+}
+static void backward_leaky_relu(const struct kernel_call *call)
+{
+    backward<leaky_relu>(call, "leaky_relu backward",
+                         call->site->node->attributes.leaky_relu.slope);
+}
+static void forward_sigmoid(const struct kernel_call *call)
+{
+    forward<sigmoid>(call, "sigmoid forward", 0);
+}
+static void backward_sigmoid(const struct kernel_call *call)
+{
+    backward<sigmoid>(call, "sigmoid backward", 0);
+}
+static void forward_tanh(const struct kernel_call *call)
+{
+    forward<hyperbolic_tangent>(call, "tanh forward", 0);
+}
+static void backward_tanh(const struct kernel_call *call)
+{
+    backward<hyperbolic_tangent>(call, "tanh backward", 0);
+}
+
+enum { TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE };
+
+struct cuda_kernel cuda_relu = {"relu",
+                                {"relu", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
+                                 forward_relu, backward_relu}};
+struct cuda_kernel cuda_leaky_relu = {"leaky_relu",
+                                      {"leaky_relu", "cuda", NULL, TRAITS, supports_counts, NULL,
+                                       NULL, forward_leaky_relu, backward_leaky_relu}};
+struct cuda_kernel cuda_sigmoid = {"sigmoid",
+                                   {"sigmoid", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
+                                    forward_sigmoid, backward_sigmoid}};
+struct cuda_kernel cuda_tanh = {"tanh",
+                                {"tanh", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
+                                 forward_tanh, backward_tanh}};

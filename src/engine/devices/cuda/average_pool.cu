@@ -1,0 +1,88 @@
+/* Average pooling. A small window is one thread's sum; a large one, as in global pooling, is summed
+ * by the 32 lanes of a warp. Backward gathers the share of every window that covers an element. */
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/pool_window.h"
+#include "engine/devices/cuda/reduce.h"
+
+/* Sums what lies under a window, every `step`-th element from `first`. */
+static __device__ __forceinline__ float window_sum(const float *plane, const struct pool_window *w,
+                                                   int y, int x, int first, int step)
+{
+    const struct range rows =
+        window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
+    const struct range columns =
+        window_range(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width);
+    const int across = columns.end - columns.begin, count = (rows.end - rows.begin) * across;
+    float sum = 0;
+    for (int k = first; k < count; k += step)
+        sum += plane[(rows.begin + k / across) * w->in_width + columns.begin + k % across];
+    return sum;
+}
+
+static __device__ __forceinline__ float window_area(const struct pool_window *w, int y, int x)
+{
+    return (float)(window_counted(y, w->kernel_height, w->stride_height, w->pad_height,
+                                  w->in_height) *
+                   window_counted(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width));
+}
+
+/* LANES threads to a window: 1 or WARP. */
+template <int LANES>
+static __global__ void average(const float *in, float *out, struct pool_window w, uint32_t count)
+{
+    const uint32_t lane = threadIdx.x % LANES;
+    for (uint32_t i = stride_first() / LANES; i < count; i += stride_step() / LANES) {
+        int y, x;
+        const uint32_t plane = position_of(i, w.down_out, w.across_out, &y, &x);
+        const float *values = in + (size_t)plane * (size_t)(w.in_height * w.in_width);
+        float sum = window_sum(values, &w, y, x, (int)lane, LANES);
+        if (LANES == WARP)
+            sum = warp_sum(sum);
+        if (lane == 0)
+            out[i] = sum / window_area(&w, y, x);
+    }
+}
+
+static __global__ void gather_shares(const float *g, float *gradient, bool accumulate,
+                                     struct pool_window w, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        int iy, ix;
+        const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
+        const struct range rows = covering_windows(iy, w.kernel_height, w.stride_height,
+                                                   w.pad_height, w.out_height);
+        const struct range columns =
+            covering_windows(ix, w.kernel_width, w.stride_width, w.pad_width, w.out_width);
+        float sum = 0;
+        for (int y = rows.begin; y < rows.end; y++)
+            for (int x = columns.begin; x < columns.end; x++)
+                sum += g[(plane * (uint32_t)w.out_height + (uint32_t)y) * (uint32_t)w.out_width +
+                         (uint32_t)x] /
+                       window_area(&w, y, x);
+        gradient_store(&gradient[i], accumulate, sum);
+    }
+}
+
+static void forward_average_pool(const struct kernel_call *call)
+{
+    const struct pool_window w = pool_window_of(call);
+    const size_t count = output_values(call);
+    const bool by_warps = w.kernel_height * w.kernel_width >= WARP;
+    launch(context_of(call), "average_pool forward", by_warps ? average<WARP> : average<1>,
+           stride_blocks(by_warps ? WARP * count : count), BLOCK, 0, call->inputs[0], call->output,
+           w, (uint32_t)count);
+}
+
+static void backward_average_pool(const struct kernel_call *call)
+{
+    const size_t count = input_values(call, 0);
+    if (!call->input_gradients[0])
+        return;
+    launch(context_of(call), "average_pool backward", gather_shares, stride_blocks(count), BLOCK, 0,
+           call->output_gradient, call->input_gradients[0], call->accumulate[0],
+           pool_window_of(call), (uint32_t)count);
+}
+
+struct cuda_kernel cuda_average_pool = {"average_pool",
+                                        {"average_pool", "cuda", NULL, 0, supports_counts, NULL,
+                                         NULL, forward_average_pool, backward_average_pool}};

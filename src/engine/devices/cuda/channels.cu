@@ -1,0 +1,79 @@
+/* channel_shift and channel_shuffle by themselves: where no convolution reads through them. A
+ * thread takes a place of the moved image, and each place of the other one belongs to one of them.
+ */
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/launch.h"
+#include "engine/devices/cuda/moves.h"
+
+struct planes {
+    struct divisor channels, height, width;
+    uint32_t count; /* values of the batch */
+};
+
+/* Where a value lies before the move; *outside: it is a zero, and the place has no other. */
+static __host__ __device__ __forceinline__ uint32_t place_before(const struct planes *p,
+                                                                 const struct moves *moves,
+                                                                 uint32_t at, bool *outside)
+{
+    uint32_t x, y, c;
+    bool beyond_y, beyond_x;
+    uint32_t n = divide_rest(at, p->width, &x);
+    n = divide_rest(n, p->height, &y);
+    n = divide_rest(n, p->channels, &c);
+    const struct move move = move_of(moves, c);
+    y = move_back(y, move.dy, p->height.value, &beyond_y);
+    x = move_back(x, move.dx, p->width.value, &beyond_x);
+    *outside = beyond_y || beyond_x;
+    return ((n * p->channels.value + move.channel) * p->height.value + y) * p->width.value + x;
+}
+
+static __global__ void move_values(const float *in, float *out, struct planes planes,
+                                   struct moves moves)
+{
+    for (uint32_t i = stride_first(); i < planes.count; i += stride_step()) {
+        bool outside;
+        const uint32_t from = place_before(&planes, &moves, i, &outside);
+        out[i] = outside ? 0.0f : in[from];
+    }
+}
+
+static __global__ void move_values_back(const float *g, float *gradient, bool accumulate,
+                                        struct planes planes, struct moves moves)
+{
+    for (uint32_t i = stride_first(); i < planes.count; i += stride_step()) {
+        bool outside;
+        const uint32_t to = place_before(&planes, &moves, i, &outside);
+        gradient_store(&gradient[to], accumulate, outside ? 0.0f : g[i]);
+    }
+}
+
+static struct planes planes_of(const struct kernel_call *call)
+{
+    const struct shape shape = call->site->inputs[0];
+    return {divisor_of(shape.channels), divisor_of(shape.height), divisor_of(shape.width),
+            (uint32_t)input_values(call, 0)};
+}
+
+static void forward_moves(const struct kernel_call *call)
+{
+    launch(context_of(call), "channel move forward", move_values,
+           stride_blocks(input_values(call, 0)), BLOCK, 0, call->inputs[0], call->output,
+           planes_of(call), moves_of(call->site->node, call->site->inputs[0].channels));
+}
+
+static void backward_moves(const struct kernel_call *call)
+{
+    if (!call->input_gradients[0])
+        return;
+    launch(context_of(call), "channel move backward", move_values_back,
+           stride_blocks(input_values(call, 0)), BLOCK, 0, call->output_gradient,
+           call->input_gradients[0], call->accumulate[0], planes_of(call),
+           moves_of(call->site->node, call->site->inputs[0].channels));
+}
+
+struct cuda_kernel cuda_channel_shuffle = {"channel_shuffle",
+                                           {"channel_shuffle", "cuda", NULL, 0, supports_counts,
+                                            NULL, NULL, forward_moves, backward_moves}};
+struct cuda_kernel cuda_channel_shift = {"channel_shift",
+                                         {"channel_shift", "cuda", NULL, 0, supports_counts, NULL,
+                                          NULL, forward_moves, backward_moves}};

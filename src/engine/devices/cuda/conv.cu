@@ -1,0 +1,153 @@
+/* Convolution: forward and the input's gradient as walks, the weights' gradient by its own kernels.
+ * 1x1 windows that need no walking are one matrix product an image, and cuBLAS's business where
+ * they are large. Either takes its input through a channel_shift or channel_shuffle. */
+#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/gemm.h"
+#include "engine/devices/cuda/kernels.h"
+
+#include "base/language.h"
+
+static struct conv_shape shape_of(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    return {site->inputs[0], site->node->output, conv->window, conv->groups, site->batch};
+}
+
+/* Kernel grids are at most 65535 deep and high. */
+static bool supports_conv(const struct kernel_site *site, const char **reason)
+{
+    if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
+        *reason = N_("more than 4095 groups");
+        return false;
+    }
+    return supports_counts(site, reason);
+}
+
+static size_t workspace_conv(const struct kernel_site *site)
+{
+    const struct conv_shape conv = shape_of(site);
+    return site->training ? weight_gradients_workspace(&conv) : 0;
+}
+
+static const float *bias_of(const struct kernel_call *call)
+{
+    return call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
+}
+
+static void forward_conv(const struct kernel_call *call)
+{
+    const struct conv_shape conv = shape_of(call->site);
+    const struct walk walk = walk_forward(&conv, call->site->mover);
+    const struct walk_result result = {bias_of(call), call->output, false};
+    walk_run(context_of(call), "conv forward", &walk, call->parameters[0], call->inputs[0],
+             &result);
+}
+
+static void backward_input(const struct kernel_call *call, const struct conv_shape *conv)
+{
+    const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    for (size_t y = 0; y < conv->window.stride_height; y += WALK_PHASES)
+        for (size_t x = 0; x < conv->window.stride_width; x += WALK_PHASES) {
+            const struct walk walk = walk_back(conv, call->site->mover, y, x);
+            walk_run(context_of(call), "conv backward, input", &walk, call->parameters[0],
+                     call->output_gradient, &result);
+        }
+}
+
+static void backward_weights(const struct kernel_call *call, const struct conv_shape *conv)
+{
+    const struct weight_gradients gradients = {
+        call->output_gradient, call->inputs[0], call->parameter_gradients[0],
+        call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL,
+        call->site->mover};
+    if (gradients.weights || gradients.bias)
+        weight_gradients_run(context_of(call), "conv backward, weights", conv, &gradients,
+                             (float *)call->workspace);
+}
+
+static void backward_conv(const struct kernel_call *call)
+{
+    const struct conv_shape conv = shape_of(call->site);
+    if (call->input_gradients[0])
+        backward_input(call, &conv);
+    backward_weights(call, &conv);
+}
+
+/* --- 1x1 by cuBLAS --- */
+
+enum { POINTWISE_AREA = 64 };                /* positions of an image that make a product of it */
+static const size_t pointwise_work = 1 << 24; /* multiply-adds below which launches cost more */
+
+static bool is_pointwise(const struct window *w)
+{
+    return w->kernel_height == 1 && w->kernel_width == 1 && w->stride_height == 1 &&
+           w->stride_width == 1 && w->pad_height == 0 && w->pad_width == 0;
+}
+
+static bool supports_pointwise(const struct kernel_site *site, const char **reason)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    const size_t area = shape_area(site->inputs[0]);
+    const size_t work = site->batch * area * site->inputs[0].channels * conv->outputs;
+    if (!is_pointwise(&conv->window) || conv->groups != 1)
+        *reason = N_("not a 1x1 window with stride 1, without padding and groups");
+    else if (area < POINTWISE_AREA || work < pointwise_work * cuda_busy_blocks / 264)
+        *reason = N_("too small for matrix products of a library");
+    else
+        return supports_conv(site, reason);
+    return false;
+}
+
+/* The bias at every position, for the product to be added to. */
+static __global__ void repeat_positions(const float *bias, float *y, struct divisor area,
+                                        struct divisor channels, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        uint32_t c;
+        divide_rest(divide(i, area), channels, &c);
+        y[i] = bias[c];
+    }
+}
+
+static void forward_pointwise(const struct kernel_call *call)
+{
+    const struct shape in = call->site->inputs[0], out = call->site->node->output;
+    const size_t area = shape_area(in), count = output_values(call);
+    const float *bias = bias_of(call);
+    if (call->site->mover) {
+        forward_conv(call);
+        return;
+    }
+    if (bias)
+        launch(context_of(call), "conv bias", repeat_positions, stride_blocks(count), BLOCK, 0,
+               bias, call->output, divisor_of(area), divisor_of(out.channels), (uint32_t)count);
+    const struct product product = {out.channels, area, in.channels, call->parameters[0],
+                                    call->inputs[0], call->output, false, false, bias ? 1.0f : 0.0f,
+                                    call->site->batch, 0, shape_count(in), shape_count(out)};
+    multiply(context_of(call), "conv forward", &product);
+}
+
+static void backward_pointwise(const struct kernel_call *call)
+{
+    const struct shape in = call->site->inputs[0], out = call->site->node->output;
+    const struct conv_shape conv = shape_of(call->site);
+    const struct product product = {in.channels, shape_area(in), out.channels, call->parameters[0],
+                                    call->output_gradient, call->input_gradients[0], true, false,
+                                    call->accumulate[0] ? 1.0f : 0.0f, call->site->batch, 0,
+                                    shape_count(out), shape_count(in)};
+    if (product.c && call->site->mover)
+        backward_input(call, &conv);
+    else if (product.c)
+        multiply(context_of(call), "conv backward, input", &product);
+    backward_weights(call, &conv);
+}
+
+enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES };
+
+struct cuda_kernel cuda_conv_pointwise = {"conv",
+                                          {"conv 1x1 cuBLAS", "cuda", NULL, TRAITS,
+                                           supports_pointwise, NULL, workspace_conv,
+                                           forward_pointwise, backward_pointwise}};
+struct cuda_kernel cuda_conv = {"conv",
+                                {"conv implicit gemm", "cuda", NULL, TRAITS, supports_conv, NULL,
+                                 workspace_conv, forward_conv, backward_conv}};

@@ -1,0 +1,66 @@
+/* Transposed convolution: the walks of the convolution that it is the gradient of, the other way
+ * round. */
+#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/kernels.h"
+
+#include "base/language.h"
+
+/* The convolution from this operator's output to its input. */
+static struct conv_shape shape_of(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    return {site->node->output, site->inputs[0], conv->window, conv->groups, site->batch};
+}
+
+static bool supports_transpose(const struct kernel_site *site, const char **reason)
+{
+    if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
+        *reason = N_("more than 4095 groups");
+        return false;
+    }
+    return supports_counts(site, reason);
+}
+
+static size_t workspace_transpose(const struct kernel_site *site)
+{
+    const struct conv_shape conv = shape_of(site);
+    return site->training ? weight_gradients_workspace(&conv) : 0;
+}
+
+static void forward_transpose(const struct kernel_call *call)
+{
+    const struct conv_shape conv = shape_of(call->site);
+    const float *bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
+    const struct walk_result result = {bias, call->output, false};
+    for (size_t y = 0; y < conv.window.stride_height; y += WALK_PHASES)
+        for (size_t x = 0; x < conv.window.stride_width; x += WALK_PHASES) {
+            const struct walk walk = walk_back(&conv, NULL, y, x);
+            walk_run(context_of(call), "conv_transpose forward", &walk, call->parameters[0],
+                     call->inputs[0], &result);
+        }
+}
+
+static void backward_transpose(const struct kernel_call *call)
+{
+    const struct conv_shape conv = shape_of(call->site);
+    const struct walk walk = walk_forward(&conv, NULL);
+    const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
+    const struct weight_gradients gradients = {call->inputs[0], call->output_gradient,
+                                               call->parameter_gradients[0], NULL, NULL};
+    if (result.at)
+        walk_run(context_of(call), "conv_transpose backward, input", &walk, call->parameters[0],
+                 call->output_gradient, &result);
+    if (gradients.weights)
+        weight_gradients_run(context_of(call), "conv_transpose backward, weights", &conv,
+                             &gradients, (float *)call->workspace);
+    if (call->site->node->attributes.conv.bias && call->parameter_gradients[1])
+        sum_channels(context_of(call), "conv_transpose backward, bias", call->output_gradient,
+                     conv.batch, conv.in.channels, shape_area(conv.in),
+                     call->parameter_gradients[1]);
+}
+
+struct cuda_kernel cuda_conv_transpose = {"conv_transpose",
+                                          {"conv_transpose implicit gemm", "cuda", NULL,
+                                           KERNEL_BACKWARD_READS_INPUT, supports_transpose, NULL,
+                                           workspace_transpose, forward_transpose,
+                                           backward_transpose}};

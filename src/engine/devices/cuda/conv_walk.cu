@@ -1,0 +1,461 @@
+/* The walk's kernels.
+ *
+ * Tiled: a block computes a tile of rows x columns. Step by step it brings the weights and the
+ * source values of a few terms to shared memory, the next ones already on their way to registers
+ * while these are multiplied, and every thread adds up a small square of the tile.
+ *
+ * Sliced: where there are not enough tiles to keep the GPU busy, as for single images, a tile is
+ * smaller and each of the block's eight warps adds up every eighth step of its terms. The warps'
+ * sums are added in their order at the end: short in time, and still one launch.
+ */
+#include "engine/devices/cuda/conv_tile.h"
+#include "engine/devices/cuda/conv_walk.h"
+
+/* --- geometry --- */
+
+static struct walk_phase phase_of(size_t columns, size_t taps, int source_first, int target_first,
+                                  int weight_first)
+{
+    return {divisor_of(columns ? columns : 1),
+            divisor_of(taps ? taps : 1),
+            columns == 0,
+            taps == 0,
+            source_first,
+            target_first,
+            weight_first};
+}
+
+static struct walk_axis axis_forward(size_t in, size_t out, size_t kernel, size_t stride,
+                                     size_t pad)
+{
+    struct walk_axis axis = {};
+    axis.phases[0] = phase_of(out, kernel, -(int)pad, 0, 0);
+    axis.phase_count = 1;
+    axis.source_step = (int)stride;
+    axis.source_tap = axis.target_step = axis.weight_step = 1;
+    axis.source_size = (int)in;
+    axis.target_size = (int)out;
+    return axis;
+}
+
+/* Position q of `in` is under tap k of window (q + pad - k) / stride of `out`. Of remainder r are
+ * q = first, first + stride, ...; their taps are r, r + stride, ... */
+static struct walk_axis axis_back(size_t in, size_t out, size_t kernel, size_t stride, size_t pad,
+                                  size_t remainder)
+{
+    struct walk_axis axis = {};
+    const size_t left = stride - remainder;
+    axis.phase_count = (int)(left < WALK_PHASES ? left : (size_t)WALK_PHASES);
+    for (int p = 0; p < axis.phase_count; p++) {
+        const size_t r = remainder + (size_t)p;
+        const size_t first = (r + stride - pad % stride) % stride;
+        const size_t columns = first < in ? (in - first + stride - 1) / stride : 0;
+        const size_t taps = r < kernel ? (kernel - r + stride - 1) / stride : 0;
+        axis.phases[p] =
+            phase_of(columns, taps, (int)((first + pad - r) / stride), (int)first, (int)r);
+    }
+    axis.source_step = 1;
+    axis.source_tap = -1;
+    axis.target_step = axis.weight_step = (int)stride;
+    axis.source_size = (int)out;
+    axis.target_size = (int)in;
+    return axis;
+}
+
+struct walk walk_forward(const struct conv_shape *conv, const struct node *mover)
+{
+    const struct window *w = &conv->window;
+    const size_t area = w->kernel_height * w->kernel_width;
+    struct walk walk = {};
+    walk.down = axis_forward(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
+                             w->pad_height);
+    walk.across = axis_forward(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
+                               w->pad_width);
+    walk.images = (uint32_t)conv->batch;
+    walk.groups = (uint32_t)conv->groups;
+    walk.rows = (uint32_t)(conv->out.channels / conv->groups);
+    walk.channels = (uint32_t)(conv->in.channels / conv->groups);
+    walk.by_row = (uint32_t)(walk.channels * area);
+    walk.by_group = walk.rows * walk.by_row;
+    walk.by_channel = (uint32_t)area;
+    walk.window_width = (uint32_t)w->kernel_width;
+    walk.source_moves = moves_of(mover, conv->in.channels);
+    walk.target_moves = moves_of(NULL, conv->out.channels);
+    return walk;
+}
+
+struct walk walk_back(const struct conv_shape *conv, const struct node *mover, size_t first_y,
+                      size_t first_x)
+{
+    const struct window *w = &conv->window;
+    const size_t area = w->kernel_height * w->kernel_width;
+    struct walk walk = {};
+    walk.down = axis_back(conv->in.height, conv->out.height, w->kernel_height, w->stride_height,
+                          w->pad_height, first_y);
+    walk.across = axis_back(conv->in.width, conv->out.width, w->kernel_width, w->stride_width,
+                            w->pad_width, first_x);
+    walk.images = (uint32_t)conv->batch;
+    walk.groups = (uint32_t)conv->groups;
+    walk.rows = (uint32_t)(conv->in.channels / conv->groups);
+    walk.channels = (uint32_t)(conv->out.channels / conv->groups);
+    walk.by_row = (uint32_t)area;
+    walk.by_channel = (uint32_t)(walk.rows * area);
+    walk.by_group = walk.channels * walk.by_channel;
+    walk.window_width = (uint32_t)w->kernel_width;
+    walk.source_moves = moves_of(NULL, conv->out.channels);
+    walk.target_moves = moves_of(mover, conv->in.channels);
+    return walk;
+}
+
+/* --- storing --- */
+
+template <bool MOVED>
+static __device__ __forceinline__ void store(const struct walk *w, const struct walk_block *block,
+                                             const struct walk_column *column, uint32_t row,
+                                             float sum, const struct walk_result *result)
+{
+    bool outside;
+    const uint32_t at = walk_target<MOVED>(w, block, column, row, &outside);
+    if (result->bias)
+        sum += result->bias[block->group * w->rows + row];
+    gradient_store(&result->at[at], result->accumulate, outside ? 0.0f : sum);
+}
+
+/* --- tiled --- */
+
+/* What a thread brings of tile T: one term's weights for several rows, another one's values for
+ * several columns. */
+template <class T> struct walk_load {
+    int weight_term, weight_row, value_term, value_column;
+    struct walk_column columns[T::VALUES];
+    float weights[T::WEIGHTS], values[T::VALUES];
+};
+
+template <class T>
+static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, const struct walk *w,
+                                                  const struct walk_block *block,
+                                                  uint32_t first_column)
+{
+    const int thread = (int)threadIdx.x;
+    load->weight_term = thread % T::TERMS;
+    load->weight_row = thread / T::TERMS;
+    load->value_term = thread / T::OF_A_TERM;
+    load->value_column = thread % T::OF_A_TERM;
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++) {
+        const uint32_t column = first_column + load->value_column + v * T::OF_A_TERM;
+        load->columns[v] =
+            walk_column_of(w, block, column < block->columns ? column : first_column);
+    }
+}
+
+template <class T>
+static __device__ __forceinline__ void bring_weights(struct walk_load<T> *load, const struct walk *w,
+                                                     const struct walk_block *block,
+                                                     const float *weight, uint32_t first_row,
+                                                     uint32_t first_term)
+{
+    const uint32_t number = first_term + load->weight_term;
+    const bool inside = number < block->terms;
+    const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
+    const float *at = weight + (size_t)block->group * w->by_group + term.weight;
+#pragma unroll
+    for (int k = 0; k < T::WEIGHTS; k++) {
+        const uint32_t row = first_row + load->weight_row + k * T::OF_A_TERM;
+        load->weights[k] = inside && row < w->rows ? __ldg(&at[row * w->by_row]) : 0.0f;
+    }
+}
+
+template <class T, bool MOVED>
+static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, const struct walk *w,
+                                                    const struct walk_block *block,
+                                                    const float *source, uint32_t first_term)
+{
+    const uint32_t number = first_term + load->value_term;
+    const bool inside = number < block->terms;
+    const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
+    const uint32_t image = w->groups * w->channels *
+                           (uint32_t)(w->down.source_size * w->across.source_size);
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++) {
+        const int at = walk_source<MOVED>(w, block, &load->columns[v], &term);
+        load->values[v] =
+            inside && at >= 0 ? __ldg(&source[load->columns[v].image * image + (uint32_t)at]) : 0.0f;
+    }
+}
+
+template <class T>
+static __device__ __forceinline__ void put(const struct walk_load<T> *load, typename T::memory *memory,
+                                           int buffer)
+{
+#pragma unroll
+    for (int k = 0; k < T::WEIGHTS; k++)
+        memory->left[buffer][load->weight_term][load->weight_row + k * T::OF_A_TERM] =
+            load->weights[k];
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++)
+        memory->right[buffer][load->value_term][load->value_column + v * T::OF_A_TERM] =
+            load->values[v];
+}
+
+template <class T, bool MOVED>
+static __device__ __forceinline__ void store_tile(const struct walk *w,
+                                                  const struct walk_block *block,
+                                                  uint32_t first_row, uint32_t first_column,
+                                                  const float sums[T::SIDE][T::SIDE],
+                                                  const struct walk_result *result)
+{
+#pragma unroll
+    for (int j = 0; j < T::SIDE; j++) {
+        const uint32_t column = first_column + tile_column<T>(j);
+        if (column >= block->columns)
+            continue;
+        const struct walk_column at = walk_column_of(w, block, column);
+#pragma unroll
+        for (int i = 0; i < T::SIDE; i++) {
+            const uint32_t row = first_row + tile_row<T>(i);
+            if (row < w->rows)
+                store<MOVED>(w, block, &at, row, sums[i][j], result);
+        }
+    }
+}
+
+template <class T, bool MOVED>
+static __global__ void __launch_bounds__(T::THREADS)
+    walk_tiled(const __grid_constant__ struct walk w, const float *weight, const float *source,
+               const struct walk_result result)
+{
+    __shared__ typename T::memory memory;
+    const struct walk_block block = walk_block_of(&w, blockIdx.z);
+    const uint32_t first_column = blockIdx.x * T::COLUMNS, first_row = blockIdx.y * T::ROWS;
+    if (first_column >= block.columns) /* another phase has more */
+        return;
+    float sums[T::SIDE][T::SIDE] = {};
+    struct walk_load<T> load;
+    load_begin<T>(&load, &w, &block, first_column);
+    bring_weights<T>(&load, &w, &block, weight, first_row, 0);
+    bring_values<T, MOVED>(&load, &w, &block, source, 0);
+    put<T>(&load, &memory, 0);
+    __syncthreads();
+    int buffer = 0;
+    for (uint32_t next = T::TERMS; next < block.terms + T::TERMS; next += T::TERMS) {
+        if (next < block.terms) {
+            bring_weights<T>(&load, &w, &block, weight, first_row, next);
+            bring_values<T, MOVED>(&load, &w, &block, source, next);
+        }
+        tile_add<T>(&memory, buffer, sums);
+        buffer ^= 1;
+        if (next < block.terms)
+            put<T>(&load, &memory, buffer);
+        __syncthreads();
+    }
+    store_tile<T, MOVED>(&w, &block, first_row, first_column, sums, &result);
+}
+
+/* --- sliced --- */
+
+/* 32 x 32 of the target to a block of eight warps. A lane adds up 4 rows x 8 columns. */
+enum { SLICE = 32, SLICE_TERMS = 8, SLICES = BLOCK_WARPS };
+
+struct alignas(16) slice_memory {
+    float weights[SLICE_TERMS][SLICE + 4];
+    float values[SLICE_TERMS][SLICE + 4];
+};
+
+union slices_memory {
+    struct slice_memory of_warps[SLICES];
+    float sums[SLICES][SLICE * SLICE];
+};
+
+/* Of SLICE_TERMS terms from `first`, a lane brings one column's values and one term's weights of
+ * every fourth row. */
+template <bool MOVED>
+static __device__ __forceinline__ void
+bring_slice(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
+            bool column_inside, const float *weight, const float *source, uint32_t first_row,
+            uint32_t first, float *weights, float *values)
+{
+    const uint32_t lane = threadIdx.x % WARP, mine = first + lane % SLICE_TERMS;
+    const struct walk_term own = walk_term_of(w, block, mine < block->terms ? mine : 0);
+#pragma unroll
+    for (uint32_t k = 0; k < SLICE_TERMS; k++) {
+        const uint32_t row = first_row + lane / SLICE_TERMS + k * (WARP / SLICE_TERMS);
+        weights[k] = mine < block->terms && row < w->rows
+                         ? __ldg(&weight[row * w->by_row + own.weight])
+                         : 0.0f;
+        const uint32_t number = first + k;
+        const struct walk_term term = walk_term_of(w, block, number < block->terms ? number : 0);
+        const int at = walk_source<MOVED>(w, block, column, &term);
+        values[k] =
+            column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
+    }
+}
+
+static __device__ __forceinline__ void put_slice(struct slice_memory *memory, const float *weights,
+                                                 const float *values)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    __syncwarp(); /* the warp has read what was there */
+#pragma unroll
+    for (uint32_t k = 0; k < SLICE_TERMS; k++) {
+        memory->weights[lane % SLICE_TERMS][lane / SLICE_TERMS + k * (WARP / SLICE_TERMS)] =
+            weights[k];
+        memory->values[k][lane] = values[k];
+    }
+    __syncwarp();
+}
+
+static __device__ __forceinline__ void add_slice(const struct slice_memory *memory,
+                                                 float sums[4][8])
+{
+    const uint32_t lane = threadIdx.x % WARP;
+#pragma unroll
+    for (uint32_t t = 0; t < SLICE_TERMS; t++) {
+        const float4 a = *(const float4 *)&memory->weights[t][lane / 4 * 4];
+        const float rows[4] = {a.x, a.y, a.z, a.w};
+        float columns[8];
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const float4 b = *(const float4 *)&memory->values[t][lane % 4 * 4 + 16 * half];
+            columns[4 * half] = b.x;
+            columns[4 * half + 1] = b.y;
+            columns[4 * half + 2] = b.z;
+            columns[4 * half + 3] = b.w;
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+#pragma unroll
+            for (int j = 0; j < 8; j++)
+                sums[i][j] += rows[i] * columns[j];
+    }
+}
+
+/* Adds the warps' sums in their order and stores them: a thread takes every 256th. */
+template <bool MOVED>
+static __device__ __forceinline__ void store_slices(const struct walk *w,
+                                                    const struct walk_block *block,
+                                                    const float sums[SLICES][SLICE * SLICE],
+                                                    uint32_t first_row, uint32_t first_column,
+                                                    const struct walk_result *result)
+{
+    const uint32_t column = first_column + threadIdx.x % SLICE;
+    if (column >= block->columns)
+        return;
+    const struct walk_column at = walk_column_of(w, block, column);
+    for (uint32_t i = threadIdx.x; i < SLICE * SLICE; i += BLOCK) {
+        const uint32_t row = first_row + i / SLICE;
+        float sum = 0;
+#pragma unroll
+        for (int s = 0; s < SLICES; s++)
+            sum += sums[s][i];
+        if (row < w->rows)
+            store<MOVED>(w, block, &at, row, sum, result);
+    }
+}
+
+template <bool MOVED>
+static __global__ void __launch_bounds__(BLOCK)
+    walk_sliced(const __grid_constant__ struct walk w, const float *weight, const float *source,
+                const struct walk_result result)
+{
+    __shared__ union slices_memory memory;
+    const struct walk_block block = walk_block_of(&w, blockIdx.z);
+    const uint32_t first_column = blockIdx.x * SLICE, first_row = blockIdx.y * SLICE;
+    if (first_column >= block.columns)
+        return;
+    const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const bool inside = first_column + lane < block.columns;
+    const struct walk_column column =
+        walk_column_of(&w, &block, inside ? first_column + lane : first_column);
+    const float *weights_of_group = weight + (size_t)block.group * w.by_group;
+    const float *image = source + (size_t)column.image * w.groups * w.channels *
+                                      (uint32_t)(w.down.source_size * w.across.source_size);
+    float sums[4][8] = {}, weights[SLICE_TERMS], values[SLICE_TERMS];
+    const uint32_t step = SLICES * SLICE_TERMS;
+    uint32_t first = warp * SLICE_TERMS;
+    bring_slice<MOVED>(&w, &block, &column, inside, weights_of_group, image, first_row, first,
+                       weights, values);
+    for (; first < block.terms; first += step) {
+        put_slice(&memory.of_warps[warp], weights, values);
+        bring_slice<MOVED>(&w, &block, &column, inside, weights_of_group, image, first_row,
+                           first + step, weights, values);
+        add_slice(&memory.of_warps[warp], sums);
+    }
+    __syncthreads(); /* the warps' memory becomes that of their sums */
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+#pragma unroll
+        for (int j = 0; j < 8; j++)
+            memory.sums[warp][(lane / 4 * 4 + i) * SLICE + lane % 4 * 4 + j / 4 * 16 + j % 4] =
+                sums[i][j];
+    __syncthreads();
+    store_slices<MOVED>(&w, &block, memory.sums, first_row, first_column, &result);
+}
+
+/* --- the choice --- */
+
+typedef void walk_kernel(const struct walk, const float *, const float *, const struct walk_result);
+
+struct walk_choice {
+    size_t rows, columns, threads;
+    walk_kernel *still, *moved;
+};
+
+#define TILED(rows, columns, terms, side)                                                          \
+    {                                                                                              \
+        rows, columns, tile<rows, columns, terms, side>::THREADS,                                  \
+            walk_tiled<tile<rows, columns, terms, side>, false>,                                   \
+            walk_tiled<tile<rows, columns, terms, side>, true>                                     \
+    }
+static const struct walk_choice choices[] = {
+    TILED(128, 128, 8, 8),
+    TILED(64, 64, 16, 4),
+    TILED(32, 128, 16, 4),
+    TILED(16, 128, 8, 4),
+};
+static const struct walk_choice sliced = {SLICE, SLICE, BLOCK, walk_sliced<false>,
+                                          walk_sliced<true>};
+
+/* The largest count of columns among the phases. */
+static size_t most_columns(const struct walk *w)
+{
+    size_t down = 0, across = 0;
+    for (int p = 0; p < w->down.phase_count; p++)
+        if (!w->down.phases[p].empty && w->down.phases[p].columns.value > down)
+            down = w->down.phases[p].columns.value;
+    for (int p = 0; p < w->across.phase_count; p++)
+        if (!w->across.phases[p].empty && w->across.phases[p].columns.value > across)
+            across = w->across.phases[p].columns.value;
+    return w->images * down * across;
+}
+
+static dim3 grid_of(const struct walk *w, const struct walk_choice *choice)
+{
+    return dim3(blocks_for(most_columns(w), choice->columns), blocks_for(w->rows, choice->rows),
+                w->groups * (unsigned)(w->down.phase_count * w->across.phase_count));
+}
+
+/* The tallest tile that the rows fill, if it makes blocks enough. */
+static const struct walk_choice *choose(const struct walk *w)
+{
+    const size_t count = sizeof choices / sizeof *choices;
+    for (size_t i = 0; i < count; i++) {
+        const dim3 grid = grid_of(w, &choices[i]);
+        const bool filled = w->rows > choices[i].rows / 2 || i + 1 == count;
+        if (filled && 2 * (size_t)grid.x * grid.y * grid.z >= cuda_busy_blocks)
+            return &choices[i];
+    }
+    return &sliced;
+}
+
+void walk_run(struct cuda_context *context, const char *what, const struct walk *walk,
+              const float *weight, const float *source, const struct walk_result *result)
+{
+    const struct walk_choice *choice = choose(walk);
+    const dim3 grid = grid_of(walk, choice);
+    const bool moves = walk->source_moves.shuffles || walk->source_moves.shifts ||
+                       walk->target_moves.shuffles || walk->target_moves.shifts;
+    if (grid.x > 0)
+        launch(context, what, moves ? choice->moved : choice->still, grid,
+               (unsigned)choice->threads, 0, *walk, weight, source, *result);
+}

@@ -1,0 +1,287 @@
+/* Gradients of a convolution's weights: the walk of its forward pass with the sum over positions
+ * instead of terms,
+ *
+ *   weights[row, term] = sum over columns p of small[row, p] * large[term under p]
+ *
+ * in tiles of rows x terms. There are few tiles and many positions, so the sum is cut into parts,
+ * one for a block, whose results are added up in order by a second launch. One more term that is
+ * always 1 makes the bias's gradient.
+ */
+#include "engine/devices/cuda/conv_tile.h"
+#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/reduce.h"
+
+enum { MAX_PARTS = 64, LEAST_OF_A_PART = 128 };
+
+size_t split_count(size_t blocks, size_t positions)
+{
+    const size_t most = (positions + LEAST_OF_A_PART - 1) / LEAST_OF_A_PART;
+    const size_t wanted = cuda_busy_blocks / blocks;
+    const size_t parts = most < wanted ? most : wanted;
+    return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
+}
+
+/* What a block of the kernel does. */
+struct weights_job {
+    uint32_t positions, part_positions;
+    uint32_t parts, terms; /* terms of a group */
+    uint32_t columns;      /* the same, and one more when the bias is wanted */
+    float *weights, *bias; /* parts 1: the gradients themselves; else [part][row][terms + 1] */
+};
+
+template <class T> struct weights_load {
+    int position, first; /* of a step; of the rows and of the terms that this thread brings */
+    struct walk_term terms[T::VALUES];
+    float rows[T::WEIGHTS], values[T::VALUES];
+};
+
+template <class T>
+static __device__ __forceinline__ void load_begin(struct weights_load<T> *load,
+                                                  const struct walk *w,
+                                                  const struct walk_block *block,
+                                                  uint32_t first_term)
+{
+    load->position = (int)threadIdx.x % T::TERMS;
+    load->first = (int)threadIdx.x / T::TERMS;
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++) {
+        const uint32_t term = first_term + load->first + v * T::OF_A_TERM;
+        load->terms[v] = walk_term_of(w, block, term < block->terms ? term : 0);
+    }
+}
+
+template <class T, bool MOVED>
+static __device__ __forceinline__ void
+bring(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
+      const float *small, const float *large, uint32_t first_row, uint32_t first_term,
+      uint32_t first_position, uint32_t end)
+{
+    const uint32_t position = first_position + load->position;
+    const bool inside = position < end;
+    const struct walk_column column = walk_column_of(w, block, inside ? position : 0);
+    const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
+    const float *rows =
+        small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
+        (uint32_t)(column.ty * w->across.target_size + column.tx);
+    const float *image = large + (size_t)column.image * w->groups * w->channels *
+                                     (uint32_t)(w->down.source_size * w->across.source_size);
+#pragma unroll
+    for (int k = 0; k < T::WEIGHTS; k++) {
+        const uint32_t row = first_row + load->first + k * T::OF_A_TERM;
+        load->rows[k] = inside && row < w->rows ? __ldg(&rows[row * area]) : 0.0f;
+    }
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++) {
+        const uint32_t term = first_term + load->first + v * T::OF_A_TERM;
+        const int at = walk_source<MOVED>(w, block, &column, &load->terms[v]);
+        const bool there = inside && at >= 0 && term < block->terms;
+        load->values[v] = there ? __ldg(&image[at]) : term == block->terms ? 1.0f : 0.0f;
+    }
+}
+
+template <class T>
+static __device__ __forceinline__ void put(const struct weights_load<T> *load,
+                                           typename T::memory *memory, int buffer)
+{
+#pragma unroll
+    for (int k = 0; k < T::WEIGHTS; k++)
+        memory->left[buffer][load->position][load->first + k * T::OF_A_TERM] = load->rows[k];
+#pragma unroll
+    for (int v = 0; v < T::VALUES; v++)
+        memory->right[buffer][load->position][load->first + v * T::OF_A_TERM] = load->values[v];
+}
+
+/* `row` counts over all groups. */
+static __device__ __forceinline__ void store(const struct weights_job *job, uint32_t rows,
+                                             uint32_t part, uint32_t row, uint32_t term, float sum)
+{
+    if (job->parts > 1)
+        job->weights[((size_t)part * rows + row) * (job->terms + 1) + term] = sum;
+    else if (term < job->terms && job->weights)
+        job->weights[(size_t)row * job->terms + term] = sum;
+    else if (term == job->terms)
+        job->bias[row] = sum;
+}
+
+template <class T, bool MOVED>
+static __global__ void __launch_bounds__(T::THREADS)
+    add_weights(const __grid_constant__ struct walk w, const float *small, const float *large,
+                const struct weights_job job)
+{
+    __shared__ typename T::memory memory;
+    const uint32_t part = blockIdx.z % job.parts;
+    const struct walk_block block = walk_block_of(&w, blockIdx.z / job.parts);
+    const uint32_t first_row = blockIdx.y * T::ROWS, first_term = blockIdx.x * T::COLUMNS;
+    const uint32_t begin = part * job.part_positions;
+    const uint32_t end = min(begin + job.part_positions, job.positions);
+    float sums[T::SIDE][T::SIDE] = {};
+    struct weights_load<T> load;
+    load_begin<T>(&load, &w, &block, first_term);
+    bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
+    put<T>(&load, &memory, 0);
+    __syncthreads();
+    int buffer = 0;
+    for (uint32_t next = begin + T::TERMS; next < end + T::TERMS; next += T::TERMS) {
+        if (next < end)
+            bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next, end);
+        tile_add<T>(&memory, buffer, sums);
+        buffer ^= 1;
+        if (next < end)
+            put<T>(&load, &memory, buffer);
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < T::SIDE; i++)
+#pragma unroll
+        for (int j = 0; j < T::SIDE; j++) {
+            const uint32_t row = first_row + tile_row<T>(i), term = first_term + tile_column<T>(j);
+            if (row < w.rows && term < job.columns)
+                store(&job, w.groups * w.rows, part, block.group * w.rows + row, term, sums[i][j]);
+        }
+}
+
+/* --- sums of parts --- */
+
+static __global__ void add_parts(const float *parts, uint32_t count, struct divisor columns,
+                                 uint32_t sums, float *weights, float *bias)
+{
+    for (uint32_t i = stride_first(); i < sums; i += stride_step()) {
+        uint32_t term;
+        float sum = 0;
+        const uint32_t row = divide_rest(i, columns, &term), terms = columns.value - 1;
+        if (!(term < terms ? weights : bias))
+            continue;
+#pragma unroll 8
+        for (uint32_t part = 0; part < count; part++)
+            sum += parts[(size_t)part * sums + i];
+        if (term < terms)
+            weights[(size_t)row * terms + term] = sum;
+        else
+            bias[row] = sum;
+    }
+}
+
+void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
+               size_t outputs, size_t terms, float *weights, float *bias)
+{
+    const size_t sums = outputs * (terms + 1);
+    launch(context, what, add_parts, stride_blocks(sums), BLOCK, 0, parts, (uint32_t)count,
+           divisor_of(terms + 1), (uint32_t)sums, weights, bias);
+}
+
+static __global__ void add_channel(const float *values, uint32_t channels, struct divisor area,
+                                   uint32_t count, float *sums)
+{
+    float sum = 0;
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+        uint32_t at;
+        const uint32_t n = divide_rest(i, area, &at);
+        sum += values[(n * channels + blockIdx.x) * area.value + at];
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        sums[blockIdx.x] = sum;
+}
+
+void sum_channels(struct cuda_context *context, const char *what, const float *values, size_t batch,
+                  size_t channels, size_t area, float *sums)
+{
+    const size_t count = batch * area;
+    launch(context, what, add_channel, (unsigned)channels, count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0,
+           values, (uint32_t)channels, divisor_of(area), (uint32_t)count, sums);
+}
+
+/* --- the choice --- */
+
+typedef void weights_kernel(const struct walk, const float *, const float *,
+                            const struct weights_job);
+
+struct weights_choice {
+    size_t rows, columns, threads;
+    weights_kernel *still, *moved;
+};
+
+#define TILED(rows, columns, positions, side)                                                      \
+    {                                                                                              \
+        rows, columns, tile<rows, columns, positions, side>::THREADS,                              \
+            add_weights<tile<rows, columns, positions, side>, false>,                              \
+            add_weights<tile<rows, columns, positions, side>, true>                                \
+    }
+static const struct weights_choice choices[] = {
+    TILED(128, 128, 8, 8),
+    TILED(64, 64, 16, 4),
+    TILED(32, 64, 16, 4),
+    TILED(16, 128, 8, 4),
+};
+
+/* Of a group. */
+static size_t terms_of(const struct conv_shape *conv)
+{
+    return conv->in.channels / conv->groups * conv->window.kernel_height *
+           conv->window.kernel_width;
+}
+
+/* Large tiles only where parts of the sum make up for their number. */
+static const struct weights_choice *choose(const struct conv_shape *conv)
+{
+    const size_t rows = conv->out.channels / conv->groups, terms = terms_of(conv);
+    if (rows > 64 && terms > 128 && conv->batch * shape_area(conv->out) >= 16 * LEAST_OF_A_PART)
+        return &choices[0];
+    return rows > 32 ? &choices[1] : rows > 16 ? &choices[2] : &choices[3];
+}
+
+static dim3 grid_of(const struct conv_shape *conv, const struct weights_choice *choice)
+{
+    return dim3(blocks_for(terms_of(conv) + 1, choice->columns),
+                blocks_for(conv->out.channels / conv->groups, choice->rows),
+                (unsigned)conv->groups);
+}
+
+static size_t parts_of(const struct conv_shape *conv)
+{
+    const dim3 grid = grid_of(conv, choose(conv));
+    return split_count((size_t)grid.x * grid.y * grid.z, conv->batch * shape_area(conv->out));
+}
+
+static size_t part_floats(const struct conv_shape *conv)
+{
+    return conv->out.channels * (terms_of(conv) + 1);
+}
+
+/* A smaller batch may take other tiles, and then more parts than the planned one. */
+size_t weight_gradients_workspace(const struct conv_shape *conv)
+{
+    size_t most = 0;
+    struct conv_shape now = *conv;
+    for (now.batch = 1; now.batch <= conv->batch; now.batch++) {
+        const size_t parts = parts_of(&now);
+        most = parts > most ? parts : most;
+    }
+    return most > 1 ? most * part_floats(conv) * sizeof(float) : 0;
+}
+
+void weight_gradients_run(struct cuda_context *context, const char *what,
+                          const struct conv_shape *conv, const struct weight_gradients *gradients,
+                          float *workspace)
+{
+    const struct weights_choice *choice = choose(conv);
+    const size_t positions = conv->batch * shape_area(conv->out), parts = parts_of(conv);
+    const size_t part_positions = (positions + parts - 1) / parts;
+    const size_t terms = terms_of(conv);
+    const struct walk walk = walk_forward(conv, gradients->mover);
+    const bool moves = walk.source_moves.shuffles || walk.source_moves.shifts;
+    const struct weights_job job = {(uint32_t)positions,
+                                    (uint32_t)part_positions,
+                                    (uint32_t)parts,
+                                    (uint32_t)terms,
+                                    (uint32_t)(terms + (gradients->bias ? 1 : 0)),
+                                    parts > 1 ? workspace : gradients->weights,
+                                    gradients->bias};
+    dim3 grid = grid_of(conv, choice);
+    grid.z *= (unsigned)parts;
+    launch(context, what, moves ? choice->moved : choice->still, grid, (unsigned)choice->threads, 0,
+           walk, gradients->small, gradients->large, job);
+    if (parts > 1)
+        sum_parts(context, what, workspace, parts, conv->out.channels, terms, gradients->weights,
+                  gradients->bias);
+}

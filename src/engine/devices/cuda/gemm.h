@@ -1,0 +1,49 @@
+/* gemm.h: matrix products by cuBLAS, row by row as this house writes matrices. Not for use outside
+ * this room. */
+#ifndef TINCA_ENGINE_DEVICES_CUDA_GEMM_H
+#define TINCA_ENGINE_DEVICES_CUDA_GEMM_H
+
+#include "engine/devices/cuda/launch.h"
+
+/* C[m, n] = A B + beta C, all float32; `transposed` says that A lies as [k, m] or B as [n, k]. With
+ * `count` above 1 that many products, whose matrices lie so many floats apart; 0: the same. */
+struct product {
+    size_t m, n, k;
+    const float *a, *b;
+    float *c;
+    bool a_transposed, b_transposed;
+    float beta;
+    size_t count, a_apart, b_apart, c_apart;
+};
+
+static inline cublasComputeType_t compute_type(enum cuda_precision precision)
+{
+    switch (precision) {
+    case CUDA_TF32:
+        return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case CUDA_BF16:
+        return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case CUDA_FP16:
+        return CUBLAS_COMPUTE_32F_FAST_16F;
+    default:
+        return CUBLAS_COMPUTE_32F;
+    }
+}
+
+/* cuBLAS counts by columns: what it sees are the transposed matrices, C^T = B^T A^T. */
+static inline void multiply(struct cuda_context *context, const char *what,
+                            const struct product *p)
+{
+    const float one = 1.0f;
+    cuda_note_blas(
+        context, what,
+        cublasGemmStridedBatchedEx(
+            context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+            p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n, (int)p->m, (int)p->k, &one,
+            p->b, CUDA_R_32F, (int)(p->b_transposed ? p->k : p->n), (long long)p->b_apart, p->a,
+            CUDA_R_32F, (int)(p->a_transposed ? p->m : p->k), (long long)p->a_apart, &p->beta, p->c,
+            CUDA_R_32F, (int)p->n, (long long)p->c_apart, (int)p->count,
+            compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* The losses. Forward: a block, or for classes a warp, takes an image and sums up. Backward: a value
+ * at a time, scaled by weight / batch. */
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/reduce.h"
+
+#include <math.h>
+
+static float loss_scale(const struct kernel_call *call)
+{
+    return call->site->node->attributes.loss.weight / (float)call->site->batch;
+}
+
+/* --- softmax_cross_entropy: a warp to an image --- */
+
+struct logits {
+    float largest, sum; /* of exp(x - largest) */
+};
+
+static __device__ __forceinline__ struct logits look_at(const float *x, uint32_t classes,
+                                                        uint32_t lane)
+{
+    struct logits logits = {x[0], 0};
+    for (uint32_t c = lane; c < classes; c += WARP)
+        logits.largest = fmaxf(logits.largest, x[c]);
+    logits.largest = warp_max(logits.largest);
+    for (uint32_t c = lane; c < classes; c += WARP)
+        logits.sum += expf(x[c] - logits.largest);
+    logits.sum = warp_sum(logits.sum);
+    return logits;
+}
+
+static __global__ void cross_entropy(const float *x, const int32_t *labels, float *losses,
+                                     uint32_t classes, uint32_t images)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const float *row = x + (size_t)n * classes;
+        const struct logits logits = look_at(row, classes, lane);
+        if (lane == 0)
+            losses[n] = logf(logits.sum) - (row[labels[n]] - logits.largest);
+    }
+}
+
+static __global__ void cross_entropy_back(const float *x, const int32_t *labels, float *gradient,
+                                          bool accumulate, float scale, uint32_t classes,
+                                          uint32_t images)
+{
+    const uint32_t lane = threadIdx.x % WARP;
+    for (uint32_t n = stride_first() / WARP; n < images; n += stride_step() / WARP) {
+        const float *row = x + (size_t)n * classes;
+        const struct logits logits = look_at(row, classes, lane);
+        for (uint32_t c = lane; c < classes; c += WARP) {
+            const float probability = expf(row[c] - logits.largest) / logits.sum;
+            const float target = c == (uint32_t)labels[n] ? 1.0f : 0.0f;
+            gradient_store(&gradient[(size_t)n * classes + c], accumulate,
+                           scale * (probability - target));
+        }
+    }
+}
+
+static void forward_cross_entropy(const struct kernel_call *call)
+{
+    launch(context_of(call), "softmax_cross_entropy forward", cross_entropy,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
+           call->output, (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
+static void backward_cross_entropy(const struct kernel_call *call)
+{
+    if (!call->input_gradients[0])
+        return;
+    launch(context_of(call), "softmax_cross_entropy backward", cross_entropy_back,
+           stride_blocks(WARP * call->site->batch), BLOCK, 0, call->inputs[0], call->labels,
+           call->input_gradients[0], call->accumulate[0], loss_scale(call),
+           (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
+}
+
+/* --- losses over values: with their gradients for value x and for target t --- */
+
+struct l1 {
+    static __device__ __forceinline__ float loss(float x, float t)
+    {
+        return fabsf(x - t);
+    }
+    static __device__ __forceinline__ float gradient(float x, float t)
+    {
+        return (float)((x > t) - (x < t));
+    }
+    static __device__ __forceinline__ float target_gradient(float x, float t)
+    {
+        return -gradient(x, t);
+    }
+};
+struct l2 {
+    static __device__ __forceinline__ float loss(float x, float t)
+    {
+        return (x - t) * (x - t);
+    }
+    static __device__ __forceinline__ float gradient(float x, float t)
+    {
+        return 2.0f * (x - t);
+    }
+    static __device__ __forceinline__ float target_gradient(float x, float t)
+    {
+        return -gradient(x, t);
+    }
+};
+struct binary_cross_entropy {
+    static __device__ __forceinline__ float loss(float x, float t)
+    {
+        return fmaxf(x, 0) - x * t + log1pf(expf(-fabsf(x)));
+    }
+    static __device__ __forceinline__ float gradient(float x, float t)
+    {
+        return 1.0f / (1.0f + expf(-x)) - t;
+    }
+    static __device__ __forceinline__ float target_gradient(float x, float)
+    {
+        return -x;
+    }
+};
+
+/* The targets: an array, or one value for all. */
+struct loss_target {
+    const float *values; /* NULL: constant */
+    float constant;
+};
+
+template <class F>
+static __global__ void mean_loss(const float *x, struct loss_target target, float *losses,
+                                 uint32_t count)
+{
+    const size_t first = (size_t)blockIdx.x * count;
+    float sum = 0;
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x)
+        sum += F::loss(x[first + i], target.values ? target.values[first + i] : target.constant);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        losses[blockIdx.x] = sum / (float)count;
+}
+
+struct loss_gradients {
+    float *at[2]; /* NULL: not wanted. Both may be the same: the first is stored first */
+    bool accumulate[2];
+};
+
+template <class F>
+static __global__ void mean_loss_back(const float *x, struct loss_target target,
+                                      struct loss_gradients to, float scale, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        const float value = x[i], t = target.values ? target.values[i] : target.constant;
+        if (to.at[0])
+            gradient_store(&to.at[0][i], to.accumulate[0], scale * F::gradient(value, t));
+        if (to.at[1])
+            gradient_store(&to.at[1][i], to.accumulate[1], scale * F::target_gradient(value, t));
+    }
+}
+
+static struct loss_target target_of(const struct kernel_call *call)
+{
+    const bool pair = call->site->node->input_count > 1;
+    return {pair ? call->inputs[1] : NULL, call->site->node->attributes.loss.target};
+}
+
+template <class F> static void forward_loss(const struct kernel_call *call, const char *what)
+{
+    const size_t count = shape_count(call->site->inputs[0]);
+    const unsigned threads = count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK;
+    launch(context_of(call), what, mean_loss<F>, (unsigned)call->site->batch, threads, 0,
+           call->inputs[0], target_of(call), call->output, (uint32_t)count);
+}
+
+template <class F> static void backward_loss(const struct kernel_call *call, const char *what)
+{
+    const size_t count = input_values(call, 0);
+    const float scale = loss_scale(call) / (float)shape_count(call->site->inputs[0]);
+    const bool pair = call->site->node->input_count > 1;
+    const struct loss_gradients to = {
+        {call->input_gradients[0], pair ? call->input_gradients[1] : NULL},
+        {call->accumulate[0], call->accumulate[1]}};
+    if (to.at[0] || to.at[1])
+        launch(context_of(call), what, mean_loss_back<F>, stride_blocks(count), BLOCK, 0,
+               call->inputs[0], target_of(call), to, scale, (uint32_t)count);
+}
+
+static void forward_l1(const struct kernel_call *call)
+{
+    forward_loss<l1>(call, "l1_loss forward");
+}
+static void backward_l1(const struct kernel_call *call)
+{
+    backward_loss<l1>(call, "l1_loss backward");
+}
+static void forward_l2(const struct kernel_call *call)
+{
+    forward_loss<l2>(call, "l2_loss forward");
+}
+static void backward_l2(const struct kernel_call *call)
+{
+    backward_loss<l2>(call, "l2_loss backward");
+}
+static void forward_binary(const struct kernel_call *call)
+{
+    forward_loss<binary_cross_entropy>(call, "binary_cross_entropy forward");
+}
+static void backward_binary(const struct kernel_call *call)
+{
+    backward_loss<binary_cross_entropy>(call, "binary_cross_entropy backward");
+}
+
+struct cuda_kernel cuda_softmax_cross_entropy = {
+    "softmax_cross_entropy",
+    {"softmax_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
+     NULL, forward_cross_entropy, backward_cross_entropy}};
+struct cuda_kernel cuda_binary_cross_entropy = {
+    "binary_cross_entropy",
+    {"binary_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL, NULL,
+     forward_binary, backward_binary}};
+struct cuda_kernel cuda_l1_loss = {"l1_loss",
+                                   {"l1_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
+                                    supports_counts, NULL, NULL, forward_l1, backward_l1}};
+struct cuda_kernel cuda_l2_loss = {"l2_loss",
+                                   {"l2_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
+                                    supports_counts, NULL, NULL, forward_l2, backward_l2}};

@@ -1,0 +1,91 @@
+/* Max pooling. Backward gathers: an element of the input asks every window that covers it, in order,
+ * whether it was the maximum there, so that no two threads add to the same place. */
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/pool_window.h"
+
+#include <math.h>
+
+/* The first maximum in raster order; what is no number wins. Windows are never all padding. */
+static __device__ __forceinline__ int find_maximum(const float *plane, const struct pool_window *w,
+                                                   int y, int x)
+{
+    const struct range rows =
+        window_range(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height);
+    const struct range columns =
+        window_range(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width);
+    int best = rows.begin * w->in_width + columns.begin;
+    float most = plane[best];
+    for (int iy = rows.begin; iy < rows.end; iy++)
+        for (int ix = columns.begin; ix < columns.end; ix++) {
+            const float value = plane[iy * w->in_width + ix];
+            if (value > most || isnan(value)) {
+                most = value;
+                best = iy * w->in_width + ix;
+            }
+        }
+    return best;
+}
+
+static __global__ void find_maxima(const float *in, float *out, int32_t *positions,
+                                   struct pool_window w, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        int y, x;
+        const uint32_t plane = position_of(i, w.down_out, w.across_out, &y, &x);
+        const float *values = in + (size_t)plane * (size_t)(w.in_height * w.in_width);
+        const int best = find_maximum(values, &w, y, x);
+        out[i] = values[best];
+        if (positions)
+            positions[i] = best;
+    }
+}
+
+static __global__ void gather_gradients(const float *g, const int32_t *positions, float *gradient,
+                                        bool accumulate, struct pool_window w, uint32_t count)
+{
+    for (uint32_t i = stride_first(); i < count; i += stride_step()) {
+        int iy, ix;
+        const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
+        const struct range rows = covering_windows(iy, w.kernel_height, w.stride_height,
+                                                   w.pad_height, w.out_height);
+        const struct range columns =
+            covering_windows(ix, w.kernel_width, w.stride_width, w.pad_width, w.out_width);
+        float sum = 0;
+        for (int y = rows.begin; y < rows.end; y++)
+            for (int x = columns.begin; x < columns.end; x++) {
+                const uint32_t at =
+                    (plane * (uint32_t)w.out_height + (uint32_t)y) * (uint32_t)w.out_width +
+                    (uint32_t)x;
+                if (positions[at] == iy * w.in_width + ix)
+                    sum += g[at];
+            }
+        gradient_store(&gradient[i], accumulate, sum);
+    }
+}
+
+static size_t saved_max_pool(const struct kernel_site *site)
+{
+    return site->training ? site->batch * shape_count(site->node->output) * sizeof(int32_t) : 0;
+}
+
+static void forward_max_pool(const struct kernel_call *call)
+{
+    const size_t count = output_values(call);
+    launch(context_of(call), "max_pool forward", find_maxima, stride_blocks(count), BLOCK, 0,
+           call->inputs[0], call->output, call->site->training ? (int32_t *)call->saved : NULL,
+           pool_window_of(call), (uint32_t)count);
+}
+
+static void backward_max_pool(const struct kernel_call *call)
+{
+    const size_t count = input_values(call, 0);
+    if (!call->input_gradients[0])
+        return;
+    launch(context_of(call), "max_pool backward", gather_gradients, stride_blocks(count), BLOCK, 0,
+           call->output_gradient, (const int32_t *)call->saved, call->input_gradients[0],
+           call->accumulate[0], pool_window_of(call), (uint32_t)count);
+}
+
+struct cuda_kernel cuda_max_pool = {"max_pool",
+                                    {"max_pool", "cuda", NULL, 0, supports_counts, saved_max_pool,
+                                     NULL, forward_max_pool, backward_max_pool}};

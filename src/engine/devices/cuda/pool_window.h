@@ -1,0 +1,78 @@
+/* pool_window.h: the geometry of both poolings. Not for use outside this room. */
+#ifndef TINCA_ENGINE_DEVICES_CUDA_POOL_WINDOW_H
+#define TINCA_ENGINE_DEVICES_CUDA_POOL_WINDOW_H
+
+#include "engine/devices/cuda/launch.h"
+
+struct pool_window {
+    int kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
+    int in_height, in_width, out_height, out_width;
+    struct divisor across_in, down_in, across_out, down_out; /* widths and heights */
+};
+
+static inline struct pool_window pool_window_of(const struct kernel_call *call)
+{
+    const struct window *w = &call->site->node->attributes.pool.window;
+    const struct shape in = call->site->inputs[0], out = call->site->node->output;
+    return {(int)w->kernel_height,
+            (int)w->kernel_width,
+            (int)w->stride_height,
+            (int)w->stride_width,
+            (int)w->pad_height,
+            (int)w->pad_width,
+            (int)in.height,
+            (int)in.width,
+            (int)out.height,
+            (int)out.width,
+            divisor_of(in.width),
+            divisor_of(in.height),
+            divisor_of(out.width),
+            divisor_of(out.height)};
+}
+
+/* From an element's number to its row and column; returns its plane. */
+static __host__ __device__ __forceinline__ uint32_t position_of(uint32_t at, struct divisor down,
+                                                                struct divisor across, int *y,
+                                                                int *x)
+{
+    uint32_t row, column;
+    const uint32_t rows = divide_rest(at, across, &column);
+    const uint32_t plane = divide_rest(rows, down, &row);
+    *y = (int)row;
+    *x = (int)column;
+    return plane;
+}
+
+/* A range [begin, end). */
+struct range {
+    int begin, end;
+};
+
+/* The part of the image under the window at `out`, along one axis. */
+static __host__ __device__ __forceinline__ struct range window_range(int out, int kernel,
+                                                                     int stride, int pad, int size)
+{
+    const int begin = out * stride - pad, end = begin + kernel;
+    return {begin > 0 ? begin : 0, end < size ? end : size};
+}
+
+/* The windows that cover `in`, along one axis. */
+static __host__ __device__ __forceinline__ struct range covering_windows(int in, int kernel,
+                                                                         int stride, int pad,
+                                                                         int outputs)
+{
+    const int reach = in + pad - kernel; /* windows that begin here or before do not reach `in` */
+    const int begin = reach < 0 ? 0 : reach / stride + 1, end = (in + pad) / stride + 1;
+    return {begin, end < outputs ? end : outputs};
+}
+
+/* Elements of the window at `out` that lie in the image or its padding: what ceil mode adds beyond
+ * that does not count. */
+static __host__ __device__ __forceinline__ int window_counted(int out, int kernel, int stride,
+                                                              int pad, int size)
+{
+    const int end = out * stride + kernel, limit = size + 2 * pad;
+    return (end < limit ? end : limit) - out * stride;
+}
+
+#endif

@@ -1,0 +1,246 @@
+/* Every kernel of the device cuda, emulated: against the reference over the shared list of cases,
+ * with the same bits whatever the order of blocks and threads, and true to what kernel.h promises.
+ * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which takes
+ * the ways of large cases. Then the solver's step, and the division by multiplication. */
+#include "cuda/emulated_device.h"
+#include "op_harness.h"
+#include "tap.h"
+
+#include "base/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Float sums of so many terms: the longest in these cases have a few thousand. */
+static const double tolerance = 2e-5;
+
+/* --- memory as the kernels have it --- */
+
+static void *allocate(size_t bytes)
+{
+    return emulated_driver.allocate(NULL, bytes, "a test", NULL);
+}
+
+static void release(void *memory)
+{
+    emulated_driver.release(NULL, memory);
+}
+
+static void finish(void *context)
+{
+    (void)context;
+}
+
+/* --- one case, one kernel --- */
+
+static bool same_bits(const float *a, const float *b, size_t count)
+{
+    return memcmp(a, b, count * sizeof *a) == 0;
+}
+
+static bool same_results(const struct op_harness *a, const struct op_harness *b)
+{
+    bool training = !(a->op_case->flags & CASE_INFERENCE);
+    bool same = same_bits(a->output, b->output, a->output_values);
+    for (size_t k = 0; training && k < a->input_count; k++)
+        same &= same_bits(a->input_gradients[k], b->input_gradients[k], a->input_values[k]);
+    for (size_t p = 0; p < a->parameter_count; p++) {
+        same &= same_bits(a->updated[p], b->updated[p], a->parameter_values[p]);
+        if (training && a->learnable[p])
+            same &= same_bits(a->parameter_gradients[p], b->parameter_gradients[p],
+                              a->parameter_values[p]);
+    }
+    return same;
+}
+
+static struct op_harness *run_in_order(const struct op_case *op_case, const struct kernel *kernel,
+                                       uint64_t order)
+{
+    struct op_harness *harness = op_harness_create(op_case, HARNESS_SEED, NULL);
+    emulator_set_order(order);
+    if (harness && !op_harness_run(harness, kernel, 0, NULL, NULL)) {
+        op_harness_free(harness);
+        harness = NULL;
+    }
+    return harness;
+}
+
+static bool check_against(const struct op_harness *wanted, const struct kernel *kernel, char *why,
+                          size_t size)
+{
+    const char *where = "", *failure;
+    struct op_harness *natural = run_in_order(wanted->op_case, kernel, 0);
+    struct op_harness *drawn = run_in_order(wanted->op_case, kernel, 77);
+    bool good = natural && drawn;
+    if (good) {
+        const double difference = op_harness_compare(natural, wanted, &where);
+        good = difference <= tolerance;
+        snprintf(why, size, "%s differs by %g", where, difference);
+    }
+    if (good && !same_results(natural, drawn)) {
+        good = false;
+        snprintf(why, size, "another order of threads gives other bits");
+    }
+    op_harness_free(natural);
+    op_harness_free(drawn);
+    good = good && op_harness_check_contract(wanted->op_case, kernel, NULL, why, size);
+    failure = emulated_failure();
+    if (*failure)
+        snprintf(why, size, "%s", failure);
+    return good && !*failure;
+}
+
+static void check_kernel(const struct op_harness *wanted, const struct kernel *kernel,
+                         size_t *failures)
+{
+    static const unsigned busy[] = {EMULATED_BUSY_BLOCKS, 2};
+    char why[256] = "";
+    for (size_t i = 0; i < 2; i++) {
+        emulated_set_busy_blocks(busy[i]);
+        const struct kernel_site site = op_harness_site(wanted, 1);
+        const char *reason;
+        if (kernel->supports && !kernel->supports(&site, &reason))
+            continue;
+        if (!check_against(wanted, kernel, why, sizeof why)) {
+            ++*failures;
+            tap_note("%s by %s, %u blocks busy: %s", wanted->op_case->name, kernel->name, busy[i],
+                     why);
+        }
+    }
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+}
+
+/* All kernels of the operator; those that refuse the case refuse politely. */
+static size_t check_case(const struct op_case *op_case)
+{
+    enum { CAPACITY = 8 };
+    const struct kernel *kernels[CAPACITY];
+    struct op_harness *wanted = run_in_order(op_case, op_case->op->reference, 0);
+    size_t failures = !wanted;
+    const size_t count = emulated_driver.kernels(op_case->op, kernels, CAPACITY);
+    if (count == 0)
+        failures++;
+    for (size_t k = 0; wanted && k < count; k++)
+        check_kernel(wanted, kernels[k], &failures);
+    op_harness_free(wanted);
+    return failures;
+}
+
+/* The cases whose flag of CASE_WITHOUT_GOLDEN is `of`, every `step`-th of them. */
+static void check_cases(const char *what, unsigned of, size_t step)
+{
+    size_t failures = 0, count = 0, seen = 0;
+    for (size_t i = 0; i < op_case_count; i++) {
+        if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) != of || op_cases[i].op->traits & OP_VIEW ||
+            seen++ % step != 0)
+            continue;
+        failures += check_case(&op_cases[i]) > 0;
+        count++;
+    }
+    tap_ok(failures == 0 && count > 0, "%s: all but %zu of %zu agree with the reference", what,
+           failures, count);
+}
+
+/* --- the solver's step --- */
+
+static const size_t weight_counts[] = {1, 3, 4, 5, 255, 256, 257, 4099};
+enum { COUNTS = sizeof weight_counts / sizeof *weight_counts };
+
+static bool fill_weights(float *arrays[4], size_t count)
+{
+    for (size_t i = 0; i < 4; i++) {
+        arrays[i] = allocate(count * sizeof(float));
+        if (!arrays[i])
+            return false;
+        random_fill_uniform(1, RANDOM_TEST, (uint32_t)i, i == 3 ? 0 : -1, 1, arrays[i], count);
+    }
+    return true;
+}
+
+static bool check_solver(const struct solver_settings *settings, size_t count)
+{
+    float *wanted[4], *got[4];
+    bool good = fill_weights(wanted, count) && fill_weights(got, count);
+    for (uint64_t step = 1; good && step <= 3; step++) {
+        struct solver_update update = {.settings = *settings,
+                                       .learning_rate = 0.01f,
+                                       .step = step,
+                                       .count = count,
+                                       .weights = wanted[0],
+                                       .gradients = wanted[1],
+                                       .state = {wanted[2], wanted[3]}};
+        solver_update_range(&update, 0, count);
+        update.weights = got[0];
+        update.gradients = got[1];
+        memcpy(update.state, (float *[]){got[2], got[3]}, sizeof update.state);
+        emulated_driver.update(emulated_device(), &update);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        good = good && harness_difference(got[i], wanted[i], count) <= 1e-6;
+        release(wanted[i]);
+        release(got[i]);
+    }
+    return good && !*emulated_failure();
+}
+
+static void check_solvers(void)
+{
+    const struct solver_settings settings[] = {
+        {SOLVER_SGD, 0, 0, 0, 5e-4f},
+        {SOLVER_SGD, 0.9f, 0, 0, 5e-4f},
+        {SOLVER_NESTEROV, 0.9f, 0, 0, 5e-4f},
+        {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 1e-3f},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        size_t good = 0;
+        for (size_t k = 0; k < COUNTS; k++)
+            good += check_solver(&settings[i], weight_counts[k]);
+        tap_ok(good == COUNTS, "%s with momentum %g follows the rule for %zu of %d sizes",
+               solver_name(settings[i].kind), (double)settings[i].momentum, good, COUNTS);
+    }
+}
+
+/* --- division --- */
+
+/* Around the multiples of every divisor, where a wrong multiplier shows first. */
+static bool divides_well(uint32_t by)
+{
+    const uint32_t limit = 0x7fffffff, step = limit / by / 50 + 1;
+    for (uint32_t times = 0; times < limit / by; times += step)
+        for (uint32_t n = times * by; n < times * by + 2; n++) {
+            uint32_t rest, before = n ? n - 1 : 0;
+            if (emulated_divide(n, by, &rest) != n / by || rest != n % by ||
+                emulated_divide(before, by, &rest) != before / by || rest != before % by)
+                return false;
+        }
+    uint32_t rest;
+    return emulated_divide(limit, by, &rest) == limit / by && rest == limit % by;
+}
+
+static void check_division(void)
+{
+    uint32_t wrong = 0;
+    for (uint32_t by = 1; !wrong && by < 3000; by++)
+        wrong = divides_well(by) ? 0 : by;
+    for (uint32_t bit = 12; !wrong && bit < 31; bit++)
+        for (uint32_t by = (1u << bit) - 2; !wrong && by <= (1u << bit) + 2; by++)
+            wrong = divides_well(by) ? 0 : by;
+    tap_ok(!wrong, "dividing by multiplying is exact below 2^31%s", wrong ? ", but not always" : "");
+    if (wrong)
+        tap_note("not by %u", wrong);
+}
+
+int main(int argc, char **argv)
+{
+    const struct op_harness_device device = {emulated_device()->state, allocate, release, finish};
+    const bool is_long = argc > 1 && strcmp(argv[1], "--long") == 0;
+    op_harness_device = &device;
+    emulated_set_iteration(HARNESS_ITERATION);
+    check_division();
+    check_solvers();
+    check_cases("cases of the goldens", 0, 1);
+    check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : 7);
+    check_cases("larger cases", CASE_LARGER, is_long ? 1 : 3);
+    tap_ok(emulator_kernels_run() > 1000, "%zu kernels were run", emulator_kernels_run());
+    return tap_done();
+}

@@ -1,0 +1,92 @@
+#include "emulated_device.h"
+
+#include "engine/devices/cuda/context.h"
+#include "engine/devices/cuda/divide.h"
+#include "engine/devices/cuda/kernels.h"
+#include "engine/devices/cuda/launch.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct cuda_iteration now;
+static struct cuda_context context;
+static struct device device;
+
+static bool is_available(char *reason, size_t size)
+{
+    if (size > 0)
+        reason[0] = '\0';
+    return true;
+}
+
+static void update(struct device *of, const struct solver_update *update)
+{
+    emulated_set_step(&update->settings, update->step, update->learning_rate);
+    cuda_update(of, update);
+}
+
+static void *allocate(struct device *, size_t bytes, const char *, struct error *)
+{
+    void *memory = NULL;
+    return posix_memalign(&memory, 64, bytes ? bytes : 1) == 0 ? memory : NULL;
+}
+
+static void release(struct device *, void *memory)
+{
+    free(memory);
+}
+
+extern "C" const struct device_driver emulated_driver = {
+    "cuda", "an emulated GPU", is_available, NULL,     NULL,    cuda_kernels,
+    update, NULL,              allocate,     release, true};
+
+struct device *emulated_device(void)
+{
+    if (!context.stream) {
+        cudaStreamCreate(&context.stream);
+        cublasCreate(&context.blas);
+        cublasSetStream(context.blas, context.stream);
+        context.multiprocessors = 132;
+        context.now = &now;
+        device.driver = &emulated_driver;
+        device.threads = 1;
+        device.state = &context;
+    }
+    return &device;
+}
+
+void emulated_set_iteration(uint64_t iteration)
+{
+    now.iteration = iteration;
+}
+
+void emulated_set_step(const struct solver_settings *settings, uint64_t step, float learning_rate)
+{
+    now.step = step;
+    now.learning_rate = learning_rate;
+    now.correction1 = (float)(1 / (1 - pow(settings->momentum, (double)step)));
+    now.correction2 = (float)(1 / sqrt(1 - pow(settings->beta2, (double)step)));
+}
+
+const char *emulated_failure(void)
+{
+    static char failure[sizeof context.failure];
+    memcpy(failure, context.failure, sizeof failure);
+    context.failure[0] = '\0';
+    return failure;
+}
+
+void emulated_set_busy_blocks(unsigned blocks)
+{
+    cuda_busy_blocks = blocks;
+}
+
+void emulated_set_precision(int precision)
+{
+    context.precision = (enum cuda_precision)precision;
+}
+
+uint32_t emulated_divide(uint32_t n, uint32_t by, uint32_t *rest)
+{
+    return divide_rest(n, divisor_of(by), rest);
+}
