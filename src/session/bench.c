@@ -162,9 +162,10 @@ static bool prepare_bench(struct bench *bench, struct stand *stand,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->mode = settings->mode;
+    bench->precision = settings->precision;
     bench->network = network_build(&settings->network, error);
     bench->device = bench->network ? device_open(settings->device, settings->threads, error) : NULL;
-    if (!bench->device)
+    if (!bench->device || !device_set_precision(bench->device, settings->precision, error))
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
     const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
