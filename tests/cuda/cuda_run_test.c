@@ -227,7 +227,7 @@ static void test_breakdown(void)
                                     "checkpoint-share=100", NULL};
     struct run *whole = begin("tiny.json", settings, "cuda", NULL, NULL);
     const bool well = ends_well(whole);
-    emulator_fail_launch(90, 214);
+    emulator_fail_launch(45, 214);
     struct run *run = begin("tiny.json", settings, "cuda", NULL, NULL);
     const struct run_snapshot snapshot = finish(run);
     emulator_fail_launch(0, 0);
