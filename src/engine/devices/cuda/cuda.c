@@ -28,12 +28,14 @@ static struct {
     struct device_remote remote; /* the module's, with the errors put into words */
 } cuda;
 
+/* In English; whoever shows a reason translates it, if it is a sentence without figures and paths.
+ */
 __attribute__((format(printf, 3, 4))) static const void *give(char *reason, size_t size,
                                                               const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(reason, size, language_text(format), arguments);
+    vsnprintf(reason, size, format, arguments);
     va_end(arguments);
     return NULL;
 }
@@ -42,14 +44,14 @@ static const struct cuda_module *check_module(const struct cuda_module *module, 
                                               char *reason, size_t size)
 {
     if (!module)
-        return give(reason, size, N_("%s offers nothing: build and install tinca again"), path);
+        return give(reason, size, "%s offers nothing: build and install tinca again", path);
     if (module->abi != CUDA_MODULE_ABI || module->bytes != sizeof *module)
         return give(reason, size,
-                    N_("%s was built for another version of tinca (its interface is number %u, "
-                       "this one needs %u)"),
+                    "%s was built for another version of tinca (its interface is number %u, this "
+                    "one needs %u)",
                     path, (unsigned)module->abi, (unsigned)CUDA_MODULE_ABI);
     if (strcmp(module->version, PACKAGE_VERSION) != 0)
-        return give(reason, size, N_("%s was built for tinca %s, but this is %s"), path,
+        return give(reason, size, "%s was built for tinca %s, but this is %s", path,
                     module->version, PACKAGE_VERSION);
     return module;
 }
@@ -57,16 +59,16 @@ static const struct cuda_module *check_module(const struct cuda_module *module, 
 const struct cuda_module *cuda_load_module(const char *path, char *reason, size_t size)
 {
     if (access(path, F_OK) != 0)
-        return give(reason, size, N_("there is no %s; was it installed?"), path);
+        return give(reason, size, "there is no %s; was it installed?", path);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library)
-        return give(reason, size, N_("the CUDA module cannot be loaded: %s"), dlerror());
+        return give(reason, size, "the CUDA module cannot be loaded: %s", dlerror());
     cuda_module_function *function;
     void *symbol = dlsym(library, CUDA_MODULE_FUNCTION);
     memcpy(&function, &symbol, sizeof function); /* ISO C converts no object to a function */
     const struct cuda_module *module =
         symbol ? check_module(function(), path, reason, size)
-               : give(reason, size, N_("%s is no CUDA module of tinca"), path);
+               : give(reason, size, "%s is no CUDA module of tinca", path);
     if (!module)
         dlclose(library);
     return module;
@@ -104,7 +106,7 @@ static const struct cuda_module *find_module(void)
     if (!beside_program(path, sizeof path))
         snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CUDA_MODULE_FILE);
     if (access(path, F_OK) != 0)
-        return give(cuda.reason, sizeof cuda.reason, N_("there is no %s; was it installed?"), path);
+        return give(cuda.reason, sizeof cuda.reason, "there is no %s; was it installed?", path);
     if (!has_driver())
         return give(cuda.reason, sizeof cuda.reason,
                     N_("there is no NVIDIA driver on this machine (libcuda.so.1)"));
@@ -129,7 +131,7 @@ static void word_absence(const struct cuda_report *report)
         break;
     case CUDA_OLD_DRIVER:
         give(cuda.reason, sizeof cuda.reason,
-             N_("the NVIDIA driver is too old: it has CUDA %u.%u, and %u.%u is needed"),
+             "the NVIDIA driver is too old: it has CUDA %u.%u, and %u.%u is needed",
              major_of(report->driver_version), minor_of(report->driver_version),
              major_of(report->needed_version), minor_of(report->needed_version));
         break;
@@ -138,7 +140,7 @@ static void word_absence(const struct cuda_report *report)
              N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
         break;
     default:
-        give(cuda.reason, sizeof cuda.reason, N_("the NVIDIA driver said: %s"), report->text);
+        give(cuda.reason, sizeof cuda.reason, "the NVIDIA driver said: %s", report->text);
     }
 }
 
