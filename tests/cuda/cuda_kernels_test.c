@@ -1,7 +1,7 @@
 /* Every kernel of the device cuda, emulated: against the reference over the shared list of cases,
  * with the same bits whatever the order of blocks and threads, and true to what kernel.h promises.
- * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which takes
- * the ways of large cases. Then the solver's step, and the division by multiplication. */
+ * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which
+ * takes the ways of large cases. Then the solver's step, and the division by multiplication. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "tap.h"
@@ -13,6 +13,13 @@
 
 /* Float sums of so many terms: the longest in these cases have a few thousand. */
 static const double tolerance = 2e-5;
+
+/* Every day some of the sizes; of them fewer where a sanitizer watches, which takes its time. */
+#ifdef __SANITIZE_ADDRESS__
+enum { EDGE_STEP = 31, LARGER_STEP = 7 };
+#else
+enum { EDGE_STEP = 7, LARGER_STEP = 3 };
+#endif
 
 /* --- memory as the kernels have it --- */
 
@@ -141,6 +148,46 @@ static void check_cases(const char *what, unsigned of, size_t step)
            failures, count);
 }
 
+/* --- rounded products --- */
+
+/* The largest difference that rounding both factors to so many bits makes in these sums, and the
+ * least that shows that something was rounded. */
+static bool is_rounded(const struct op_case *op_case, const struct kernel *kernel, double most)
+{
+    const char *where = "";
+    struct op_harness *wanted = run_in_order(op_case, op_case->op->reference, 0);
+    struct op_harness *got = run_in_order(op_case, kernel, 5);
+    const double difference = wanted && got ? op_harness_compare(got, wanted, &where) : 1;
+    op_harness_free(wanted);
+    op_harness_free(got);
+    if (difference > tolerance && difference <= most)
+        return true;
+    tap_note("%s by %s: %s differs by %g", op_case->name, kernel->name, where, difference);
+    return false;
+}
+
+/* Convolutions of so many channels that tensor cores are worth it. */
+static void check_precision(int precision, const char *name, double most)
+{
+    size_t good = 0, count = 0;
+    emulated_set_precision(precision);
+    emulated_set_busy_blocks(2);
+    for (size_t i = 0; i < op_case_count; i++) {
+        const struct kernel *kernels[8];
+        const struct op_case *c = &op_cases[i];
+        const bool convolves = c->op == &op_conv || c->op == &op_conv_transpose;
+        if (!convolves || c->attributes.conv.outputs <= 32 || c->attributes.conv.groups > 1 ||
+            c->flags & (CASE_TIMED | CASE_INFERENCE) || (c->flags & CASE_EDGE && i % 5 > 0))
+            continue;
+        count++;
+        good += is_rounded(c, kernels[emulated_driver.kernels(c->op, kernels, 8) - 1], most);
+    }
+    emulated_set_precision(0);
+    emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
+    tap_ok(good == count && count > 5 && !*emulated_failure(),
+           "%s: %zu of %zu convolutions are as close as its bits allow", name, good, count);
+}
+
 /* --- the solver's step --- */
 
 static const size_t weight_counts[] = {1, 3, 4, 5, 255, 256, 257, 4099};
@@ -225,7 +272,8 @@ static void check_division(void)
     for (uint32_t bit = 12; !wrong && bit < 31; bit++)
         for (uint32_t by = (1u << bit) - 2; !wrong && by <= (1u << bit) + 2; by++)
             wrong = divides_well(by) ? 0 : by;
-    tap_ok(!wrong, "dividing by multiplying is exact below 2^31%s", wrong ? ", but not always" : "");
+    tap_ok(!wrong, "dividing by multiplying is exact below 2^31%s",
+           wrong ? ", but not always" : "");
     if (wrong)
         tap_note("not by %u", wrong);
 }
@@ -239,8 +287,11 @@ int main(int argc, char **argv)
     check_division();
     check_solvers();
     check_cases("cases of the goldens", 0, 1);
-    check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : 7);
-    check_cases("larger cases", CASE_LARGER, is_long ? 1 : 3);
+    check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : EDGE_STEP);
+    check_cases("larger cases", CASE_LARGER, is_long ? 1 : LARGER_STEP);
+    check_precision(1, "TF32", 2e-3);
+    check_precision(2, "bfloat16", 2e-2);
+    check_precision(3, "float16", 2e-3);
     tap_ok(emulator_kernels_run() > 1000, "%zu kernels were run", emulator_kernels_run());
     return tap_done();
 }

@@ -37,8 +37,8 @@ static void release(struct device *, void *memory)
 }
 
 extern "C" const struct device_driver emulated_driver = {
-    "cuda", "an emulated GPU", is_available, NULL,     NULL,    cuda_kernels,
-    update, NULL,              allocate,     release, true};
+    "cuda", "an emulated GPU", is_available, NULL, NULL, cuda_kernels, update,
+    NULL,   allocate,          release,      true};
 
 struct device *emulated_device(void)
 {
@@ -74,6 +74,28 @@ const char *emulated_failure(void)
     memcpy(failure, context.failure, sizeof failure);
     context.failure[0] = '\0';
     return failure;
+}
+
+static cudaGraphExec_t captured;
+
+void emulated_capture(void (*work)(void *state), void *state)
+{
+    cudaGraph_t graph;
+    cudaGraphExecDestroy(captured);
+    captured = NULL;
+    if (!work)
+        return;
+    cuda_note(&context, "capture",
+              cudaStreamBeginCapture(context.stream, cudaStreamCaptureModeThreadLocal));
+    work(state);
+    cuda_note(&context, "capture", cudaStreamEndCapture(context.stream, &graph));
+    cuda_note(&context, "capture", cudaGraphInstantiate(&captured, graph));
+    cudaGraphDestroy(graph);
+}
+
+void emulated_replay(void)
+{
+    cuda_note(&context, "replay", cudaGraphLaunch(captured, context.stream));
 }
 
 void emulated_set_busy_blocks(unsigned blocks)

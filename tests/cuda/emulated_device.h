@@ -24,6 +24,11 @@ const char *emulated_failure(void);
 void emulated_set_busy_blocks(unsigned blocks);
 enum { EMULATED_BUSY_BLOCKS = 264 }; /* what the device has */
 
+/* Keeps what `work` enqueues as a graph, in place of the one before; NULL: only drops that one. And
+ * does what is kept once more. */
+void emulated_capture(void (*work)(void *state), void *state);
+void emulated_replay(void);
+
 /* What products are multiplied in: 0 float32, 1 TF32, 2 bfloat16, 3 float16. */
 void emulated_set_precision(int precision);
 

@@ -38,7 +38,12 @@ struct fiber {
 enum { WARP = 32, MAX_THREADS = 1024, STACK_BYTES = 64 << 10 };
 static const unsigned ALL_LANES = 0xffffffffu;
 
-static struct {
+static struct emulated_block {
+    ~emulated_block()
+    {
+        for (char *stack : stacks)
+            free(stack);
+    }
     std::vector<fiber> fibers;
     std::vector<char *> stacks; /* free ones */
     std::vector<unsigned> order;

@@ -87,24 +87,21 @@ cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t ta, cublasOp
 
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t ta,
                                           cublasOperation_t tb, int m, int n, int k,
-                                          const void *alpha, const void *a, cudaDataType_t,
-                                          int lda, long long stride_a, const void *b,
-                                          cudaDataType_t, int ldb, long long stride_b,
-                                          const void *beta, void *c, cudaDataType_t, int ldc,
-                                          long long stride_c, int batch, cublasComputeType_t,
-                                          cublasGemmAlgo_t)
+                                          const void *alpha, const void *a, cudaDataType_t, int lda,
+                                          long long stride_a, const void *b, cudaDataType_t,
+                                          int ldb, long long stride_b, const void *beta, void *c,
+                                          cudaDataType_t, int ldc, long long stride_c, int batch,
+                                          cublasComputeType_t, cublasGemmAlgo_t)
 {
-    return cublasSgemmStridedBatched(handle, ta, tb, m, n, k, (const float *)alpha,
-                                     (const float *)a, lda, stride_a, (const float *)b, ldb,
-                                     stride_b, (const float *)beta, (float *)c, ldc, stride_c,
-                                     batch);
+    return cublasSgemmStridedBatched(
+        handle, ta, tb, m, n, k, (const float *)alpha, (const float *)a, lda, stride_a,
+        (const float *)b, ldb, stride_b, (const float *)beta, (float *)c, ldc, stride_c, batch);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb,
-                            int m, int n, int k, const void *alpha, const void *a,
-                            cudaDataType_t, int lda, const void *b, cudaDataType_t, int ldb,
-                            const void *beta, void *c, cudaDataType_t, int ldc,
-                            cublasComputeType_t, cublasGemmAlgo_t)
+                            int m, int n, int k, const void *alpha, const void *a, cudaDataType_t,
+                            int lda, const void *b, cudaDataType_t, int ldb, const void *beta,
+                            void *c, cudaDataType_t, int ldc, cublasComputeType_t, cublasGemmAlgo_t)
 {
     return cublasSgemm(handle, ta, tb, m, n, k, (const float *)alpha, (const float *)a, lda,
                        (const float *)b, ldb, (const float *)beta, (float *)c, ldc);

@@ -4,9 +4,9 @@
  * the processor. Device memory is malloc'ed, so that AddressSanitizer watches it. The threads of a
  * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
  * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
- * happens on the calling thread when it is enqueued, unless its stream is being captured: then it is
- * kept in the graph. What a GPU would not forgive ends the program with a message: a barrier that
- * not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
+ * happens on the calling thread when it is enqueued, unless its stream is being captured: then it
+ * is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
+ * that not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
 #define TINCA_TESTS_CUDA_RUNTIME_H
@@ -27,9 +27,9 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__     static
-#define __shared__       static
-#define __forceinline__  inline
+#define __constant__    static
+#define __shared__      static
+#define __forceinline__ inline
 #define __grid_constant__
 #define __launch_bounds__(...)
 
@@ -134,6 +134,7 @@ typedef struct emulated_graph *cudaGraph_t;
 typedef struct emulated_graph *cudaGraphExec_t;
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
+enum { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1 };
 typedef enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,
@@ -156,8 +157,10 @@ cudaError_t cudaFreeHost(void *memory);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind);
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t rows, cudaMemcpyKind kind,
+                              size_t width, size_t height, cudaMemcpyKind kind,
                               cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void *memory, int value, size_t bytes);
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream = nullptr);
@@ -180,7 +183,6 @@ cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
-enum { cudaEventRecordDefault = 0, cudaEventRecordExternal = 1 };
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
@@ -236,7 +238,8 @@ static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3
     const auto bound = emulator_arguments<P...>(arguments, std::index_sequence_for<P...>());
     if (shared_bytes != 0)
         return cudaErrorInvalidValue; /* only arrays of a size known to the compiler */
-    return emulator_launch(grid, block, [kernel, bound] { std::apply(kernel, bound); }, stream);
+    return emulator_launch(
+        grid, block, [kernel, bound] { std::apply(kernel, bound); }, stream);
 }
 
 #endif

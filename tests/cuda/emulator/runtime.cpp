@@ -131,9 +131,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
 
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
 {
-    *value = attribute == cudaDevAttrComputeCapabilityMajor   ? 9
-             : attribute == cudaDevAttrMultiProcessorCount ? 132
-                                                           : 0;
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9
+             : attribute == cudaDevAttrMultiProcessorCount  ? 132
+                                                            : 0;
     return cudaSuccess;
 }
 
@@ -219,12 +219,20 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
 }
 
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
-                              size_t width, size_t rows, cudaMemcpyKind, cudaStream_t stream)
+                              size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream)
 {
+    if (to_pitch < width || from_pitch < width)
+        return note(cudaErrorInvalidValue);
     return emulator_submit(stream, [=] {
-        for (size_t row = 0; row < rows; row++)
+        for (size_t row = 0; row < height; row++)
             memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
     });
+}
+
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                         size_t width, size_t height, cudaMemcpyKind kind)
+{
+    return cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes)

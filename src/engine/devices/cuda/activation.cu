@@ -77,7 +77,8 @@ static __global__ void activate_back(const float *y, const float *g, float *grad
         gradient_store(&gradient[i], accumulate, F::gradient(y[i], g[i], slope));
 }
 
-template <class F> static void forward(const struct kernel_call *call, const char *what, float slope)
+template <class F>
+static void forward(const struct kernel_call *call, const char *what, float slope)
 {
     const size_t count = output_values(call);
     const bool aligned = aligned16(call->inputs[0]) && aligned16(call->output);
@@ -136,15 +137,15 @@ static void backward_tanh(const struct kernel_call *call)
 
 enum { TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE };
 
-struct cuda_kernel cuda_relu = {"relu",
-                                {"relu", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
-                                 forward_relu, backward_relu}};
+struct cuda_kernel cuda_relu = {
+    "relu",
+    {"relu", "cuda", NULL, TRAITS, supports_counts, NULL, NULL, forward_relu, backward_relu}};
 struct cuda_kernel cuda_leaky_relu = {"leaky_relu",
                                       {"leaky_relu", "cuda", NULL, TRAITS, supports_counts, NULL,
                                        NULL, forward_leaky_relu, backward_leaky_relu}};
 struct cuda_kernel cuda_sigmoid = {"sigmoid",
                                    {"sigmoid", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
                                     forward_sigmoid, backward_sigmoid}};
-struct cuda_kernel cuda_tanh = {"tanh",
-                                {"tanh", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
-                                 forward_tanh, backward_tanh}};
+struct cuda_kernel cuda_tanh = {
+    "tanh",
+    {"tanh", "cuda", NULL, TRAITS, supports_counts, NULL, NULL, forward_tanh, backward_tanh}};

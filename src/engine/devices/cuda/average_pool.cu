@@ -21,9 +21,9 @@ static __device__ __forceinline__ float window_sum(const float *plane, const str
 
 static __device__ __forceinline__ float window_area(const struct pool_window *w, int y, int x)
 {
-    return (float)(window_counted(y, w->kernel_height, w->stride_height, w->pad_height,
-                                  w->in_height) *
-                   window_counted(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width));
+    return (
+        float)(window_counted(y, w->kernel_height, w->stride_height, w->pad_height, w->in_height) *
+               window_counted(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width));
 }
 
 /* LANES threads to a window: 1 or WARP. */
@@ -49,8 +49,8 @@ static __global__ void gather_shares(const float *g, float *gradient, bool accum
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         int iy, ix;
         const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
-        const struct range rows = covering_windows(iy, w.kernel_height, w.stride_height,
-                                                   w.pad_height, w.out_height);
+        const struct range rows =
+            covering_windows(iy, w.kernel_height, w.stride_height, w.pad_height, w.out_height);
         const struct range columns =
             covering_windows(ix, w.kernel_width, w.stride_width, w.pad_width, w.out_width);
         float sum = 0;

@@ -5,8 +5,8 @@
  *   backward  the same with sum g and sum g xhat
  *
  * so that few channels of many images fill the GPU too. Where one part is enough there is one
- * launch, that does both. A part's sum of squares is taken after its mean is known, from values that
- * the cache still has, and parts are joined by Chan, Golub & LeVeque (1979): nothing cancels.
+ * launch, that does both. A part's sum of squares is taken after its mean is known, from values
+ * that the cache still has, and parts are joined by Chan, Golub & LeVeque (1979): nothing cancels.
  */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -102,8 +102,7 @@ static __device__ void keep_statistics(const struct statistics *to, const struct
     const float momentum = norm->momentum;
     to->mean[channel] = m->mean;
     to->invstd[channel] = invstd;
-    to->running_mean[channel] =
-        (1.0f - momentum) * to->running_mean[channel] + momentum * m->mean;
+    to->running_mean[channel] = (1.0f - momentum) * to->running_mean[channel] + momentum * m->mean;
     to->running_var[channel] = (1.0f - momentum) * to->running_var[channel] + momentum * unbiased;
 }
 
@@ -193,8 +192,7 @@ static __global__ void normalise_back(const float *x, const float *g, const floa
 {
     const struct part part = part_of_block(&norm);
     const uint32_t c = part.channel;
-    const struct sums s =
-        parts ? add_parts(parts, &norm, c) : sum_part(x, g, saved, &norm, &part);
+    const struct sums s = parts ? add_parts(parts, &norm, c) : sum_part(x, g, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
             to.weight[c] = s.products;
@@ -259,10 +257,10 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
-    return site->training ? channels *
-                                parts_of(channels, site->batch * shape_area(site->inputs[0])) *
-                                sizeof(struct moments)
-                          : 0;
+    return site->training
+               ? channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
+                     sizeof(struct moments)
+               : 0;
 }
 
 /* Every plane of every image is a channel of one image. */
@@ -337,9 +335,9 @@ static void backward_batch_norm(const struct kernel_call *call)
            (const struct sums *)parts, to, norm);
 }
 
-struct cuda_kernel cuda_batch_norm = {"batch_norm",
-                                      {"batch_norm", "cuda", NULL,
-                                       KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED,
-                                       supports_counts, saved_batch_norm, workspace_batch_norm,
-                                       forward_batch_norm, backward_batch_norm}};
+struct cuda_kernel cuda_batch_norm = {
+    "batch_norm",
+    {"batch_norm", "cuda", NULL,
+     KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED,
+     supports_counts, saved_batch_norm, workspace_batch_norm, forward_batch_norm,
+     backward_batch_norm}};

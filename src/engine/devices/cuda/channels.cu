@@ -74,6 +74,6 @@ static void backward_moves(const struct kernel_call *call)
 struct cuda_kernel cuda_channel_shuffle = {"channel_shuffle",
                                            {"channel_shuffle", "cuda", NULL, 0, supports_counts,
                                             NULL, NULL, forward_moves, backward_moves}};
-struct cuda_kernel cuda_channel_shift = {"channel_shift",
-                                         {"channel_shift", "cuda", NULL, 0, supports_counts, NULL,
-                                          NULL, forward_moves, backward_moves}};
+struct cuda_kernel cuda_channel_shift = {
+    "channel_shift",
+    {"channel_shift", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_moves, backward_moves}};

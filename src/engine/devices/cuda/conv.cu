@@ -75,7 +75,7 @@ static void backward_conv(const struct kernel_call *call)
 
 /* --- 1x1 by cuBLAS --- */
 
-enum { POINTWISE_AREA = 64 };                /* positions of an image that make a product of it */
+enum { POINTWISE_AREA = 64 };                 /* positions of an image that make a product of it */
 static const size_t pointwise_work = 1 << 24; /* multiply-adds below which launches cost more */
 
 static bool is_pointwise(const struct window *w)
@@ -121,9 +121,19 @@ static void forward_pointwise(const struct kernel_call *call)
     if (bias)
         launch(context_of(call), "conv bias", repeat_positions, stride_blocks(count), BLOCK, 0,
                bias, call->output, divisor_of(area), divisor_of(out.channels), (uint32_t)count);
-    const struct product product = {out.channels, area, in.channels, call->parameters[0],
-                                    call->inputs[0], call->output, false, false, bias ? 1.0f : 0.0f,
-                                    call->site->batch, 0, shape_count(in), shape_count(out)};
+    const struct product product = {out.channels,
+                                    area,
+                                    in.channels,
+                                    call->parameters[0],
+                                    call->inputs[0],
+                                    call->output,
+                                    false,
+                                    false,
+                                    bias ? 1.0f : 0.0f,
+                                    call->site->batch,
+                                    0,
+                                    shape_count(in),
+                                    shape_count(out)};
     multiply(context_of(call), "conv forward", &product);
 }
 
@@ -131,10 +141,19 @@ static void backward_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
     const struct conv_shape conv = shape_of(call->site);
-    const struct product product = {in.channels, shape_area(in), out.channels, call->parameters[0],
-                                    call->output_gradient, call->input_gradients[0], true, false,
-                                    call->accumulate[0] ? 1.0f : 0.0f, call->site->batch, 0,
-                                    shape_count(out), shape_count(in)};
+    const struct product product = {in.channels,
+                                    shape_area(in),
+                                    out.channels,
+                                    call->parameters[0],
+                                    call->output_gradient,
+                                    call->input_gradients[0],
+                                    true,
+                                    false,
+                                    call->accumulate[0] ? 1.0f : 0.0f,
+                                    call->site->batch,
+                                    0,
+                                    shape_count(out),
+                                    shape_count(in)};
     if (product.c && call->site->mover)
         backward_input(call, &conv);
     else if (product.c)

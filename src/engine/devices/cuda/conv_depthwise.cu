@@ -1,6 +1,6 @@
 /* Depthwise convolution: a group has one input channel, and one output channel or a few. There is
- * too little to multiply for matrix products: a thread sums up one window, and the neighbours in its
- * warp find most of it in the cache. Weights' gradients: a block takes one output channel and a
+ * too little to multiply for matrix products: a thread sums up one window, and the neighbours in
+ * its warp find most of it in the cache. Weights' gradients: a block takes one output channel and a
  * part of all positions, nine taps of the window at a time. */
 #include "engine/devices/cuda/conv_walk.h"
 #include "engine/devices/cuda/kernels.h"
@@ -14,9 +14,9 @@ struct depthwise {
     int kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
     int in_height, in_width, out_height, out_width;
     struct divisor in_across, in_down, in_channels, out_across, out_down, out_channels;
-    struct divisor copies;            /* output channels of a group */
-    struct divisor down, across;      /* the strides */
-    struct moves moves;               /* between the input and the convolution */
+    struct divisor copies;       /* output channels of a group */
+    struct divisor down, across; /* the strides */
+    struct moves moves;          /* between the input and the convolution */
 };
 
 /* --- forward --- */
@@ -85,8 +85,7 @@ static __device__ __forceinline__ float covering_sum(const struct depthwise *d, 
             const int ox =
                 from_x < 0 ? -1 : (int)divide_rest((uint32_t)from_x, d->across, &beyond_x);
             if (ox >= 0 && ox < d->out_width && !beyond_x)
-                sum += __ldg(&taps[ky * d->kernel_width + kx]) *
-                       __ldg(&g[oy * d->out_width + ox]);
+                sum += __ldg(&taps[ky * d->kernel_width + kx]) * __ldg(&g[oy * d->out_width + ox]);
         }
     }
     return sum;
@@ -141,9 +140,8 @@ static __global__ void sum_taps(const float *in, const float *g,
         struct move move;
         const uint32_t n = divide_rest(divide_rest(i, d.out_across, &x), d.out_down, &y);
         const float *plane = plane_of(&d, in, n, divide(o, d.copies), &move);
-        const float gradient =
-            __ldg(&g[((n * d.out_channels.value + o) * d.out_down.value + y) * d.out_across.value +
-                     x]);
+        const float gradient = __ldg(
+            &g[((n * d.out_channels.value + o) * d.out_down.value + y) * d.out_across.value + x]);
         const int top = (int)y * d.stride_height - d.pad_height;
         const int left = (int)x * d.stride_width - d.pad_width;
         int ky = (int)first / d.kernel_width, kx = (int)first % d.kernel_width;
@@ -161,9 +159,8 @@ static __global__ void sum_taps(const float *in, const float *g,
     block_sums<TAPS + 1>(sums);
     if (threadIdx.x > 0)
         return;
-    float *taps = job.parts > 1
-                      ? job.weights + ((size_t)blockIdx.y * gridDim.x + o) * (window + 1)
-                      : job.weights + (size_t)o * window;
+    float *taps = job.parts > 1 ? job.weights + ((size_t)blockIdx.y * gridDim.x + o) * (window + 1)
+                                : job.weights + (size_t)o * window;
 #pragma unroll
     for (int t = 0; t < TAPS; t++)
         if (first + t < window && job.weights)
@@ -229,9 +226,8 @@ static size_t parts_of(const struct kernel_site *site)
 static size_t workspace_depthwise(const struct kernel_site *site)
 {
     const size_t parts = site->training ? parts_of(site) : 0;
-    return parts > 1
-               ? parts * site->node->output.channels * (window_of(site) + 1) * sizeof(float)
-               : 0;
+    return parts > 1 ? parts * site->node->output.channels * (window_of(site) + 1) * sizeof(float)
+                     : 0;
 }
 
 static void forward_depthwise(const struct kernel_call *call)
@@ -251,13 +247,13 @@ static void backward_weights(const struct kernel_call *call)
     const size_t part_positions = (positions + parts - 1) / parts;
     float *weights = call->parameter_gradients[0];
     float *bias = site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL;
-    const struct depthwise_weights job = {
-        (uint32_t)positions, (uint32_t)part_positions, (uint32_t)parts,
-        parts > 1 ? (float *)call->workspace : weights, bias};
+    const struct depthwise_weights job = {(uint32_t)positions, (uint32_t)part_positions,
+                                          (uint32_t)parts,
+                                          parts > 1 ? (float *)call->workspace : weights, bias};
     launch(context_of(call), "depthwise conv backward, weights", sum_taps,
            dim3((unsigned)channels, (unsigned)parts, blocks_for(window, TAPS)),
-           block_threads(part_positions), 0, call->inputs[0],
-           call->output_gradient, depthwise_of(call), job);
+           block_threads(part_positions), 0, call->inputs[0], call->output_gradient,
+           depthwise_of(call), job);
     if (parts > 1)
         sum_parts(context_of(call), "depthwise conv backward, weights",
                   (const float *)call->workspace, parts, channels, window, weights, bias);
@@ -275,9 +271,7 @@ static void backward_depthwise(const struct kernel_call *call)
         backward_weights(call);
 }
 
-struct cuda_kernel cuda_conv_depthwise = {"conv",
-                                          {"conv depthwise", "cuda", NULL,
-                                           KERNEL_BACKWARD_READS_INPUT |
-                                               KERNEL_READS_THROUGH_MOVES,
-                                           supports_depthwise, NULL, workspace_depthwise,
-                                           forward_depthwise, backward_depthwise}};
+struct cuda_kernel cuda_conv_depthwise = {
+    "conv",
+    {"conv depthwise", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+     supports_depthwise, NULL, workspace_depthwise, forward_depthwise, backward_depthwise}};

@@ -1,13 +1,24 @@
-/* conv_tile.h: a block's tile of a matrix product in float32. Not for use outside this room.
+/* conv_tile.h: a block's tile of a matrix product. Not for use outside this room.
  *
- * ROWS x COLUMNS of the product to a block, TERMS of the sums at a time from shared memory; SIDE x
- * SIDE of it to a thread, in squares of four so that shared memory is read 16 bytes at a time. What
- * the matrices are is the business of those who fill the memory.
+ * ROWS x COLUMNS of the product to a block, TERMS of the sums at a time from shared memory. What
+ * the matrices are is the business of those who fill the memory; how they are multiplied is said by
+ *
+ *   plain_products    in float32: SIDE x SIDE of the tile to a thread, in squares of four so that
+ *                     shared memory is read 16 bytes at a time
+ *   tensor_products   by the tensor cores, from values rounded to `E`, added up in float32: 16 x 16
+ *                     of the tile at a time to a warp
+ *
+ * which have the same members: the memory, what a thread keeps of the sums, and what is done with
+ * them.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_TILE_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_TILE_H
 
-#include <cuda_runtime.h>
+#include "engine/devices/cuda/launch.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <mma.h>
 
 template <int ROWS_, int COLUMNS_, int TERMS_, int SIDE_> struct tile {
     enum {
@@ -16,61 +27,243 @@ template <int ROWS_, int COLUMNS_, int TERMS_, int SIDE_> struct tile {
         TERMS = TERMS_,
         SIDE = SIDE_,
         THREADS = ROWS * COLUMNS / (SIDE * SIDE),
-        THREADS_ACROSS = COLUMNS / SIDE,
-        SQUARES = SIDE / 4,
         OF_A_TERM = THREADS / TERMS, /* threads that bring values of the same term */
         WEIGHTS = ROWS / OF_A_TERM,  /* of the left side, that a thread brings for each step */
         VALUES = COLUMNS / OF_A_TERM,
-        PAD = 4 /* floats: another term is in other banks */
     };
     static_assert(ROWS % OF_A_TERM == 0 && COLUMNS % OF_A_TERM == 0, "a thread brings all or none");
-    /* Two of each: one is multiplied while the other is filled. */
-    struct alignas(16) memory {
-        float left[2][TERMS][ROWS + PAD];
-        float right[2][TERMS][COLUMNS + PAD];
-    };
 };
 
-/* The row and the column of a thread's sum (i, j). */
-template <class T> static __device__ __forceinline__ int tile_row(int i)
-{
-    return i / 4 * (T::ROWS / T::SQUARES) + 4 * ((int)threadIdx.x / T::THREADS_ACROSS) + i % 4;
-}
-template <class T> static __device__ __forceinline__ int tile_column(int j)
-{
-    return j / 4 * (T::COLUMNS / T::SQUARES) + 4 * ((int)threadIdx.x % T::THREADS_ACROSS) + j % 4;
-}
+/* Shared memory, two of each side: one is multiplied while the other is filled. PAD: another term
+ * is in other banks. */
+template <class T, class E, int PAD> struct tile_memory {
+    E left[2][T::TERMS][T::ROWS + PAD];
+    E right[2][T::TERMS][T::COLUMNS + PAD];
+};
 
-/* Four numbers of each square of a thread's rows or columns. */
-template <class T, int SIZE>
-static __device__ __forceinline__ void tile_take(const float *line, int thread, float *out)
-{
-#pragma unroll
-    for (int s = 0; s < T::SQUARES; s++) {
-        const float4 four = *(const float4 *)&line[s * (SIZE / T::SQUARES) + 4 * thread];
-        out[4 * s] = four.x;
-        out[4 * s + 1] = four.y;
-        out[4 * s + 2] = four.z;
-        out[4 * s + 3] = four.w;
+/* --- in float32 --- */
+
+template <class T_> struct plain_products {
+    typedef T_ T;
+    enum { ACROSS = T::COLUMNS / T::SIDE, SQUARES = T::SIDE / 4 };
+    enum { BLOCKS = 2 }; /* that share a multiprocessor, by their registers */
+    struct alignas(16) memory : tile_memory<T, float, 4> {
+    };
+    struct sums {
+        float of[T::SIDE][T::SIDE];
+    };
+
+    static __device__ __forceinline__ float convert(float value)
+    {
+        return value;
     }
-}
 
-/* sums += left * right, over the TERMS that lie in `buffer`. */
-template <class T>
-static __device__ __forceinline__ void tile_add(const typename T::memory *memory, int buffer,
-                                                float sums[T::SIDE][T::SIDE])
-{
-#pragma unroll
-    for (int t = 0; t < T::TERMS; t++) {
-        float a[T::SIDE], b[T::SIDE];
-        tile_take<T, T::ROWS>(memory->left[buffer][t], (int)threadIdx.x / T::THREADS_ACROSS, a);
-        tile_take<T, T::COLUMNS>(memory->right[buffer][t], (int)threadIdx.x % T::THREADS_ACROSS, b);
+    static __device__ __forceinline__ void begin(struct sums *sums)
+    {
 #pragma unroll
         for (int i = 0; i < T::SIDE; i++)
 #pragma unroll
             for (int j = 0; j < T::SIDE; j++)
-                sums[i][j] += a[i] * b[j];
+                sums->of[i][j] = 0;
     }
+
+    /* Four numbers of each square of a thread's rows or columns. */
+    template <int SIZE>
+    static __device__ __forceinline__ void take(const float *line, int thread, float *out)
+    {
+#pragma unroll
+        for (int s = 0; s < SQUARES; s++) {
+            const float4 four = *(const float4 *)&line[s * (SIZE / SQUARES) + 4 * thread];
+            out[4 * s] = four.x;
+            out[4 * s + 1] = four.y;
+            out[4 * s + 2] = four.z;
+            out[4 * s + 3] = four.w;
+        }
+    }
+
+    /* sums += left * right, over the TERMS that lie in `buffer`. */
+    static __device__ __forceinline__ void add(struct sums *sums, const struct memory *memory,
+                                               int buffer)
+    {
+#pragma unroll
+        for (int t = 0; t < T::TERMS; t++) {
+            float a[T::SIDE], b[T::SIDE];
+            take<T::ROWS>(memory->left[buffer][t], (int)threadIdx.x / ACROSS, a);
+            take<T::COLUMNS>(memory->right[buffer][t], (int)threadIdx.x % ACROSS, b);
+#pragma unroll
+            for (int i = 0; i < T::SIDE; i++)
+#pragma unroll
+                for (int j = 0; j < T::SIDE; j++)
+                    sums->of[i][j] += a[i] * b[j];
+        }
+    }
+
+    /* result(row, column, sum) of each of the thread's sums. */
+    template <class F>
+    static __device__ __forceinline__ void end(const struct sums *sums, struct memory *, F result)
+    {
+#pragma unroll
+        for (int j = 0; j < T::SIDE; j++)
+#pragma unroll
+            for (int i = 0; i < T::SIDE; i++)
+                result(i / 4 * (T::ROWS / SQUARES) + 4 * ((int)threadIdx.x / ACROSS) + i % 4,
+                       j / 4 * (T::COLUMNS / SQUARES) + 4 * ((int)threadIdx.x % ACROSS) + j % 4,
+                       sums->of[i][j]);
+    }
+};
+
+/* --- by tensor cores --- */
+
+/* What a tensor core is told, and how many terms it takes, for values rounded to float32 with 10
+ * bits (TF32), bfloat16 and float16. */
+template <class E> struct tensor_type;
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+template <> struct tensor_type<float> {
+    typedef nvcuda::wmma::precision::tf32 type;
+    enum { TERMS = 8 };
+    static __device__ __forceinline__ float convert(float value)
+    {
+        return nvcuda::wmma::__float_to_tf32(value);
+    }
+};
+template <> struct tensor_type<__nv_bfloat16> {
+    typedef __nv_bfloat16 type;
+    enum { TERMS = 16 };
+    static __device__ __forceinline__ __nv_bfloat16 convert(float value)
+    {
+        return __float2bfloat16(value);
+    }
+};
+template <> struct tensor_type<__half> {
+    typedef __half type;
+    enum { TERMS = 16 };
+    static __device__ __forceinline__ __half convert(float value)
+    {
+        return __float2half(value);
+    }
+};
+
+/* Eight warps, four down and two across. */
+template <class T_, class E> struct tensor_products {
+    typedef T_ T;
+    typedef tensor_type<E> type;
+    enum { SQUARE = 16, ACROSS = 2, WARPS = 8, BLOCKS = 1 };
+    enum { ROWS = T::ROWS / (WARPS / ACROSS), COLUMNS = T::COLUMNS / ACROSS }; /* of a warp */
+    enum { SQUARES_DOWN = ROWS / SQUARE, SQUARES_ACROSS = COLUMNS / SQUARE };
+    enum { PAD = 32 / sizeof(E) }; /* every line begins at a multiple of 32 bytes */
+    struct alignas(32) memory : tile_memory<T, E, PAD> {
+        alignas(32) float results[WARPS][SQUARE * SQUARE];
+    };
+    struct sums {
+        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, SQUARE, SQUARE, type::TERMS, float>
+            of[SQUARES_DOWN][SQUARES_ACROSS];
+    };
+
+    static __device__ __forceinline__ E convert(float value)
+    {
+        return type::convert(value);
+    }
+
+    static __device__ __forceinline__ int first_row(void)
+    {
+        return (int)threadIdx.x / WARP / ACROSS * ROWS;
+    }
+    static __device__ __forceinline__ int first_column(void)
+    {
+        return (int)threadIdx.x / WARP % ACROSS * COLUMNS;
+    }
+
+    static __device__ __forceinline__ void begin(struct sums *sums)
+    {
+#pragma unroll
+        for (int i = 0; i < SQUARES_DOWN; i++)
+#pragma unroll
+            for (int j = 0; j < SQUARES_ACROSS; j++)
+                nvcuda::wmma::fill_fragment(sums->of[i][j], 0.0f);
+    }
+
+    static __device__ __forceinline__ void add(struct sums *sums, const struct memory *memory,
+                                               int buffer)
+    {
+        using namespace nvcuda::wmma;
+        fragment<matrix_a, SQUARE, SQUARE, type::TERMS, typename type::type, col_major> left;
+        fragment<matrix_b, SQUARE, SQUARE, type::TERMS, typename type::type, row_major>
+            right[SQUARES_ACROSS];
+#pragma unroll
+        for (int t = 0; t < T::TERMS; t += type::TERMS) {
+#pragma unroll
+            for (int j = 0; j < SQUARES_ACROSS; j++)
+                load_matrix_sync(right[j], &memory->right[buffer][t][first_column() + SQUARE * j],
+                                 T::COLUMNS + PAD);
+#pragma unroll
+            for (int i = 0; i < SQUARES_DOWN; i++) {
+                load_matrix_sync(left, &memory->left[buffer][t][first_row() + SQUARE * i],
+                                 T::ROWS + PAD);
+#pragma unroll
+                for (int j = 0; j < SQUARES_ACROSS; j++)
+                    mma_sync(sums->of[i][j], left, right[j], sums->of[i][j]);
+            }
+        }
+    }
+
+    /* A square at a time by way of the warp's piece of shared memory: which lane holds what of it
+     * is the hardware's secret. */
+    template <class F>
+    static __device__ __forceinline__ void end(const struct sums *sums, struct memory *memory,
+                                               F result)
+    {
+        float *square = memory->results[threadIdx.x / WARP];
+#pragma unroll
+        for (int i = 0; i < SQUARES_DOWN; i++)
+#pragma unroll
+            for (int j = 0; j < SQUARES_ACROSS; j++) {
+                nvcuda::wmma::store_matrix_sync(square, sums->of[i][j], SQUARE,
+                                                nvcuda::wmma::mem_row_major);
+                __syncwarp();
+                for (int k = (int)threadIdx.x % WARP; k < SQUARE * SQUARE; k += WARP)
+                    result(first_row() + SQUARE * i + k / SQUARE,
+                           first_column() + SQUARE * j + k % SQUARE, square[k]);
+                __syncwarp();
+            }
+    }
+};
+#else
+/* Older GPUs are never asked (conv_precision): what there is for them does nothing. */
+template <class T_, class E> struct tensor_products {
+    typedef T_ T;
+    enum { BLOCKS = 1 };
+    struct memory : tile_memory<T, float, 4> {
+    };
+    struct sums {
+    };
+    static __device__ float convert(float value)
+    {
+        return value;
+    }
+    static __device__ void begin(struct sums *)
+    {
+    }
+    static __device__ void add(struct sums *, const struct memory *, int)
+    {
+    }
+    template <class F> static __device__ void end(const struct sums *, struct memory *, F)
+    {
+    }
+};
+#endif
+
+/* Which of four kernels multiplies as the device was told to: those of the precisions, in their
+ * order. Below compute capability 8.0 that is always float32. */
+static inline enum cuda_precision conv_precision(const struct cuda_context *context)
+{
+    int major = 0;
+    if (context->precision == CUDA_FLOAT32 ||
+        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, context->ordinal) !=
+            cudaSuccess ||
+        major < 8)
+        return CUDA_FLOAT32;
+    return context->precision;
 }
 
 #endif

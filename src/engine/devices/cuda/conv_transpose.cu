@@ -59,8 +59,7 @@ static void backward_transpose(const struct kernel_call *call)
                      call->parameter_gradients[1]);
 }
 
-struct cuda_kernel cuda_conv_transpose = {"conv_transpose",
-                                          {"conv_transpose implicit gemm", "cuda", NULL,
-                                           KERNEL_BACKWARD_READS_INPUT, supports_transpose, NULL,
-                                           workspace_transpose, forward_transpose,
-                                           backward_transpose}};
+struct cuda_kernel cuda_conv_transpose = {
+    "conv_transpose",
+    {"conv_transpose implicit gemm", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_transpose,
+     NULL, workspace_transpose, forward_transpose, backward_transpose}};

@@ -150,10 +150,9 @@ static __device__ __forceinline__ void load_begin(struct walk_load<T> *load, con
 }
 
 template <class T>
-static __device__ __forceinline__ void bring_weights(struct walk_load<T> *load, const struct walk *w,
-                                                     const struct walk_block *block,
-                                                     const float *weight, uint32_t first_row,
-                                                     uint32_t first_term)
+static __device__ __forceinline__ void
+bring_weights(struct walk_load<T> *load, const struct walk *w, const struct walk_block *block,
+              const float *weight, uint32_t first_row, uint32_t first_term)
 {
     const uint32_t number = first_term + load->weight_term;
     const bool inside = number < block->terms;
@@ -174,68 +173,51 @@ static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, c
     const uint32_t number = first_term + load->value_term;
     const bool inside = number < block->terms;
     const struct walk_term term = walk_term_of(w, block, inside ? number : 0);
-    const uint32_t image = w->groups * w->channels *
-                           (uint32_t)(w->down.source_size * w->across.source_size);
+    const uint32_t image =
+        w->groups * w->channels * (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++) {
         const int at = walk_source<MOVED>(w, block, &load->columns[v], &term);
-        load->values[v] =
-            inside && at >= 0 ? __ldg(&source[load->columns[v].image * image + (uint32_t)at]) : 0.0f;
+        load->values[v] = inside && at >= 0
+                              ? __ldg(&source[load->columns[v].image * image + (uint32_t)at])
+                              : 0.0f;
     }
 }
 
-template <class T>
-static __device__ __forceinline__ void put(const struct walk_load<T> *load, typename T::memory *memory,
-                                           int buffer)
+template <class A>
+static __device__ __forceinline__ void put(const struct walk_load<typename A::T> *load,
+                                           typename A::memory *memory, int buffer)
 {
+    typedef typename A::T T;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++)
         memory->left[buffer][load->weight_term][load->weight_row + k * T::OF_A_TERM] =
-            load->weights[k];
+            A::convert(load->weights[k]);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++)
         memory->right[buffer][load->value_term][load->value_column + v * T::OF_A_TERM] =
-            load->values[v];
+            A::convert(load->values[v]);
 }
 
-template <class T, bool MOVED>
-static __device__ __forceinline__ void store_tile(const struct walk *w,
-                                                  const struct walk_block *block,
-                                                  uint32_t first_row, uint32_t first_column,
-                                                  const float sums[T::SIDE][T::SIDE],
-                                                  const struct walk_result *result)
-{
-#pragma unroll
-    for (int j = 0; j < T::SIDE; j++) {
-        const uint32_t column = first_column + tile_column<T>(j);
-        if (column >= block->columns)
-            continue;
-        const struct walk_column at = walk_column_of(w, block, column);
-#pragma unroll
-        for (int i = 0; i < T::SIDE; i++) {
-            const uint32_t row = first_row + tile_row<T>(i);
-            if (row < w->rows)
-                store<MOVED>(w, block, &at, row, sums[i][j], result);
-        }
-    }
-}
-
-template <class T, bool MOVED>
-static __global__ void __launch_bounds__(T::THREADS)
+/* A: how products are taken, of which tile. */
+template <class A, bool MOVED>
+static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     walk_tiled(const __grid_constant__ struct walk w, const float *weight, const float *source,
                const struct walk_result result)
 {
-    __shared__ typename T::memory memory;
+    typedef typename A::T T;
+    __shared__ typename A::memory memory;
     const struct walk_block block = walk_block_of(&w, blockIdx.z);
     const uint32_t first_column = blockIdx.x * T::COLUMNS, first_row = blockIdx.y * T::ROWS;
     if (first_column >= block.columns) /* another phase has more */
         return;
-    float sums[T::SIDE][T::SIDE] = {};
+    typename A::sums sums;
     struct walk_load<T> load;
+    A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_column);
     bring_weights<T>(&load, &w, &block, weight, first_row, 0);
     bring_values<T, MOVED>(&load, &w, &block, source, 0);
-    put<T>(&load, &memory, 0);
+    put<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = T::TERMS; next < block.terms + T::TERMS; next += T::TERMS) {
@@ -243,13 +225,18 @@ static __global__ void __launch_bounds__(T::THREADS)
             bring_weights<T>(&load, &w, &block, weight, first_row, next);
             bring_values<T, MOVED>(&load, &w, &block, source, next);
         }
-        tile_add<T>(&memory, buffer, sums);
+        A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < block.terms)
-            put<T>(&load, &memory, buffer);
+            put<A>(&load, &memory, buffer);
         __syncthreads();
     }
-    store_tile<T, MOVED>(&w, &block, first_row, first_column, sums, &result);
+    A::end(&sums, &memory, [&](int row, int column, float sum) {
+        if (first_row + row >= w.rows || first_column + column >= block.columns)
+            return;
+        const struct walk_column at = walk_column_of(&w, &block, first_column + column);
+        store<MOVED>(&w, &block, &at, first_row + row, sum, &result);
+    });
 }
 
 /* --- sliced --- */
@@ -286,8 +273,7 @@ bring_slice(const struct walk *w, const struct walk_block *block, const struct w
         const uint32_t number = first + k;
         const struct walk_term term = walk_term_of(w, block, number < block->terms ? number : 0);
         const int at = walk_source<MOVED>(w, block, column, &term);
-        values[k] =
-            column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
+        values[k] = column_inside && at >= 0 && number < block->terms ? __ldg(&source[at]) : 0.0f;
     }
 }
 
@@ -332,11 +318,10 @@ static __device__ __forceinline__ void add_slice(const struct slice_memory *memo
 
 /* Adds the warps' sums in their order and stores them: a thread takes every 256th. */
 template <bool MOVED>
-static __device__ __forceinline__ void store_slices(const struct walk *w,
-                                                    const struct walk_block *block,
-                                                    const float sums[SLICES][SLICE * SLICE],
-                                                    uint32_t first_row, uint32_t first_column,
-                                                    const struct walk_result *result)
+static __device__ __forceinline__ void
+store_slices(const struct walk *w, const struct walk_block *block,
+             const float sums[SLICES][SLICE * SLICE], uint32_t first_row, uint32_t first_column,
+             const struct walk_result *result)
 {
     const uint32_t column = first_column + threadIdx.x % SLICE;
     if (column >= block->columns)
@@ -397,24 +382,41 @@ static __global__ void __launch_bounds__(BLOCK)
 typedef void walk_kernel(const struct walk, const float *, const float *, const struct walk_result);
 
 struct walk_choice {
-    size_t rows, columns, threads;
-    walk_kernel *still, *moved;
+    size_t rows, columns;
+    unsigned threads;
+    walk_kernel *still[4], *moved[4]; /* by precision */
 };
 
-#define TILED(rows, columns, terms, side)                                                          \
+typedef tile<128, 128, 8, 8> large_tile;
+typedef tile<128, 128, 16, 8> large_tensor_tile;
+typedef tile<64, 64, 16, 4> small_tile;
+typedef tile<32, 128, 16, 4> low_tile;
+typedef tile<16, 128, 8, 4> lowest_tile;
+
+#define KERNELS(moved, tile, tensor_tile)                                                          \
     {                                                                                              \
-        rows, columns, tile<rows, columns, terms, side>::THREADS,                                  \
-            walk_tiled<tile<rows, columns, terms, side>, false>,                                   \
-            walk_tiled<tile<rows, columns, terms, side>, true>                                     \
+        walk_tiled<plain_products<tile>, moved>,                                                   \
+            walk_tiled<tensor_products<tensor_tile, float>, moved>,                                \
+            walk_tiled<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                        \
+            walk_tiled<tensor_products<tensor_tile, __half>, moved>                                \
     }
+/* Too low or too small to gain from tensor cores. */
+#define ALWAYS(kernel)                                                                             \
+    {                                                                                              \
+        kernel, kernel, kernel, kernel                                                             \
+    }
+#define TILED(tile, moved) (walk_tiled<plain_products<tile>, moved>)
 static const struct walk_choice choices[] = {
-    TILED(128, 128, 8, 8),
-    TILED(64, 64, 16, 4),
-    TILED(32, 128, 16, 4),
-    TILED(16, 128, 8, 4),
+    {128, 128, large_tile::THREADS, KERNELS(false, large_tile, large_tensor_tile),
+     KERNELS(true, large_tile, large_tensor_tile)},
+    {64, 64, small_tile::THREADS, KERNELS(false, small_tile, small_tile),
+     KERNELS(true, small_tile, small_tile)},
+    {32, 128, low_tile::THREADS, ALWAYS(TILED(low_tile, false)), ALWAYS(TILED(low_tile, true))},
+    {16, 128, lowest_tile::THREADS, ALWAYS(TILED(lowest_tile, false)),
+     ALWAYS(TILED(lowest_tile, true))},
 };
-static const struct walk_choice sliced = {SLICE, SLICE, BLOCK, walk_sliced<false>,
-                                          walk_sliced<true>};
+static const struct walk_choice sliced = {SLICE, SLICE, BLOCK, ALWAYS(walk_sliced<false>),
+                                          ALWAYS(walk_sliced<true>)};
 
 /* The largest count of columns among the phases. */
 static size_t most_columns(const struct walk *w)
@@ -456,6 +458,6 @@ void walk_run(struct cuda_context *context, const char *what, const struct walk 
     const bool moves = walk->source_moves.shuffles || walk->source_moves.shifts ||
                        walk->target_moves.shuffles || walk->target_moves.shifts;
     if (grid.x > 0)
-        launch(context, what, moves ? choice->moved : choice->still, grid,
-               (unsigned)choice->threads, 0, *walk, weight, source, *result);
+        launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)],
+               grid, choice->threads, 0, *walk, weight, source, *result);
 }

@@ -4,18 +4,18 @@
  *   target[n, row, ty, tx] = sum over channels c and taps (jy, jx) of
  *       weight[row, c, jy, jx] * source[n, c, y(ty, jy), x(tx, jx)]
  *
- * with rows and terms (c, jy, jx) as a matrix of weights, and as many columns as there are positions
- * in all images. Along an axis
+ * with rows and terms (c, jy, jx) as a matrix of weights, and as many columns as there are
+ * positions in all images. Along an axis
  *
  *   source = t * source_step + source_first + j * source_tap
  *   target = t * target_step + target_first
  *   tap of the window = weight_first + j * weight_step
  *
- * A convolution's forward pass is one such walk, one step of t an output. Its gradient for the input
- * is one for each remainder that an input position, counted from the padding, leaves by the stride:
- * positions that leave the same one see the same taps, every stride-th of the window, and no term is
- * multiplied in vain. The same two walks are the gradient and the forward pass of a transposed
- * convolution.
+ * A convolution's forward pass is one such walk, one step of t an output. Its gradient for the
+ * input is one for each remainder that an input position, counted from the padding, leaves by the
+ * stride: positions that leave the same one see the same taps, every stride-th of the window, and
+ * no term is multiplied in vain. The same two walks are the gradient and the forward pass of a
+ * transposed convolution.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
@@ -86,8 +86,8 @@ walk_column_of(const struct walk *w, const struct walk_block *block, uint32_t co
 {
     uint32_t ty, tx;
     struct walk_column at;
-    at.image = divide_rest(divide_rest(column, block->across.columns, &tx), block->down.columns,
-                           &ty);
+    at.image =
+        divide_rest(divide_rest(column, block->across.columns, &tx), block->down.columns, &ty);
     at.ty = (int)ty;
     at.tx = (int)tx;
     at.y = at.ty * w->down.source_step + block->down.source_first;
@@ -118,10 +118,9 @@ walk_term_of(const struct walk *w, const struct walk_block *block, uint32_t term
 /* Where a term finds its value in the source, from the start of an image; -1 in the padding, or
  * where a shift moved nothing in. MOVED: the source is read through a move of channels. */
 template <bool MOVED>
-static __host__ __device__ __forceinline__ int walk_source(const struct walk *w,
-                                                           const struct walk_block *block,
-                                                           const struct walk_column *column,
-                                                           const struct walk_term *term)
+static __host__ __device__ __forceinline__ int
+walk_source(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
+            const struct walk_term *term)
 {
     const int height = w->down.source_size, width = w->across.source_size;
     int y = column->y + term->y, x = column->x + term->x;
@@ -142,9 +141,10 @@ static __host__ __device__ __forceinline__ int walk_source(const struct walk *w,
 /* Where the sum of a row and a column belongs in the target. *outside: a shift moved it out, and
  * the place, that nothing moved to, is due a zero. */
 template <bool MOVED>
-static __host__ __device__ __forceinline__ uint32_t
-walk_target(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
-            uint32_t row, bool *outside)
+static __host__ __device__ __forceinline__ uint32_t walk_target(const struct walk *w,
+                                                                const struct walk_block *block,
+                                                                const struct walk_column *column,
+                                                                uint32_t row, bool *outside)
 {
     const uint32_t height = (uint32_t)w->down.target_size, width = (uint32_t)w->across.target_size;
     const uint32_t channels = w->groups * w->rows;
@@ -207,7 +207,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
 /* Into how many parts a sum over `positions` is cut when `blocks` blocks do one part. */
 size_t split_count(size_t blocks, size_t positions);
 
-/* weights[o, t] and bias[o] from parts[part][o][terms + 1], added up in order; either may be NULL. */
+/* weights[o, t] and bias[o] from parts[part][o][terms + 1], added up in order; either may be NULL.
+ */
 void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
                size_t outputs, size_t terms, float *weights, float *bias);
 

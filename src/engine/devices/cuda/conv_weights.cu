@@ -36,10 +36,9 @@ template <class T> struct weights_load {
 };
 
 template <class T>
-static __device__ __forceinline__ void load_begin(struct weights_load<T> *load,
-                                                  const struct walk *w,
-                                                  const struct walk_block *block,
-                                                  uint32_t first_term)
+static __device__ __forceinline__ void
+load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
+           uint32_t first_term)
 {
     load->position = (int)threadIdx.x % T::TERMS;
     load->first = (int)threadIdx.x / T::TERMS;
@@ -60,9 +59,8 @@ bring(struct weights_load<T> *load, const struct walk *w, const struct walk_bloc
     const bool inside = position < end;
     const struct walk_column column = walk_column_of(w, block, inside ? position : 0);
     const uint32_t area = (uint32_t)(w->down.target_size * w->across.target_size);
-    const float *rows =
-        small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
-        (uint32_t)(column.ty * w->across.target_size + column.tx);
+    const float *rows = small + (size_t)(column.image * w->groups + block->group) * w->rows * area +
+                        (uint32_t)(column.ty * w->across.target_size + column.tx);
     const float *image = large + (size_t)column.image * w->groups * w->channels *
                                      (uint32_t)(w->down.source_size * w->across.source_size);
 #pragma unroll
@@ -79,16 +77,19 @@ bring(struct weights_load<T> *load, const struct walk *w, const struct walk_bloc
     }
 }
 
-template <class T>
-static __device__ __forceinline__ void put(const struct weights_load<T> *load,
-                                           typename T::memory *memory, int buffer)
+template <class A>
+static __device__ __forceinline__ void put(const struct weights_load<typename A::T> *load,
+                                           typename A::memory *memory, int buffer)
 {
+    typedef typename A::T T;
 #pragma unroll
     for (int k = 0; k < T::WEIGHTS; k++)
-        memory->left[buffer][load->position][load->first + k * T::OF_A_TERM] = load->rows[k];
+        memory->left[buffer][load->position][load->first + k * T::OF_A_TERM] =
+            A::convert(load->rows[k]);
 #pragma unroll
     for (int v = 0; v < T::VALUES; v++)
-        memory->right[buffer][load->position][load->first + v * T::OF_A_TERM] = load->values[v];
+        memory->right[buffer][load->position][load->first + v * T::OF_A_TERM] =
+            A::convert(load->values[v]);
 }
 
 /* `row` counts over all groups. */
@@ -103,41 +104,40 @@ static __device__ __forceinline__ void store(const struct weights_job *job, uint
         job->bias[row] = sum;
 }
 
-template <class T, bool MOVED>
-static __global__ void __launch_bounds__(T::THREADS)
+template <class A, bool MOVED>
+static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     add_weights(const __grid_constant__ struct walk w, const float *small, const float *large,
                 const struct weights_job job)
 {
-    __shared__ typename T::memory memory;
+    typedef typename A::T T;
+    __shared__ typename A::memory memory;
     const uint32_t part = blockIdx.z % job.parts;
     const struct walk_block block = walk_block_of(&w, blockIdx.z / job.parts);
     const uint32_t first_row = blockIdx.y * T::ROWS, first_term = blockIdx.x * T::COLUMNS;
     const uint32_t begin = part * job.part_positions;
     const uint32_t end = min(begin + job.part_positions, job.positions);
-    float sums[T::SIDE][T::SIDE] = {};
+    typename A::sums sums;
     struct weights_load<T> load;
+    A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_term);
     bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
-    put<T>(&load, &memory, 0);
+    put<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = begin + T::TERMS; next < end + T::TERMS; next += T::TERMS) {
         if (next < end)
             bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next, end);
-        tile_add<T>(&memory, buffer, sums);
+        A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < end)
-            put<T>(&load, &memory, buffer);
+            put<A>(&load, &memory, buffer);
         __syncthreads();
     }
-#pragma unroll
-    for (int i = 0; i < T::SIDE; i++)
-#pragma unroll
-        for (int j = 0; j < T::SIDE; j++) {
-            const uint32_t row = first_row + tile_row<T>(i), term = first_term + tile_column<T>(j);
-            if (row < w.rows && term < job.columns)
-                store(&job, w.groups * w.rows, part, block.group * w.rows + row, term, sums[i][j]);
-        }
+    A::end(&sums, &memory, [&](int row, int term, float sum) {
+        if (first_row + row < w.rows && first_term + term < job.columns)
+            store(&job, w.groups * w.rows, part, block.group * w.rows + first_row + row,
+                  first_term + term, sum);
+    });
 }
 
 /* --- sums of parts --- */
@@ -187,8 +187,9 @@ void sum_channels(struct cuda_context *context, const char *what, const float *v
                   size_t channels, size_t area, float *sums)
 {
     const size_t count = batch * area;
-    launch(context, what, add_channel, (unsigned)channels, count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0,
-           values, (uint32_t)channels, divisor_of(area), (uint32_t)count, sums);
+    launch(context, what, add_channel, (unsigned)channels,
+           count > 8 * BLOCK ? 4u * BLOCK : 1u * BLOCK, 0, values, (uint32_t)channels,
+           divisor_of(area), (uint32_t)count, sums);
 }
 
 /* --- the choice --- */
@@ -197,21 +198,38 @@ typedef void weights_kernel(const struct walk, const float *, const float *,
                             const struct weights_job);
 
 struct weights_choice {
-    size_t rows, columns, threads;
-    weights_kernel *still, *moved;
+    size_t rows, columns;
+    unsigned threads;
+    weights_kernel *still[4], *moved[4]; /* by precision */
 };
 
-#define TILED(rows, columns, positions, side)                                                      \
+typedef tile<128, 128, 8, 8> large_tile;
+typedef tile<128, 128, 16, 8> large_tensor_tile;
+typedef tile<64, 64, 16, 4> small_tile;
+typedef tile<32, 64, 16, 4> low_tile;
+typedef tile<16, 128, 8, 4> lowest_tile;
+
+#define KERNELS(moved, tile, tensor_tile)                                                          \
     {                                                                                              \
-        rows, columns, tile<rows, columns, positions, side>::THREADS,                              \
-            add_weights<tile<rows, columns, positions, side>, false>,                              \
-            add_weights<tile<rows, columns, positions, side>, true>                                \
+        add_weights<plain_products<tile>, moved>,                                                  \
+            add_weights<tensor_products<tensor_tile, float>, moved>,                               \
+            add_weights<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                       \
+            add_weights<tensor_products<tensor_tile, __half>, moved>                               \
     }
+/* Too low to gain from tensor cores. */
+#define ALWAYS(kernel)                                                                             \
+    {                                                                                              \
+        kernel, kernel, kernel, kernel                                                             \
+    }
+#define TILED(tile, moved) (add_weights<plain_products<tile>, moved>)
 static const struct weights_choice choices[] = {
-    TILED(128, 128, 8, 8),
-    TILED(64, 64, 16, 4),
-    TILED(32, 64, 16, 4),
-    TILED(16, 128, 8, 4),
+    {128, 128, large_tile::THREADS, KERNELS(false, large_tile, large_tensor_tile),
+     KERNELS(true, large_tile, large_tensor_tile)},
+    {64, 64, small_tile::THREADS, KERNELS(false, small_tile, small_tile),
+     KERNELS(true, small_tile, small_tile)},
+    {32, 64, low_tile::THREADS, ALWAYS(TILED(low_tile, false)), ALWAYS(TILED(low_tile, true))},
+    {16, 128, lowest_tile::THREADS, ALWAYS(TILED(lowest_tile, false)),
+     ALWAYS(TILED(lowest_tile, true))},
 };
 
 /* Of a group. */
@@ -279,8 +297,8 @@ void weight_gradients_run(struct cuda_context *context, const char *what,
                                     gradients->bias};
     dim3 grid = grid_of(conv, choice);
     grid.z *= (unsigned)parts;
-    launch(context, what, moves ? choice->moved : choice->still, grid, (unsigned)choice->threads, 0,
-           walk, gradients->small, gradients->large, job);
+    launch(context, what, (moves ? choice->moved : choice->still)[conv_precision(context)], grid,
+           choice->threads, 0, walk, gradients->small, gradients->large, job);
     if (parts > 1)
         sum_parts(context, what, workspace, parts, conv->out.channels, terms, gradients->weights,
                   gradients->bias);

@@ -38,7 +38,7 @@ static __host__ __device__ __forceinline__ uint32_t divide(uint32_t n, struct di
 
 /* n / by, and what is left in *rest. */
 static __host__ __device__ __forceinline__ uint32_t divide_rest(uint32_t n, struct divisor by,
-                                                                 uint32_t *rest)
+                                                                uint32_t *rest)
 {
     const uint32_t quotient = divide(n, by);
     *rest = n - quotient * by.value;

@@ -31,19 +31,18 @@ static inline cublasComputeType_t compute_type(enum cuda_precision precision)
 }
 
 /* cuBLAS counts by columns: what it sees are the transposed matrices, C^T = B^T A^T. */
-static inline void multiply(struct cuda_context *context, const char *what,
-                            const struct product *p)
+static inline void multiply(struct cuda_context *context, const char *what, const struct product *p)
 {
     const float one = 1.0f;
-    cuda_note_blas(
-        context, what,
-        cublasGemmStridedBatchedEx(
-            context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-            p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n, (int)p->m, (int)p->k, &one,
-            p->b, CUDA_R_32F, (int)(p->b_transposed ? p->k : p->n), (long long)p->b_apart, p->a,
-            CUDA_R_32F, (int)(p->a_transposed ? p->m : p->k), (long long)p->a_apart, &p->beta, p->c,
-            CUDA_R_32F, (int)p->n, (long long)p->c_apart, (int)p->count,
-            compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
+    cuda_note_blas(context, what,
+                   cublasGemmStridedBatchedEx(
+                       context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                       p->a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N, (int)p->n, (int)p->m, (int)p->k,
+                       &one, p->b, CUDA_R_32F, (int)(p->b_transposed ? p->k : p->n),
+                       (long long)p->b_apart, p->a, CUDA_R_32F,
+                       (int)(p->a_transposed ? p->m : p->k), (long long)p->a_apart, &p->beta, p->c,
+                       CUDA_R_32F, (int)p->n, (long long)p->c_apart, (int)p->count,
+                       compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
 }
 
 #endif

@@ -29,7 +29,8 @@ static __device__ __forceinline__ float4 plus(float4 a, float4 b)
 
 /* --- add: T is a float or four --- */
 
-template <class T> static __global__ void add(struct sources from, float *out, uint32_t items)
+template <class T>
+static __global__ void add(const __grid_constant__ struct sources from, float *out, uint32_t items)
 {
     for (uint32_t i = stride_first(); i < items; i += stride_step()) {
         T sum = ((const T *)from.at[0])[i];
@@ -40,7 +41,8 @@ template <class T> static __global__ void add(struct sources from, float *out, u
 }
 
 template <class T>
-static __global__ void add_back(const float *gradient, struct targets to, uint32_t items)
+static __global__ void add_back(const float *gradient, const __grid_constant__ struct targets to,
+                                uint32_t items)
 {
     for (uint32_t i = stride_first(); i < items; i += stride_step()) {
         const T g = ((const T *)gradient)[i];
@@ -56,7 +58,7 @@ static __global__ void add_back(const float *gradient, struct targets to, uint32
 
 /* Which input item `at` of an output image belongs to. */
 static __host__ __device__ __forceinline__ uint32_t part_of(const uint32_t *begin, uint32_t count,
-                                                             uint32_t at)
+                                                            uint32_t at)
 {
     uint32_t k = 0;
     while (k + 1 < count && at >= begin[k + 1])
@@ -65,7 +67,8 @@ static __host__ __device__ __forceinline__ uint32_t part_of(const uint32_t *begi
 }
 
 template <class T>
-static __global__ void concat(struct sources from, float *out, struct divisor image, uint32_t items)
+static __global__ void concat(const __grid_constant__ struct sources from, float *out,
+                              struct divisor image, uint32_t items)
 {
     for (uint32_t i = stride_first(); i < items; i += stride_step()) {
         uint32_t at;
@@ -77,8 +80,8 @@ static __global__ void concat(struct sources from, float *out, struct divisor im
 }
 
 template <class T>
-static __global__ void concat_back(const float *gradient, struct targets to, struct divisor image,
-                                   uint32_t items)
+static __global__ void concat_back(const float *gradient, const __grid_constant__ struct targets to,
+                                   struct divisor image, uint32_t items)
 {
     for (uint32_t i = stride_first(); i < items; i += stride_step()) {
         uint32_t at;
@@ -187,6 +190,6 @@ static void backward_concat(const struct kernel_call *call)
 struct cuda_kernel cuda_add = {"add",
                                {"add", "cuda", NULL, KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
                                 supports_counts, NULL, NULL, forward_add, backward_add}};
-struct cuda_kernel cuda_concat = {"concat",
-                                  {"concat", "cuda", NULL, 0, supports_counts, NULL, NULL,
-                                   forward_concat, backward_concat}};
+struct cuda_kernel cuda_concat = {
+    "concat",
+    {"concat", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_concat, backward_concat}};

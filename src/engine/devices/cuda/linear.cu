@@ -1,5 +1,5 @@
-/* Fully connected layers by cuBLAS. For a few images forward is bound by reading the weights: there a
- * warp takes an output and all of the images, and the bias with it, in one launch. */
+/* Fully connected layers by cuBLAS. For a few images forward is bound by reading the weights: there
+ * a warp takes an output and all of the images, and the bias with it, in one launch. */
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -83,8 +83,19 @@ static void forward_linear(const struct kernel_call *call)
     if (bias)
         launch(context_of(call), "linear bias", repeat_rows, stride_blocks(batch * outputs), BLOCK,
                0, bias, call->output, divisor_of(outputs), (uint32_t)(batch * outputs));
-    const struct product product = {batch, outputs, inputs, call->inputs[0], call->parameters[0],
-                                    call->output, false, true, bias ? 1.0f : 0.0f, 1, 0, 0, 0};
+    const struct product product = {batch,
+                                    outputs,
+                                    inputs,
+                                    call->inputs[0],
+                                    call->parameters[0],
+                                    call->output,
+                                    false,
+                                    true,
+                                    bias ? 1.0f : 0.0f,
+                                    1,
+                                    0,
+                                    0,
+                                    0};
     multiply(context_of(call), "linear forward", &product);
 }
 
@@ -93,11 +104,32 @@ static void backward_linear(const struct kernel_call *call)
     const size_t batch = call->site->batch, inputs = shape_count(call->site->inputs[0]);
     const size_t outputs = call->site->node->output.channels;
     struct cuda_context *context = context_of(call);
-    const struct product input = {batch, inputs, outputs, call->output_gradient,
-                                  call->parameters[0], call->input_gradients[0], false, false,
-                                  call->accumulate[0] ? 1.0f : 0.0f, 1, 0, 0, 0};
-    const struct product weight = {outputs, inputs, batch, call->output_gradient, call->inputs[0],
-                                   call->parameter_gradients[0], true, false, 0.0f, 1, 0, 0, 0};
+    const struct product input = {batch,
+                                  inputs,
+                                  outputs,
+                                  call->output_gradient,
+                                  call->parameters[0],
+                                  call->input_gradients[0],
+                                  false,
+                                  false,
+                                  call->accumulate[0] ? 1.0f : 0.0f,
+                                  1,
+                                  0,
+                                  0,
+                                  0};
+    const struct product weight = {outputs,
+                                   inputs,
+                                   batch,
+                                   call->output_gradient,
+                                   call->inputs[0],
+                                   call->parameter_gradients[0],
+                                   true,
+                                   false,
+                                   0.0f,
+                                   1,
+                                   0,
+                                   0,
+                                   0};
     if (input.c)
         multiply(context, "linear backward, input", &input);
     if (weight.c)

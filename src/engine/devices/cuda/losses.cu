@@ -1,5 +1,5 @@
-/* The losses. Forward: a block, or for classes a warp, takes an image and sums up. Backward: a value
- * at a time, scaled by weight / batch. */
+/* The losses. Forward: a block, or for classes a warp, takes an image and sums up. Backward: a
+ * value at a time, scaled by weight / batch. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -213,10 +213,10 @@ struct cuda_kernel cuda_softmax_cross_entropy = {
     "softmax_cross_entropy",
     {"softmax_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
      NULL, forward_cross_entropy, backward_cross_entropy}};
-struct cuda_kernel cuda_binary_cross_entropy = {
-    "binary_cross_entropy",
-    {"binary_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL, NULL,
-     forward_binary, backward_binary}};
+struct cuda_kernel cuda_binary_cross_entropy = {"binary_cross_entropy",
+                                                {"binary_cross_entropy", "cuda", NULL,
+                                                 KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
+                                                 NULL, forward_binary, backward_binary}};
 struct cuda_kernel cuda_l1_loss = {"l1_loss",
                                    {"l1_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
                                     supports_counts, NULL, NULL, forward_l1, backward_l1}};

@@ -1,5 +1,5 @@
-/* Max pooling. Backward gathers: an element of the input asks every window that covers it, in order,
- * whether it was the maximum there, so that no two threads add to the same place. */
+/* Max pooling. Backward gathers: an element of the input asks every window that covers it, in
+ * order, whether it was the maximum there, so that no two threads add to the same place. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/pool_window.h"
 
@@ -46,8 +46,8 @@ static __global__ void gather_gradients(const float *g, const int32_t *positions
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         int iy, ix;
         const uint32_t plane = position_of(i, w.down_in, w.across_in, &iy, &ix);
-        const struct range rows = covering_windows(iy, w.kernel_height, w.stride_height,
-                                                   w.pad_height, w.out_height);
+        const struct range rows =
+            covering_windows(iy, w.kernel_height, w.stride_height, w.pad_height, w.out_height);
         const struct range columns =
             covering_windows(ix, w.kernel_width, w.stride_width, w.pad_width, w.out_width);
         float sum = 0;

@@ -14,20 +14,11 @@ static inline struct pool_window pool_window_of(const struct kernel_call *call)
 {
     const struct window *w = &call->site->node->attributes.pool.window;
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    return {(int)w->kernel_height,
-            (int)w->kernel_width,
-            (int)w->stride_height,
-            (int)w->stride_width,
-            (int)w->pad_height,
-            (int)w->pad_width,
-            (int)in.height,
-            (int)in.width,
-            (int)out.height,
-            (int)out.width,
-            divisor_of(in.width),
-            divisor_of(in.height),
-            divisor_of(out.width),
-            divisor_of(out.height)};
+    return {(int)w->kernel_height, (int)w->kernel_width,  (int)w->stride_height,
+            (int)w->stride_width,  (int)w->pad_height,    (int)w->pad_width,
+            (int)in.height,        (int)in.width,         (int)out.height,
+            (int)out.width,        divisor_of(in.width),  divisor_of(in.height),
+            divisor_of(out.width), divisor_of(out.height)};
 }
 
 /* From an element's number to its row and column; returns its plane. */
@@ -57,9 +48,8 @@ static __host__ __device__ __forceinline__ struct range window_range(int out, in
 }
 
 /* The windows that cover `in`, along one axis. */
-static __host__ __device__ __forceinline__ struct range covering_windows(int in, int kernel,
-                                                                         int stride, int pad,
-                                                                         int outputs)
+static __host__ __device__ __forceinline__ struct range
+covering_windows(int in, int kernel, int stride, int pad, int outputs)
 {
     const int reach = in + pad - kernel; /* windows that begin here or before do not reach `in` */
     const int begin = reach < 0 ? 0 : reach / stride + 1, end = (in + pad) / stride + 1;

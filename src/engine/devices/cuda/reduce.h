@@ -1,4 +1,5 @@
-/* reduce.h: sums and maxima over a warp or a block, in a fixed order. Not for use outside this room.
+/* reduce.h: sums and maxima over a warp or a block, in a fixed order. Not for use outside this
+ * room.
  *
  * All threads of the warp or block must call; all get the result. A block has whole warps.
  */

@@ -1,5 +1,6 @@
 /* Softmax across channels. Of vectors and small images a warp takes a position and its lanes the
- * channels; of larger ones a thread takes a position, so that a warp reads 32 neighbours at once. */
+ * channels; of larger ones a thread takes a position, so that a warp reads 32 neighbours at once.
+ */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -19,8 +20,7 @@ static __device__ __forceinline__ uint32_t first_of(const struct softmax *s, uin
 }
 
 /* LANES threads to a position: 1 or WARP. y may be x. */
-template <int LANES>
-static __global__ void softmax_rows(const float *x, float *y, struct softmax s)
+template <int LANES> static __global__ void softmax_rows(const float *x, float *y, struct softmax s)
 {
     const uint32_t lane = threadIdx.x % LANES;
     for (uint32_t i = stride_first() / LANES; i < s.positions; i += stride_step() / LANES) {
@@ -76,8 +76,7 @@ static bool by_warps(const struct softmax *s)
 static void forward_softmax(const struct kernel_call *call)
 {
     const struct softmax s = softmax_of(call);
-    launch(context_of(call), "softmax forward",
-           by_warps(&s) ? softmax_rows<WARP> : softmax_rows<1>,
+    launch(context_of(call), "softmax forward", by_warps(&s) ? softmax_rows<WARP> : softmax_rows<1>,
            stride_blocks((size_t)s.positions * (by_warps(&s) ? WARP : 1)), BLOCK, 0,
            call->inputs[0], call->output, s);
 }
@@ -94,9 +93,8 @@ static void backward_softmax(const struct kernel_call *call)
            call->accumulate[0], s);
 }
 
-struct cuda_kernel cuda_softmax = {"softmax",
-                                   {"softmax", "cuda", NULL,
-                                    KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT |
-                                        KERNEL_GRADIENT_IN_PLACE,
-                                    supports_counts, NULL, NULL, forward_softmax,
-                                    backward_softmax}};
+struct cuda_kernel cuda_softmax = {
+    "softmax",
+    {"softmax", "cuda", NULL,
+     KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE, supports_counts,
+     NULL, NULL, forward_softmax, backward_softmax}};

@@ -20,14 +20,29 @@ bool supports_counts(const struct kernel_site *site, const char **reason)
 }
 
 static struct cuda_kernel *const kernels[] = {
-    &cuda_conv_depthwise, &cuda_conv_pointwise,        &cuda_conv,
-    &cuda_conv_transpose, &cuda_linear,                &cuda_max_pool,
-    &cuda_average_pool,   &cuda_relu,                  &cuda_leaky_relu,
-    &cuda_sigmoid,        &cuda_tanh,                  &cuda_softmax,
-    &cuda_batch_norm,     &cuda_lrn,                   &cuda_dropout,
-    &cuda_concat,         &cuda_add,                   &cuda_channel_shuffle,
-    &cuda_channel_shift,  &cuda_softmax_cross_entropy, &cuda_binary_cross_entropy,
-    &cuda_l1_loss,        &cuda_l2_loss,
+    &cuda_conv_depthwise,
+    &cuda_conv_pointwise,
+    &cuda_conv,
+    &cuda_conv_transpose,
+    &cuda_linear,
+    &cuda_max_pool,
+    &cuda_average_pool,
+    &cuda_relu,
+    &cuda_leaky_relu,
+    &cuda_sigmoid,
+    &cuda_tanh,
+    &cuda_softmax,
+    &cuda_batch_norm,
+    &cuda_lrn,
+    &cuda_dropout,
+    &cuda_concat,
+    &cuda_add,
+    &cuda_channel_shuffle,
+    &cuda_channel_shift,
+    &cuda_softmax_cross_entropy,
+    &cuda_binary_cross_entropy,
+    &cuda_l1_loss,
+    &cuda_l2_loss,
 };
 
 extern "C" size_t cuda_kernels(const struct op *op, const struct kernel **list, size_t capacity)

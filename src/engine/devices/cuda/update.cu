@@ -18,6 +18,8 @@ static __global__ void step_plain(float *weights, const float *gradients, uint32
                                   struct rule rule, const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate;
+    if (now->halted)
+        return;
     for (uint32_t i = stride_first(); i < count; i += stride_step())
         weights[i] -= rate * (gradients[i] + rule.decay * weights[i]);
 }
@@ -27,6 +29,8 @@ static __global__ void step_momentum(float *weights, const float *gradients, flo
                                      const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate;
+    if (now->halted)
+        return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         const float step = rate * (gradients[i] + rule.decay * weights[i]);
         const float moved = rule.momentum * velocity[i] + step;
@@ -40,6 +44,8 @@ static __global__ void step_adam(float *weights, const float *gradients, float *
                                  const struct cuda_iteration *now)
 {
     const float rate = now->learning_rate * now->correction1, root = now->correction2;
+    if (now->halted)
+        return;
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         const float gradient = gradients[i] + rule.decay * weights[i];
         const float mean = rule.momentum * first[i] + (1 - rule.momentum) * gradient;
