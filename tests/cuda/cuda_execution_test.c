@@ -281,6 +281,39 @@ static void test_profile(void)
     lab_close(&plain);
 }
 
+/* --- what overlaps --- */
+
+/* The device lags behind, and its streams go on in any order that events allow: batches of changing
+ * content and size, inference in between, give the bits of a device that does all at once. */
+static void test_delays(void)
+{
+    struct lab prompt, late;
+    size_t same = 0;
+    enum { TRIES = 6 };
+    for (uint64_t seed = 1; seed <= TRIES; seed++) {
+        if (!lab_open(&prompt, "mixed", "cuda", &solvers[0]) ||
+            !lab_open(&late, "mixed", "cuda", &solvers[0]))
+            return;
+        bool equal = true;
+        for (size_t i = 0; i < 8; i++) {
+            const size_t count = i == 5 ? 2 : BATCH;
+            for (size_t k = 0; k < 40; k++)
+                prompt.images[k] = late.images[k] = (float)(i + k) / 20;
+            emulator_set_delay(0);
+            const float loss = lab_iterate(&prompt, i, count);
+            emulator_set_delay(seed * 1000 + i);
+            equal = equal && loss == lab_iterate(&late, i, count);
+            memset(late.images, 0, 40 * sizeof *late.images); /* it is the caller's again */
+        }
+        same += equal && same_weights(&prompt, &late) && is_well(&late);
+        emulator_set_delay(0);
+        lab_close(&prompt);
+        lab_close(&late);
+    }
+    tap_ok(same == TRIES, "a device that lags behind computes the same, in %zu of %d orders", same,
+           TRIES);
+}
+
 /* --- losses that are no numbers --- */
 
 /* The last layer's bias: nothing behind it can turn a NaN into a number. */
@@ -447,6 +480,7 @@ int main(void)
     test_replay(&solvers[0]);
     test_replay(&solvers[1]);
     test_profile();
+    test_delays();
     test_divergence(false);
     test_divergence(true);
     test_going_on(&solvers[0]);

@@ -13,6 +13,7 @@ void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);
 void emulator_set_free(size_t bytes);
 size_t emulator_graphs_run(void);
+void emulator_set_delay(uint64_t seed);
 size_t emulator_kernels_run(void);
 
 #endif

@@ -4,8 +4,8 @@
  * the processor. Device memory is malloc'ed, so that AddressSanitizer watches it. The threads of a
  * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
  * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
- * happens on the calling thread when it is enqueued, unless its stream is being captured: then it
- * is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
+ * happens on the calling thread, when it is enqueued or later (emulator_set_delay), unless its
+ * stream is being captured: then it is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
  * that not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
@@ -198,7 +198,19 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
 /* --- the emulator's own --- */
 
-/* Does `work` now, or keeps it when the stream is being captured. */
+/* 0: what is enqueued is done at once, as if the device had no time of its own. Else it waits in its
+ * stream: sometimes, as drawn from the seed, a stream goes on a bit, and the rest is done when
+ * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
+ */
+extern "C" void emulator_set_delay(uint64_t seed);
+void emulator_finish_all(void);
+
+/* Remembers an error for cudaGetLastError, and returns it; what every call fails with; it can be
+ * asked for. */
+cudaError_t emulator_note(cudaError_t error);
+cudaError_t emulator_broken(void);
+
+/* Does `work` now or later, or keeps it when the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
 
 /* What a launch has to return instead of launching; cudaSuccess: nothing. */
