@@ -87,6 +87,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "batch", bench->batch) &&
         json_add_string(root, "device", bench->device->name) &&
         json_add_count(root, "threads", bench->device->threads) &&
+        json_add_string(root, "precision", device_precision_name(bench->precision)) &&
         json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
         json_add_count(root, "iterations", bench->iterations) &&
         output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
@@ -229,6 +230,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
                                       .seed = config->seed,
                                       .memory_limit = config_memory_limit(config),
+                                      .precision = (enum device_precision)config->precision,
                                       .profile = profile};
     if (config_is_given(config, "batch"))
         settings.batch = config->batch;
@@ -239,9 +241,9 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",       "width-rate", "block-rate",
-                                         "widths",    "activation",   "batch",      "device",
-                                         "threads",   "memory-limit", "seed",       NULL};
+    static const char *const fields[] = {
+        "technique", "groups",  "width-rate", "block-rate",   "widths", "activation", "batch",
+        "device",    "threads", "precision",  "memory-limit", "seed",   NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

@@ -77,26 +77,66 @@ static bool build_gpus(struct json *root)
     return complete;
 }
 
-static bool build_device(struct json *list, const struct device_driver *driver)
+/* A row: a device of which there is one, or one of several of a kind. */
+struct device_row {
+    const struct device_driver *driver;
+    char name[32], reason[256];
+    bool available, is_card;
+    struct device_facts card; /* with is_card */
+};
+
+/* Where a kind cannot be used it is one row, with the reason. */
+static size_t rows_of(const struct device_driver *driver)
 {
-    char reason[256] = "";
-    bool available = driver->available(reason, sizeof reason);
+    return driver->count && driver->count() ? driver->count() : 1;
+}
+
+static struct device_row describe(const struct device_driver *driver, size_t number)
+{
+    struct device_row row = {.driver = driver};
+    row.available = driver->available(row.reason, sizeof row.reason);
+    row.is_card = row.available && driver->describe && driver->describe(number, &row.card);
+    snprintf(row.name, sizeof row.name, row.is_card ? "%s:%zu" : "%s", driver->name, number);
+    return row;
+}
+
+static bool build_card(struct json *object, const struct device_facts *card)
+{
+    char capability[24];
+    snprintf(capability, sizeof capability, "%u.%u", card->capability[0], card->capability[1]);
+    return json_add_string(object, "card", card->name) &&
+           json_add_string(object, "compute_capability", capability) &&
+           json_add_count(object, "memory_bytes", card->memory_bytes);
+}
+
+static bool build_device(struct json *list, const struct device_row *row)
+{
     struct json *object = json_add_object(list, NULL);
-    return json_add_string(object, "name", driver->name) &&
-           json_add_string(object, "description", driver->description) &&
-           json_add_bool(object, "available", available) &&
-           (available ? json_add_null(object, "reason")
-                      : json_add_string(object, "reason", reason));
+    return json_add_string(object, "name", row->name) &&
+           json_add_string(object, "description", row->driver->description) &&
+           json_add_bool(object, "available", row->available) &&
+           (row->available ? json_add_null(object, "reason")
+                           : json_add_string(object, "reason", row->reason)) &&
+           (!row->is_card || build_card(object, &row->card));
+}
+
+static bool build_devices(struct json *root)
+{
+    struct json *list = json_add_array(root, "devices");
+    bool complete = list;
+    for (size_t i = 0; device_drivers[i]; i++)
+        for (size_t n = 0; complete && n < rows_of(device_drivers[i]); n++) {
+            const struct device_row row = describe(device_drivers[i], n);
+            complete = build_device(list, &row);
+        }
+    return complete;
 }
 
 static int print_json(const struct host *host)
 {
     struct json *root = json_new_object();
-    bool complete = build_host(root, host);
-    struct json *list = json_add_array(root, "devices");
-    for (size_t i = 0; device_drivers[i]; i++)
-        complete = complete && build_device(list, device_drivers[i]);
-    return output_json(root, complete && list && build_details(root) && build_gpus(root));
+    return output_json(root, build_host(root, host) && build_devices(root) && build_details(root) &&
+                                 build_gpus(root));
 }
 
 static void print_gpus(void)
@@ -117,21 +157,33 @@ static void print_gpus(void)
     gpu_meter_close(meter);
 }
 
+static void print_device(struct table *table, const struct device_row *row)
+{
+    char bytes[32];
+    table_cell(table, "%s", row->name);
+    table_cell(table, "%s", row->available ? _("yes") : _("no"));
+    if (row->is_card)
+        table_cell(table, _("%s, compute capability %u.%u, %s"), row->card.name,
+                   row->card.capability[0], row->card.capability[1],
+                   text_bytes(row->card.memory_bytes, bytes, sizeof bytes));
+    else
+        table_cell(table, "%s",
+                   row->available ? gettext(row->driver->description) : language_text(row->reason));
+}
+
 static int print_table(const struct host *host)
 {
-    char bytes[32], reason[256];
+    char bytes[32];
     printf(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
                     "%s: %s, %zu cores, %s of memory, instruction set %s\n\n", host->cores),
            host->name, host->cpu, host->cores, text_bytes(host->memory_bytes, bytes, sizeof bytes),
            instruction_set_name(host_instruction_set()));
     struct table table = table_begin("lll", _("DEVICE|USABLE|WHAT"));
-    for (size_t i = 0; device_drivers[i]; i++) {
-        bool available = device_drivers[i]->available(reason, sizeof reason);
-        table_cell(&table, "%s", device_drivers[i]->name);
-        table_cell(&table, "%s", available ? _("yes") : _("no"));
-        table_cell(&table, "%s",
-                   available ? gettext(device_drivers[i]->description) : language_text(reason));
-    }
+    for (size_t i = 0; device_drivers[i]; i++)
+        for (size_t n = 0; n < rows_of(device_drivers[i]); n++) {
+            const struct device_row row = describe(device_drivers[i], n);
+            print_device(&table, &row);
+        }
     int status = table_print(&table);
     print_gpus();
     return status;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct device;
+struct device_remote;
 
 /* What a device can do at the most, measured: all of its threads together. */
 struct device_limits {
@@ -21,6 +22,24 @@ struct device_limits {
     double sgemm_flops; /* the part of them that matrix products of a library reach */
     double bytes;       /* that move between memory and the processor in a second */
 };
+
+/* One of several devices of a kind. */
+struct device_facts {
+    char name[64];          /* "NVIDIA H200" */
+    unsigned capability[2]; /* major and minor number of what it can do */
+    uint64_t memory_bytes;
+};
+
+/* What factors are rounded to before they are multiplied. Sums and all that is kept are float32. */
+enum device_precision {
+    PRECISION_FLOAT32,
+    PRECISION_TF32,
+    PRECISION_BF16,
+    PRECISION_FP16,
+    PRECISIONS
+};
+const char *device_precision_name(enum device_precision precision); /* "tf32" */
+bool device_precision_parse(const char *name, enum device_precision *precision);
 
 struct device_driver {
     const char *name; /* "cpu" */
@@ -41,18 +60,33 @@ struct device_driver {
     void *(*allocate)(struct device *device, size_t bytes, const char *what, struct error *error);
     void (*release)(struct device *device, void *memory);
     bool host_memory; /* kernels read host pointers: no copies are needed */
+    /* --- NULL on a device of which there is one --- */
+    /* How many there are; `cuda:2` is called the third, `cuda` the first. */
+    size_t (*count)(void);
+    bool (*describe)(size_t number, struct device_facts *facts);
+    uint64_t (*memory_free)(size_t number); /* bytes, now; 0: not known */
+    /* --- NULL on devices that compute in the host's memory --- */
+    const struct device_remote *remote;
+    /* Chooses what products are multiplied with. NULL: only float32. */
+    bool (*set_precision)(struct device *device, enum device_precision precision,
+                          struct error *error);
 };
 
 struct device {
     const struct device_driver *driver;
     char name[32];
+    size_t number; /* of several of the same kind */
     size_t threads;
     struct pool *pool;
     void *state;
 };
 
-/* Opens by name: `reference`, `cpu`, `cuda[:N]`. threads 0: all cores. An unknown name is
- * ERROR_USAGE; one that this machine lacks ERROR_UNSUPPORTED with the reason. */
+/* Finds the driver of a name, `reference`, `cpu` or `cuda[:N]`, and asks whether it can be used. An
+ * unknown name is ERROR_USAGE; one that this machine lacks ERROR_UNSUPPORTED with the reason.
+ * `number` (may be NULL) receives N, or 0. */
+const struct device_driver *device_find(const char *name, size_t *number, struct error *error);
+
+/* Opens by name, as device_find. threads 0: all cores. */
 struct device *device_open(const char *name, size_t threads, struct error *error);
 void device_close(struct device *device); /* may be NULL */
 
@@ -60,6 +94,28 @@ void device_close(struct device *device); /* may be NULL */
  * the reason where it cannot be measured: then *limits is not touched. */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
+
+/* Multiplies with this precision from now on. A device that knows only float32 refuses others. */
+bool device_set_precision(struct device *device, enum device_precision precision,
+                          struct error *error);
+
+/* Bytes that the device has allocated in its own memory; 0 where that is the host's. */
+uint64_t device_memory_used(struct device *device);
+
+/* False with an error when anything that the device was asked for has failed; what it computed
+ * since is worth nothing. Devices that compute in the host's memory do not fail. */
+bool device_check(struct device *device, struct error *error);
+
+/* Zeroes; copies rows of `width` bytes that are `pitch` bytes apart, from one place in the device's
+ * memory to another; copies what lies in the host's into it. */
+void device_clear(struct device *device, void *memory, size_t bytes);
+void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
+                      size_t from_pitch, size_t width, size_t rows);
+void device_copy_in(struct device *device, void *to, const void *from, size_t bytes);
+
+/* Bytes that are free for a run on the device of this name, now; 0: not known, or it computes in
+ * the host's memory. */
+uint64_t device_memory_free(const char *name);
 
 /* All drivers, NULL-terminated, for `tinca devices`; cuda is listed even where it cannot be used.
  */

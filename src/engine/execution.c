@@ -1,30 +1,15 @@
-#include "engine/execution.h"
+/* The passes of a plan, one action after the other. What a device with memory of its own needs
+ * besides is in execution_remote.c. */
+#include "engine/execution_inside.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "engine/remote.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct execution {
-    const struct plan *plan;
-    struct device *device;
-    struct weights *weights;
-    struct solver_settings solver;
-    uint64_t solver_step;
-    char *arena;
-    float *gradients; /* of the parameters, laid out as the learnable weights */
-    float *state[2];
-    struct kernel_site *sites; /* by step: the plan's, with the batch that is bound */
-    struct kernel_call *calls; /* by action of the plan: all but values, labels and iteration is set
-                                  once */
-    float **values;            /* by node: what the forward pass computed */
-    float **late_values;       /* by node: after it */
-    struct execution_batch batch;
-    struct profile *profile;
-};
 
 /* --- creation --- */
 
@@ -33,20 +18,20 @@ static float *at(const struct execution *execution, size_t offset)
     return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
 }
 
-static void set_parameters(struct execution *execution, struct kernel_call *call)
+static void set_parameters(struct execution *execution, float *weights, struct kernel_call *call)
 {
     const struct graph *graph = execution->plan->graph;
     const struct node *node = call->site->node;
     for (size_t p = 0; p < node->parameter_count; p++) {
         const struct parameter *parameter = &graph->parameters[node->parameters[p]];
-        call->parameters[p] = execution->weights->values + parameter->offset;
+        call->parameters[p] = weights + parameter->offset;
         call->parameter_gradients[p] = parameter->learnable && execution->gradients
                                            ? execution->gradients + parameter->offset
                                            : NULL;
     }
 }
 
-static void set_call(struct execution *execution, size_t action, uint64_t seed)
+static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
     const enum plan_pass pass = plan->actions[action].pass;
@@ -68,7 +53,7 @@ static void set_call(struct execution *execution, size_t action, uint64_t seed)
     for (size_t k = 0; k < node->input_count; k++)
         call->input_gradients[k] =
             step->site.input_gradient[k] ? at(execution, plan->gradients[node->inputs[k]]) : NULL;
-    set_parameters(execution, call);
+    set_parameters(execution, weights, call);
 }
 
 /* Values follow the batch that is bound: inputs lie in the caller's memory, and views of inputs
@@ -106,13 +91,23 @@ static void set_values(struct execution *execution)
     }
 }
 
+void *execution_take(struct execution *execution, size_t bytes, const char *what,
+                     struct error *error)
+{
+    struct device *device = execution->device;
+    if (!execution->block)
+        return device->driver->allocate(device, bytes, what, error);
+    char *taken = execution->block + execution->block_used;
+    execution->block_used += memory_round_up(bytes);
+    return taken;
+}
+
 static float *new_floats(struct execution *execution, size_t count, const char *what,
                          struct error *error)
 {
-    struct device *device = execution->device;
-    float *floats = device->driver->allocate(device, count * sizeof *floats, what, error);
+    float *floats = execution_take(execution, count * sizeof *floats, what, error);
     if (floats)
-        memset(floats, 0, count * sizeof *floats);
+        device_clear(execution->device, floats, count * sizeof *floats);
     return floats;
 }
 
@@ -133,9 +128,9 @@ static bool allocate_training(struct execution *execution, struct error *error)
 static bool allocate(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    struct device *device = execution->device;
-    execution->arena =
-        device->driver->allocate(device, plan->arena_bytes, "the activations", error);
+    if (!execution->device->driver->host_memory && !execution_remote_reserve(execution, error))
+        return false;
+    execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
@@ -147,6 +142,20 @@ static bool allocate(struct execution *execution, struct error *error)
     return execution->arena && execution->sites && execution->calls && execution->values &&
            execution->late_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
+}
+
+/* What can only be set when all the memory is there. */
+static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    float *weights = weights_place(execution->weights, execution->device, error);
+    if (!weights)
+        return false;
+    for (size_t s = 0; s < plan->step_count; s++)
+        execution->sites[s] = plan->steps[s].site;
+    for (size_t a = 0; a < plan->action_count; a++)
+        set_call(execution, weights, a, seed);
+    return execution->device->driver->host_memory || execution_remote_create(execution, error);
 }
 
 struct execution *execution_create(const struct plan *plan, struct device *device,
@@ -161,26 +170,29 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
     execution->weights = weights;
     if (solver)
         execution->solver = *solver;
-    if (!allocate(execution, error)) {
-        execution_free(execution);
-        return NULL;
-    }
-    for (size_t s = 0; s < plan->step_count; s++)
-        execution->sites[s] = plan->steps[s].site;
-    for (size_t a = 0; a < plan->action_count; a++)
-        set_call(execution, a, seed);
-    return execution;
+    if (allocate(execution, error) && set_up(execution, seed, error))
+        return execution;
+    execution_free(execution);
+    return NULL;
+}
+
+static void release_each(struct execution *execution)
+{
+    struct device *device = execution->device;
+    device->driver->release(device, execution->arena);
+    device->driver->release(device, execution->gradients);
+    device->driver->release(device, execution->state[0]);
+    device->driver->release(device, execution->state[1]);
 }
 
 void execution_free(struct execution *execution)
 {
     if (!execution)
         return;
-    struct device *device = execution->device;
-    device->driver->release(device, execution->arena);
-    device->driver->release(device, execution->gradients);
-    device->driver->release(device, execution->state[0]);
-    device->driver->release(device, execution->state[1]);
+    if (execution->device->driver->host_memory)
+        release_each(execution);
+    else
+        execution_remote_free(execution);
     free(execution->sites);
     free(execution->calls);
     free(execution->values);
@@ -188,10 +200,28 @@ void execution_free(struct execution *execution)
     free(execution);
 }
 
-void execution_bind(struct execution *execution, const struct execution_batch *batch)
+void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
 {
     execution->batch = *batch;
     set_values(execution);
+}
+
+void execution_bind(struct execution *execution, const struct execution_batch *batch)
+{
+    if (execution->remote)
+        execution_remote_bind(execution, batch);
+    else
+        execution_set_batch(execution, batch);
+}
+
+void execution_bind_there(struct execution *execution, const struct execution_batch *batch)
+{
+    execution_set_batch(execution, batch);
+}
+
+const struct execution_batch *execution_batch_there(const struct execution *execution)
+{
+    return &execution->batch;
 }
 
 void execution_set_profile(struct execution *execution, struct profile *profile)
@@ -203,8 +233,7 @@ void execution_set_profile(struct execution *execution, struct profile *profile)
 
 /* --- running --- */
 
-/* A loss without its labels or targets cannot be computed: a prediction. */
-static bool can_run(const struct execution *execution, const struct node *node)
+bool execution_can_run(const struct execution *execution, const struct node *node)
 {
     if ((node->op->traits & OP_READS_LABELS) && !execution->batch.labels)
         return false;
@@ -214,18 +243,35 @@ static bool can_run(const struct execution *execution, const struct node *node)
     return true;
 }
 
-static void run_action(struct execution *execution, size_t action)
+static void run_kernel(struct execution *execution, size_t action)
 {
     const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
-    const struct kernel_call *call = &execution->calls[action];
-    const bool backward = execution->plan->actions[action].pass == PLAN_BACKWARD;
-    uint64_t start = profile_start(execution->profile);
-    if (backward)
-        step->kernel->backward(call);
+    if (execution->plan->actions[action].pass == PLAN_BACKWARD)
+        step->kernel->backward(&execution->calls[action]);
     else
-        step->kernel->forward(call);
-    if (execution->profile)
-        profile_add_node(execution->profile, step->node, backward, clock_nanoseconds() - start);
+        step->kernel->forward(&execution->calls[action]);
+}
+
+static void run_action(struct execution *execution, size_t action)
+{
+    struct profile *profile = execution->profile;
+    const struct plan_action *what = &execution->plan->actions[action];
+    const size_t node = execution->plan->steps[what->step].node;
+    const bool backward = what->pass == PLAN_BACKWARD, remote = execution->remote;
+    const uint64_t start = profile_start(profile);
+    if (profile && remote)
+        execution_remote_stamp(execution, node, backward, true);
+    run_kernel(execution, action);
+    if (profile && remote)
+        execution_remote_stamp(execution, node, backward, false);
+    else if (profile)
+        profile_add_node(profile, node, backward, clock_nanoseconds() - start);
+}
+
+static void end_pass(struct execution *execution)
+{
+    if (execution->profile && execution->remote)
+        execution_remote_collect(execution);
 }
 
 static void set_iteration(struct execution *execution, uint64_t iteration)
@@ -234,17 +280,26 @@ static void set_iteration(struct execution *execution, uint64_t iteration)
         execution->calls[a].iteration = iteration;
 }
 
-void execution_forward(struct execution *execution, uint64_t iteration)
+void execution_run_forward(struct execution *execution, uint64_t iteration)
 {
     set_iteration(execution, iteration);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
-        if (step->kernel && can_run(execution, step->site.node))
+        if (step->kernel && execution_can_run(execution, step->site.node))
             run_action(execution, s);
     }
+    end_pass(execution);
 }
 
-void execution_backward(struct execution *execution)
+void execution_forward(struct execution *execution, uint64_t iteration)
+{
+    if (execution->remote)
+        execution_remote_forward(execution, iteration);
+    else
+        execution_run_forward(execution, iteration);
+}
+
+void execution_run_backward(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     for (size_t a = plan->step_count; a < plan->action_count; a++) {
@@ -252,30 +307,72 @@ void execution_backward(struct execution *execution)
         if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
             run_action(execution, a);
     }
+    end_pass(execution);
+}
+
+void execution_backward(struct execution *execution)
+{
+    execution_run_backward(execution);
+}
+
+void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
+{
+    float *weights = weights_place(execution->weights, execution->device, NULL);
+    struct solver_update update = {
+        .settings = execution->solver,
+        .learning_rate = learning_rate,
+        .step = step,
+        .count = execution->plan->graph->learnable_floats,
+        .weights = weights,
+        .gradients = execution->gradients,
+        .state = {execution->state[0], execution->state[1]},
+    };
+    execution->device->driver->update(execution->device, &update);
 }
 
 void execution_update(struct execution *execution, float learning_rate)
 {
-    struct solver_update update = {
-        .settings = execution->solver,
-        .learning_rate = learning_rate,
-        .step = ++execution->solver_step,
-        .count = execution->plan->graph->learnable_floats,
-        .weights = execution->weights->values,
-        .gradients = execution->gradients,
-        .state = {execution->state[0], execution->state[1]},
-    };
-    uint64_t start = profile_start(execution->profile);
-    execution->device->driver->update(execution->device, &update);
+    const uint64_t start = profile_start(execution->profile);
+    execution->solver_step++;
+    if (execution->remote)
+        execution_remote_update(execution, learning_rate);
+    else
+        execution_run_update(execution, learning_rate, execution->solver_step);
     if (execution->profile)
         profile_add_update(execution->profile, clock_nanoseconds() - start);
 }
 
+float execution_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
+{
+    if (execution->remote)
+        return execution_remote_iterate(execution, iteration, learning_rate);
+    execution_forward(execution, iteration);
+    const float loss = execution_loss(execution);
+    if (!isfinite(loss))
+        return loss;
+    execution_backward(execution);
+    execution_update(execution, learning_rate);
+    return loss;
+}
+
+void execution_wait(struct execution *execution)
+{
+    if (execution->remote)
+        execution->device->driver->remote->wait(execution->device);
+}
+
 /* --- results --- */
+
+/* Of the images of the batch, [count], here. */
+static const float *losses_of(const struct execution *execution, size_t loss)
+{
+    return execution->remote ? execution_remote_losses(execution, loss)
+                             : execution->values[execution->plan->graph->losses[loss]];
+}
 
 static float mean_loss(const struct execution *execution, size_t loss)
 {
-    const float *losses = execution->values[loss];
+    const float *losses = losses_of(execution, loss);
     float sum = 0;
     for (size_t i = 0; i < execution->batch.count; i++)
         sum += losses[i];
@@ -284,7 +381,7 @@ static float mean_loss(const struct execution *execution, size_t loss)
 
 float execution_main_loss(const struct execution *execution)
 {
-    return mean_loss(execution, execution->plan->graph->losses[0]);
+    return mean_loss(execution, 0);
 }
 
 float execution_loss(const struct execution *execution)
@@ -292,38 +389,52 @@ float execution_loss(const struct execution *execution)
     const struct graph *graph = execution->plan->graph;
     float total = 0;
     for (size_t i = 0; i < graph->loss_count; i++)
-        total += graph->nodes[graph->losses[i]].attributes.loss.weight *
-                 mean_loss(execution, graph->losses[i]);
+        total += graph->nodes[graph->losses[i]].attributes.loss.weight * mean_loss(execution, i);
     return total;
 }
 
 const float *execution_image_losses(const struct execution *execution)
 {
-    return execution->values[execution->plan->graph->losses[0]];
+    return losses_of(execution, 0);
 }
 
-const float *execution_output(const struct execution *execution)
+const float *execution_output_there(const struct execution *execution)
 {
     return execution->values[execution->plan->graph->output];
 }
 
-const float *execution_parameter_gradients(const struct execution *execution)
+const float *execution_output(const struct execution *execution)
+{
+    return execution->remote ? execution_remote_output(execution)
+                             : execution_output_there(execution);
+}
+
+const float *execution_parameter_gradients_there(const struct execution *execution)
 {
     return execution->gradients;
 }
 
+const float *execution_parameter_gradients(const struct execution *execution)
+{
+    return execution->remote ? execution_remote_gradients(execution) : execution->gradients;
+}
+
 void execution_mix_gradients(struct execution *execution, const float *more, float scale)
 {
-    for (size_t i = 0; i < execution->plan->graph->learnable_floats; i++)
+    const size_t count = execution->plan->graph->learnable_floats;
+    struct device *device = execution->device;
+    if (execution->remote)
+        device->driver->remote->mix(device, execution->gradients, more, scale, count);
+    for (size_t i = 0; !execution->remote && i < count; i++)
         execution->gradients[i] = scale * (execution->gradients[i] + more[i]);
 }
 
-const float *execution_input_gradient(const struct execution *execution)
+const float *execution_input_gradient_there(const struct execution *execution)
 {
     return at(execution, execution->plan->gradients[0]);
 }
 
-float *execution_output_gradient(struct execution *execution)
+float *execution_output_gradient_there(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     return plan->seeds_output ? at(execution, plan->gradients[plan->graph->output]) : NULL;
@@ -331,7 +442,18 @@ float *execution_output_gradient(struct execution *execution)
 
 float *execution_solver_state(struct execution *execution, size_t which)
 {
-    return execution->state[which];
+    return execution->remote ? execution_remote_state(execution, which) : execution->state[which];
+}
+
+bool execution_fetch(struct execution *execution, struct error *error)
+{
+    return !execution->remote || execution_remote_fetch(execution, error);
+}
+
+void execution_touch(struct execution *execution)
+{
+    if (execution->remote)
+        execution_remote_touch(execution);
 }
 
 uint64_t execution_solver_step(const struct execution *execution)
@@ -346,20 +468,23 @@ void execution_set_solver_step(struct execution *execution, uint64_t step)
 
 /* --- divergence --- */
 
-static bool all_finite(const float *values, size_t count)
+static bool all_finite(const struct execution *execution, const float *values, size_t count)
 {
+    if (execution->remote)
+        return execution_remote_finite(execution, values, count);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(values[i]))
             return false;
     return true;
 }
 
-static bool parameters_finite(const struct execution *execution, const struct node *node)
+static bool parameters_finite(const struct execution *execution, const struct kernel_call *call)
 {
+    const struct node *node = call->site->node;
     for (size_t p = 0; p < node->parameter_count; p++) {
         const struct parameter *parameter =
             &execution->plan->graph->parameters[node->parameters[p]];
-        if (!all_finite(execution->weights->values + parameter->offset, parameter->count))
+        if (!all_finite(execution, call->parameters[p], parameter->count))
             return false;
     }
     return true;
@@ -372,12 +497,12 @@ bool execution_find_culprit(struct execution *execution, uint64_t iteration,
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         const struct node *node = step->site.node;
-        bool weights_wrong = !parameters_finite(execution, node);
-        if (!step->kernel || !can_run(execution, node))
+        bool weights_wrong = !parameters_finite(execution, &execution->calls[s]);
+        if (!step->kernel || !execution_can_run(execution, node))
             continue;
-        run_action(execution, s);
+        run_kernel(execution, s);
         size_t count = shape_count(node->output) * execution->batch.count;
-        if (!weights_wrong && all_finite(execution->values[step->node], count))
+        if (!weights_wrong && all_finite(execution, execution->values[step->node], count))
             continue;
         memcpy(culprit->node, node->name, sizeof culprit->node);
         culprit->in_weights = weights_wrong;

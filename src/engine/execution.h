@@ -2,6 +2,10 @@
  *
  * Owns the arena, the gradients and the solver's state; borrows plan, device and weights. A
  * training and an inference execution may share weights and device, used by one thread in turn.
+ *
+ * A device whose memory is not the host's works on while these functions return; those that give a
+ * value wait for it. What fails there is told by device_check, to be asked before a result is
+ * believed. Functions that end in _there give pointers into the device's memory.
  */
 #ifndef TINCA_ENGINE_EXECUTION_H
 #define TINCA_ENGINE_EXECUTION_H
@@ -31,6 +35,10 @@ struct execution_batch {
 };
 void execution_bind(struct execution *execution, const struct execution_batch *batch);
 
+/* The same with a batch that lies in the device's memory already, and the batch that is bound. */
+void execution_bind_there(struct execution *execution, const struct execution_batch *batch);
+const struct execution_batch *execution_batch_there(const struct execution *execution);
+
 /* Runs the forward pass. `iteration` selects the random numbers of dropout. */
 void execution_forward(struct execution *execution, uint64_t iteration);
 
@@ -48,18 +56,34 @@ void execution_backward(struct execution *execution);
 /* One solver step with the gradients of the last backward pass. */
 void execution_update(struct execution *execution, float learning_rate);
 
-/* Per-node gradients and solver state, by parameter offset as in the weights. */
+/* All of the three, on the batch that is bound. Returns the loss; when it is no number, there was
+ * no step. A device may still be at it when this returns. */
+float execution_iterate(struct execution *execution, uint64_t iteration, float learning_rate);
+
+/* Until all of it is done. */
+void execution_wait(struct execution *execution);
+
+/* Per-node gradients, by parameter offset as in the weights; NULL: there are none, or there is no
+ * memory for a copy of them. */
 const float *execution_parameter_gradients(const struct execution *execution);
 
-/* For networks that are joined (gan.h), on devices whose memory is the host's. gradients =
- * (gradients + more) * scale, over the learnable weights. */
+/* For networks that are joined (gan.h). gradients = (gradients + more) * scale, over the learnable
+ * weights. */
 void execution_mix_gradients(struct execution *execution, const float *more, float scale);
+const float *execution_parameter_gradients_there(const struct execution *execution);
+const float *execution_output_there(const struct execution *execution);
 /* [count, C, H, W] after a backward pass; NULL unless the plan keeps it. */
-const float *execution_input_gradient(const struct execution *execution);
+const float *execution_input_gradient_there(const struct execution *execution);
 /* To be filled between the forward and the backward pass; NULL unless the plan seeds it. */
-float *execution_output_gradient(struct execution *execution);
+float *execution_output_gradient_there(struct execution *execution);
 
+/* The solver's state, laid out as the weights; NULL: this solver has none. Before it is read, and
+ * after it or the weights were written, the device must be asked: */
 float *execution_solver_state(struct execution *execution, size_t which);
+/* Brings weights and state here. False when the device failed: they are then worth nothing. */
+bool execution_fetch(struct execution *execution, struct error *error);
+/* Weights and state were changed here. */
+void execution_touch(struct execution *execution);
 uint64_t execution_solver_step(const struct execution *execution);
 void execution_set_solver_step(struct execution *execution, uint64_t step);
 

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct gan {
     const struct gan_plan *plan;
@@ -20,9 +19,10 @@ struct gan {
     struct execution *generator, *learner, *judge;
     size_t input_values, image_values; /* of one image: the condition, what is judged */
     size_t count;                      /* images of the batch that is bound */
-    float *pairs;                      /* [batch, input + image] */
-    float *yes, *no;                   /* what the answers should be */
-    float *gradients;                  /* of the real pairs, while the fakes run */
+    /* in the device's memory: */
+    float *pairs;     /* [batch, input + image] */
+    float *yes, *no;  /* what the answers should be */
+    float *gradients; /* of the real pairs, while the fakes run */
 };
 
 /* --- plans --- */
@@ -145,10 +145,6 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
 {
     static const uint64_t none[3];
     *plan = (struct gan_plan){.network = network};
-    if (!driver->host_memory)
-        return error_set(error, ERROR_UNSUPPORTED, network->name, "use the device cpu",
-                         "the device %s does not train two networks against each other",
-                         driver->name);
     if (!build_plans(plan, network, driver, settings, none, error) || settings->memory_limit == 0 ||
         (settings->memory_limit != PLAN_LEAST_MEMORY &&
          plan->forecast.total <= settings->memory_limit))
@@ -167,10 +163,25 @@ void gan_plan_free(struct gan_plan *plan)
 
 /* --- creation --- */
 
-static bool new_floats(float **out, size_t count, struct error *error)
+static bool new_floats(struct gan *gan, float **out, size_t count, struct error *error)
 {
-    *out = memory_new_aligned(count, sizeof **out, "the discriminator's pairs", error);
+    *out = gan->device->driver->allocate(gan->device, count * sizeof **out,
+                                         "the discriminator's pairs", error);
     return *out;
+}
+
+/* [count] answers there, all the same. */
+static bool make_answers(struct gan *gan, float **out, size_t count, float answer,
+                         struct error *error)
+{
+    float *here = memory_new_aligned(count, sizeof *here, "the discriminator's pairs", error);
+    const bool made = here && new_floats(gan, out, count, error);
+    for (size_t i = 0; made && i < count; i++)
+        here[i] = answer;
+    if (made)
+        device_copy_in(gan->device, *out, here, count * sizeof *here);
+    free(here);
+    return made;
 }
 
 static bool make_buffers(struct gan *gan, struct error *error)
@@ -178,15 +189,10 @@ static bool make_buffers(struct gan *gan, struct error *error)
     const struct graph *graph = &gan->plan->network->discriminator;
     const size_t batch = gan->plan->learner->batch;
     const size_t count = batch * answers(gan->plan->network);
-    if (!new_floats(&gan->pairs, batch * (gan->input_values + gan->image_values), error) ||
-        !new_floats(&gan->yes, count, error) || !new_floats(&gan->no, count, error) ||
-        !new_floats(&gan->gradients, graph->learnable_floats, error))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        gan->yes[i] = 1;
-        gan->no[i] = 0;
-    }
-    return true;
+    return new_floats(gan, &gan->pairs, batch * (gan->input_values + gan->image_values), error) &&
+           make_answers(gan, &gan->yes, count, 1, error) &&
+           make_answers(gan, &gan->no, count, 0, error) &&
+           new_floats(gan, &gan->gradients, graph->learnable_floats, error);
 }
 
 static bool make_executions(struct gan *gan, struct weights *generator,
@@ -234,31 +240,33 @@ void gan_free(struct gan *gan)
     execution_free(gan->learner);
     execution_free(gan->judge);
     weights_free(&gan->discriminator);
-    free(gan->pairs);
-    free(gan->yes);
-    free(gan->no);
-    free(gan->gradients);
+    gan->device->driver->release(gan->device, gan->pairs);
+    gan->device->driver->release(gan->device, gan->yes);
+    gan->device->driver->release(gan->device, gan->no);
+    gan->device->driver->release(gan->device, gan->gradients);
     free(gan);
 }
 
 /* --- an iteration --- */
 
-static float *pair_at(const struct gan *gan, size_t image)
+/* All of what follows lies in the device's memory. Copies a part of each image's values. */
+static void copy_parts(const struct gan *gan, float *to, size_t to_values, const float *from,
+                       size_t from_values, size_t values)
 {
-    return gan->pairs + image * (gan->input_values + gan->image_values);
+    device_copy_rows(gan->device, to, to_values * sizeof *to, from, from_values * sizeof *from,
+                     values * sizeof *to, gan->count);
 }
 
 static void pair_inputs(struct gan *gan, const float *inputs)
 {
-    for (size_t n = 0; n < gan->count; n++)
-        memcpy(pair_at(gan, n), inputs + n * gan->input_values, gan->input_values * sizeof(float));
+    copy_parts(gan, gan->pairs, gan->input_values + gan->image_values, inputs, gan->input_values,
+               gan->input_values);
 }
 
 static void pair_images(struct gan *gan, const float *images)
 {
-    for (size_t n = 0; n < gan->count; n++)
-        memcpy(pair_at(gan, n) + gan->input_values, images + n * gan->image_values,
-               gan->image_values * sizeof(float));
+    copy_parts(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values, images,
+               gan->image_values, gan->image_values);
 }
 
 /* The loss of the pairs against the answer that they should get. */
@@ -266,7 +274,7 @@ static float judge_pairs(const struct gan *gan, struct execution *execution, con
                          uint64_t iteration)
 {
     struct execution_batch batch = {.images = gan->pairs, .targets = wanted, .count = gan->count};
-    execution_bind(execution, &batch);
+    execution_bind_there(execution, &batch);
     execution_forward(execution, iteration);
     return execution_loss(execution);
 }
@@ -275,12 +283,13 @@ static float judge_pairs(const struct gan *gan, struct execution *execution, con
 static bool step_discriminator(struct gan *gan, const float *real, uint64_t iteration,
                                float learning_rate, struct gan_losses *losses)
 {
-    const size_t floats = gan->plan->network->discriminator.learnable_floats;
+    const size_t bytes = gan->plan->network->discriminator.learnable_floats * sizeof(float);
     pair_images(gan, real);
     float of_real = judge_pairs(gan, gan->learner, gan->yes, iteration);
     execution_backward(gan->learner);
-    memcpy(gan->gradients, execution_parameter_gradients(gan->learner), floats * sizeof(float));
-    pair_images(gan, gan_images(gan));
+    device_copy_rows(gan->device, gan->gradients, bytes,
+                     execution_parameter_gradients_there(gan->learner), bytes, bytes, 1);
+    pair_images(gan, execution_output_there(gan->generator));
     float of_fake = judge_pairs(gan, gan->learner, gan->no, iteration);
     losses->discriminator = 0.5f * (of_real + of_fake);
     if (!isfinite(losses->discriminator))
@@ -294,12 +303,9 @@ static bool step_discriminator(struct gan *gan, const float *real, uint64_t iter
 /* The image's part of the pairs' gradient becomes the output's. */
 static void hand_gradient_over(struct gan *gan)
 {
-    const float *from = execution_input_gradient(gan->judge);
-    float *to = execution_output_gradient(gan->generator);
-    const size_t pair = gan->input_values + gan->image_values;
-    for (size_t n = 0; n < gan->count; n++)
-        memcpy(to + n * gan->image_values, from + n * pair + gan->input_values,
-               gan->image_values * sizeof(float));
+    copy_parts(gan, execution_output_gradient_there(gan->generator), gan->image_values,
+               execution_input_gradient_there(gan->judge) + gan->input_values,
+               gan->input_values + gan->image_values, gan->image_values);
 }
 
 /* The fakes are still in the pairs. */
@@ -322,11 +328,12 @@ bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t 
 {
     gan->count = batch->count;
     execution_bind(gan->generator, batch);
+    const struct execution_batch *there = execution_batch_there(gan->generator);
     execution_forward(gan->generator, iteration);
     const float main = execution_main_loss(gan->generator);
     *losses = (struct gan_losses){.generator = NAN, .adversarial = NAN, .main = main};
-    pair_inputs(gan, batch->images);
-    return step_discriminator(gan, batch->targets, iteration, learning_rate, losses) &&
+    pair_inputs(gan, there->images);
+    return step_discriminator(gan, there->targets, iteration, learning_rate, losses) &&
            step_generator(gan, iteration, learning_rate, losses);
 }
 

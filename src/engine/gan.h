@@ -28,7 +28,7 @@ struct gan_plan {
 };
 
 /* Only mode training; the three flags of joined networks are set here. A memory limit is that of
- * all three together. Refuses devices whose memory is not the host's. */
+ * all three together. */
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
                     const struct device_driver *driver, const struct plan_settings *settings,
                     struct error *error);

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
+#include "engine/mirror.h"
 #include "engine/safetensors.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error)
 {
-    weights->graph = graph;
+    *weights = (struct weights){.graph = graph};
     weights->values =
         memory_new_aligned(graph->total_floats, sizeof *weights->values, "the weights", error);
     if (weights->values)
@@ -21,8 +22,37 @@ bool weights_create(struct weights *weights, const struct graph *graph, struct e
 
 void weights_free(struct weights *weights)
 {
+    mirror_free(weights->mirror);
     free(weights->values);
     *weights = (struct weights){0};
+}
+
+/* --- a device's copy --- */
+
+float *weights_place(struct weights *weights, struct device *device, struct error *error)
+{
+    if (device->driver->host_memory)
+        return weights->values;
+    if (!weights->mirror)
+        weights->mirror = mirror_create(device, weights->values, weights->graph->total_floats,
+                                        "the weights", error);
+    if (weights->mirror && weights->mirror->device != device) {
+        error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
+                  "these weights are on the device %s already", weights->mirror->device->name);
+        return NULL;
+    }
+    return weights->mirror ? weights->mirror->there : NULL;
+}
+
+bool weights_fetch(const struct weights *weights, struct error *error)
+{
+    return !weights->mirror || mirror_fetch(weights->mirror, error);
+}
+
+void weights_touch(struct weights *weights)
+{
+    if (weights->mirror)
+        mirror_touch(weights->mirror);
 }
 
 /* --- initial values --- */
@@ -87,6 +117,7 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
         for (size_t block = 0; !pool && block < blocks; block++)
             initialise_block(&work, block, 0);
     }
+    weights_touch(weights);
 }
 
 /* --- files --- */
@@ -95,6 +126,8 @@ bool weights_save(const struct weights *weights, const char *path, const char *c
                   struct error *error)
 {
     const struct graph *graph = weights->graph;
+    if (!weights_fetch(weights, error))
+        return false;
     struct safetensors_array *arrays =
         memory_new(graph->parameter_count, sizeof *arrays, "the weights' header", error);
     if (!arrays)
@@ -139,5 +172,6 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
     }
     safetensors_close(&file);
+    weights_touch(weights);
     return loaded;
 }

@@ -136,7 +136,8 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
 {
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
-                                .memory = bench->memory};
+                                .memory = bench->memory,
+                                .device_free = device_memory_free(bench->device->name)};
     memory_check(bench->network, bench->device->driver, settings, false, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
@@ -161,9 +162,10 @@ static bool prepare_bench(struct bench *bench, struct stand *stand,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->mode = settings->mode;
+    bench->precision = settings->precision;
     bench->network = network_build(&settings->network, error);
     bench->device = bench->network ? device_open(settings->device, settings->threads, error) : NULL;
-    if (!bench->device)
+    if (!bench->device || !device_set_precision(bench->device, settings->precision, error))
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
     const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
@@ -186,12 +188,12 @@ static bool iterate(struct stand *stand, enum plan_mode mode, struct error *erro
 {
     if (stand->gan)
         return iterate_gan(stand, error);
-    execution_forward(stand->execution, stand->iteration++);
     if (mode == PLAN_TRAINING) {
-        stand->loss = execution_loss(stand->execution);
-        execution_backward(stand->execution);
-        execution_update(stand->execution, alone_rate);
+        stand->loss = execution_iterate(stand->execution, stand->iteration++, alone_rate);
+        return true;
     }
+    execution_forward(stand->execution, stand->iteration++);
+    execution_wait(stand->execution);
     return true;
 }
 
@@ -201,7 +203,7 @@ static bool iterate_times(struct stand *stand, const struct bench *bench, size_t
 {
     for (size_t i = 0; i < times; i++) {
         uint64_t start = clock_nanoseconds();
-        if (!iterate(stand, bench->mode, error))
+        if (!iterate(stand, bench->mode, error) || !device_check(bench->device, error))
             return false;
         if (ms)
             ms[i] = 1e3 * clock_seconds(start, clock_nanoseconds()) / (double)bench->batch;
@@ -242,7 +244,9 @@ static bool measure_all(struct bench *bench, struct stand *stand,
                     iterate_times(stand, bench, bench->iterations, ms, error) &&
                     statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
-    bench->peak_memory_bytes = host_process_peak();
+    bench->peak_memory_bytes = bench->device->driver->host_memory
+                                   ? host_process_peak()
+                                   : device_memory_used(bench->device);
     bench->images_per_second = 1e3 / bench->ms_per_image.median;
     return measured && (!settings->profile || measure_profile(bench, stand, error));
 }

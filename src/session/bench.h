@@ -30,6 +30,7 @@ struct bench_settings {
     size_t iterations;
     uint64_t seed;
     uint64_t memory_limit; /* to train: see plan.h; 0: none */
+    enum device_precision precision;
     bool profile; /* the same iterations once more, with a profile attached, which costs a little;
                      then the limits of the device */
 };
@@ -49,6 +50,7 @@ struct bench {
     struct gan_plan gan_plan; /* one trained against its discriminator, or {0} */
     struct bench_part main, discriminator;
     enum plan_mode mode;
+    enum device_precision precision;
     size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;

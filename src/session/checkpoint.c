@@ -282,9 +282,24 @@ static void gather(struct trainer *trainer)
         prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
 }
 
+/* From a device with memory of its own, and back to it. */
+static bool fetch(const struct preparation *prepared, struct error *error)
+{
+    return execution_fetch(main_execution(prepared), error) &&
+           (!prepared->gan || execution_fetch(gan_discriminator_execution(prepared->gan), error));
+}
+
+static void touch(const struct preparation *prepared)
+{
+    execution_touch(main_execution(prepared));
+    if (prepared->gan)
+        execution_touch(gan_discriminator_execution(prepared->gan));
+}
+
 static void spread(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
+    touch(prepared);
     execution_set_solver_step(main_execution(prepared), trainer->solver_step);
     if (prepared->gan)
         execution_set_solver_step(gan_discriminator_execution(prepared->gan),
@@ -294,6 +309,8 @@ static void spread(struct trainer *trainer)
 bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error)
 {
     struct list list;
+    if (!fetch(&trainer->prepared, error))
+        return false;
     struct metadata *metadata = memory_new(1, sizeof *metadata, "a checkpoint", error);
     if (!metadata || !make_list(trainer, &list, error)) {
         free(metadata);

@@ -7,6 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "engine/device.h"
 #include "session/presets.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL
 static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
 static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
                                         "plateau", "linear", NULL};
+static const char *const precisions[] = {"float32", "tf32", "bf16", "fp16", NULL};
 static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
                                              "imagenet", "cifar10",  "cifar100", NULL};
 
@@ -64,6 +66,9 @@ const struct config_field config_fields[] = {
     {"threads", N_("Threads"), "N",
      N_("Threads that compute; 0: one a core. Results do not depend on it."), CONFIG_COUNT,
      MEMBER(threads), 0, 1024, NULL, true},
+    {"precision", N_("Precision"), "NAME",
+     N_("What a GPU multiplies with; sums and what is kept are float32 in any case."),
+     CONFIG_CHOICE, MEMBER(precision), 0, 0, precisions, false},
     {"memory-limit", N_("Memory limit"), "SIZE",
      N_("Keeps training within so many bytes (as 600M, 1.5G) by computing values again; empty: no "
         "limit."),
@@ -383,6 +388,11 @@ uint64_t config_memory_limit(const struct run_config *config)
 
 /* --- contradictions --- */
 
+static bool is_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
 bool config_check(const struct run_config *config, struct error *error)
 {
     if (!config->network[0])
@@ -398,5 +408,8 @@ bool config_check(const struct run_config *config, struct error *error)
         (config->has_iterations ? config->iterations : config->epochs) == 0)
         return error_set(error, ERROR_USAGE, "the configuration", NULL,
                          "batch, epochs, iterations and average-loss begin at 1");
+    if (config->precision != PRECISION_FLOAT32 && !is_gpu(config))
+        return error_set(error, ERROR_USAGE, "--precision", "choose float32, or the device cuda",
+                         "the device %s computes in float32 only", config->device);
     return true;
 }

@@ -27,6 +27,7 @@ struct run_config {
     size_t batch;                  /* images */
     char device[32];
     size_t threads;        /* 0: all cores */
+    size_t precision;      /* enum device_precision */
     char memory_limit[32]; /* "600MiB": of what the plan forecasts; empty: none */
     size_t epochs;
     size_t iterations; /* with has_iterations: the run's length, instead of epochs */

@@ -51,14 +51,25 @@ static bool makes_pictures(const struct run_config *config)
     return strncmp(config->network, "pix2pix", 7) == 0 || strcmp(config->preset, "pix2pix") == 0;
 }
 
+static bool computes_on_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
 static const struct {
     const char *key;
     bool (*applies)(const struct run_config *config);
-} rules[] = {{"groups", shuffles},          {"block-rate", has_blocks},
-             {"epochs", counts_epochs},     {"iterations", counts_iterations},
-             {"gamma", multiplies},         {"power", has_power},
-             {"step-size", has_steps},      {"average-loss", averages},
-             {"l1-weight", makes_pictures}, {"tolerance", makes_pictures}};
+} rules[] = {{"precision", computes_on_gpu},
+             {"groups", shuffles},
+             {"block-rate", has_blocks},
+             {"epochs", counts_epochs},
+             {"iterations", counts_iterations},
+             {"gamma", multiplies},
+             {"power", has_power},
+             {"step-size", has_steps},
+             {"average-loss", averages},
+             {"l1-weight", makes_pictures},
+             {"tolerance", makes_pictures}};
 
 static bool is_changed(const struct run_config *config, const struct config_field *field)
 {

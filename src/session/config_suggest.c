@@ -19,12 +19,23 @@ static const char *nth_network(size_t n)
     return n < network_builtin_count ? network_builtins[n].name : NULL;
 }
 
+/* `cuda` is the first card of several. */
 static const char *nth_device(size_t n)
 {
-    char reason[160];
-    for (size_t i = 0; device_drivers[i]; i++)
-        if (device_drivers[i]->available(reason, sizeof reason) && n-- == 0)
-            return device_drivers[i]->name;
+    static const char *const cards[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",
+                                        "cuda:5", "cuda:6", "cuda:7", NULL};
+    char reason[256];
+    for (size_t i = 0; device_drivers[i]; i++) {
+        const struct device_driver *driver = device_drivers[i];
+        if (!driver->available(reason, sizeof reason))
+            continue;
+        if (n == 0)
+            return driver->name;
+        const size_t more = driver->count ? driver->count() - 1 : 0;
+        if (n <= more && n < sizeof cards / sizeof *cards)
+            return cards[n - 1];
+        n -= 1 + more;
+    }
     return NULL;
 }
 

@@ -32,8 +32,8 @@ void model_free(struct model *model)
 {
     execution_free(model->execution);
     plan_free(model->plan);
-    device_close(model->device);
     weights_free(&model->weights);
+    device_close(model->device);
     network_free(model->network);
     free(model->class_names);
     *model = (struct model){0};
@@ -73,19 +73,21 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
                         const struct evaluation_request *request, struct evaluation *evaluation,
                         struct error *error)
 {
-    struct evaluator_settings settings = {.network = model->network,
-                                          .weights = &model->weights,
-                                          .device = model->device,
-                                          .dataset = dataset,
-                                          .normalisation = &model->normalisation,
-                                          .batch = request->batch,
-                                          .tolerance = model->tolerance,
-                                          .memory_free = host_memory_free(),
-                                          .images = request->images,
-                                          .warm_up = request->timed,
-                                          .readers = request->readers,
-                                          .watch = request->watch,
-                                          .watcher = request->context};
+    struct evaluator_settings settings = {
+        .network = model->network,
+        .weights = &model->weights,
+        .device = model->device,
+        .dataset = dataset,
+        .normalisation = &model->normalisation,
+        .batch = request->batch,
+        .tolerance = model->tolerance,
+        .memory_free = model->device->driver->host_memory ? host_memory_free()
+                                                          : device_memory_free(model->device->name),
+        .images = request->images,
+        .warm_up = request->timed,
+        .readers = request->readers,
+        .watch = request->watch,
+        .watcher = request->context};
     const size_t images = dataset_facts(dataset)->images;
     struct telling telling = {request, request->images && request->images < images ? request->images
                                                                                    : images};
@@ -148,7 +150,8 @@ const float *model_infer(struct model *model, const float *input, uint64_t numbe
         return NULL;
     execution_bind(model->execution, &batch);
     execution_forward(model->execution, number);
-    return execution_output(model->execution);
+    const float *output = execution_output(model->execution);
+    return device_check(model->device, error) ? output : NULL;
 }
 
 /* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
@@ -212,10 +215,11 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
         memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
     bool predicted =
         input && make_execution(model, error) && model_read_image(model, image_path, input, error);
-    if (predicted)
-        model_choose_top(model_infer(model, input, 0, error), classes, top, predictions);
+    const float *logits = predicted ? model_infer(model, input, 0, error) : NULL;
+    if (logits)
+        model_choose_top(logits, classes, top, predictions);
     free(input);
-    return predicted;
+    return logits;
 }
 
 /* --- a picture of one image --- */

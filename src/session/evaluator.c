@@ -62,6 +62,7 @@ bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settin
 {
     *evaluator = (struct evaluator){.network = settings->network,
                                     .dataset = settings->dataset,
+                                    .device = settings->device,
                                     .watch = settings->watch,
                                     .watcher = settings->watcher};
     if (!check_set(settings->network, settings->dataset, error) ||
@@ -203,10 +204,11 @@ static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *
     uint64_t began = clock_nanoseconds();
     execution_bind(evaluator->execution, &bound);
     execution_forward(evaluator->execution, number); /* noise, where it is always on */
+    execution_wait(evaluator->execution);
     evaluator->times[number] =
         clock_seconds(began, clock_nanoseconds()) * 1e3 / (double)batch.count;
     tally_batch(evaluator, &batch, tally);
-    return true;
+    return device_check(evaluator->device, error);
 }
 
 static bool conclude(const struct evaluator *evaluator, const struct tally *tally,

@@ -17,6 +17,7 @@ enum { EVALUATOR_BATCH = 100, EVALUATOR_WARM_UP = 10 };
 
 struct evaluator {
     const struct network *network;
+    struct device *device;
     const struct dataset *dataset;
     struct plan *plan;
     struct execution *execution;

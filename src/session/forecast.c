@@ -67,22 +67,6 @@ static size_t known_classes(const char *spec)
 
 /* --- the device --- */
 
-static bool find_driver(const char *name, const struct device_driver **driver, struct error *error)
-{
-    size_t length = strcspn(name, ":");
-    char reason[160] = "";
-    for (size_t i = 0; device_drivers[i]; i++) {
-        *driver = device_drivers[i];
-        if (strlen((*driver)->name) != length || memcmp((*driver)->name, name, length) != 0)
-            continue;
-        return (*driver)->available(reason, sizeof reason) ||
-               error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s",
-                         language_text(reason));
-    }
-    return error_set(error, ERROR_USAGE, name, "tinca devices lists them",
-                     "there is no device of this name");
-}
-
 static size_t usable_threads(size_t asked)
 {
     struct host host;
@@ -97,8 +81,8 @@ static size_t usable_threads(size_t asked)
 static bool forecast_network(const struct run_config *config, const struct network *network,
                              struct forecast *forecast, struct error *error)
 {
-    const struct device_driver *driver = NULL;
-    if (!find_driver(config->device, &driver, error))
+    const struct device_driver *driver = device_find(config->device, NULL, error);
+    if (!driver)
         return false;
     struct plan_settings settings =
         settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
@@ -108,6 +92,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     forecast->flops = graph_flops(&network->graph);
     forecast->classes = network->classes;
     forecast->input = network->input;
+    forecast->device_free = device_memory_free(config->device);
     memory_check(network, driver, &settings, true, forecast);
     return true;
 }

@@ -16,6 +16,7 @@ struct forecast {
     struct shape input;
     struct memory_forecast memory;
     uint64_t feed_bytes;            /* batches prepared ahead, besides memory.total */
+    uint64_t device_free;           /* where the device has memory of its own: what is free there */
     uint64_t memory_free;           /* bytes that a run may take now; 0: not known */
     enum memory_bound memory_bound; /* what leaves no more */
     size_t largest_batch; /* filled when both together exceed what is free; 0: not even one fits */

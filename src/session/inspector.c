@@ -117,6 +117,8 @@ bool inspector_is_complete(const struct inspector *inspector, bool last)
 static bool measure_before(struct inspection_network *network, const struct subject *subject)
 {
     const struct graph *graph = subject->plan->graph;
+    if (!weights_fetch(subject->weights, NULL))
+        return false;
     network->tensors =
         memory_new(graph->parameter_count, sizeof *network->tensors, "the weights", NULL);
     if (!network->tensors)
@@ -140,6 +142,8 @@ static void measure_after(struct inspection_network *network, const struct subje
 {
     const struct graph *graph = subject->plan->graph;
     const float *gradients = execution_parameter_gradients(subject->execution);
+    if (!weights_fetch(subject->weights, NULL))
+        return; /* the device failed, and the run will say so */
     for (size_t i = 0; i < network->tensor_count; i++) {
         const struct parameter *parameter = &graph->parameters[i];
         struct inspection_tensor *tensor = &network->tensors[i];

@@ -57,7 +57,7 @@ void trainer_keep(struct trainer *trainer, bool epoch_over)
 static bool write_best(struct trainer *trainer, float *values)
 {
     const struct model_facts facts = prepare_model_facts(&trainer->prepared);
-    const struct weights weights = {trainer->prepared.weights.graph, values};
+    const struct weights weights = {.graph = trainer->prepared.weights.graph, .values = values};
     char *path = file_join(trainer->run->directory, "best.safetensors");
     bool written = path ? model_file_save(&facts, &weights, path, &trainer->keeping.unsaved)
                         : error_set_memory(&trainer->keeping.unsaved, "a path", 0);
@@ -76,6 +76,10 @@ void trainer_keep_best(struct trainer *trainer)
     const struct weights *weights = &trainer->prepared.weights;
     const size_t count = weights->graph->total_floats;
     forget_best(trainer);
+    if (!weights_fetch(weights, &trainer->keeping.unsaved)) {
+        trainer_lose(trainer, &trainer->keeping.unsaved);
+        return;
+    }
     if (write_best(trainer, weights->values))
         return;
     trainer->keeping.best =

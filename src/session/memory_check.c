@@ -37,7 +37,8 @@ static uint64_t usable_memory(size_t threads, bool beforehand, enum memory_bound
     return usable > reserve ? usable - reserve : 1; /* 0 would mean "not known" */
 }
 
-/* Of a network that makes images the batches hold a target besides each image. */
+/* On a device with memory of its own as many are there: one is computed, two are on their way.
+ * Of a network that makes images the batches hold a target besides each image. */
 static uint64_t feed_bytes(const struct forecast *forecast, size_t batch)
 {
     const uint64_t images = (uint64_t)RING_SLOTS * batch * (forecast->classes ? 1 : 2);
@@ -80,7 +81,7 @@ void memory_check(const struct network *network, const struct device_driver *dri
     forecast->feed_bytes = feed_bytes(forecast, settings->batch);
     forecast->memory_free =
         driver->host_memory ? usable_memory(settings->threads, beforehand, &forecast->memory_bound)
-                            : 0;
+                            : forecast->device_free;
     forecast->fits = forecast->memory_free == 0 ||
                      forecast->memory.total + forecast->feed_bytes <= forecast->memory_free;
     size_t fits = 0, too_large = settings->batch;

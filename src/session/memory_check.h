@@ -12,9 +12,9 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
                  const struct plan_settings *settings, struct memory_forecast *memory,
                  struct error *error);
 
-/* Fills feed_bytes, memory_free, fits and largest_batch of a forecast whose `memory` and `input`
- * are filled, for a plan of these settings. `beforehand`: data set and threads are still
- * to come, and room is left for them. */
+/* Fills feed_bytes, memory_free, fits and largest_batch of a forecast whose `memory`, `input` and
+ * `device_free` are filled, for a plan of these settings. `beforehand`: data set and threads are
+ * still to come, and room is left for them. */
 void memory_check(const struct network *network, const struct device_driver *driver,
                   const struct plan_settings *settings, bool beforehand, struct forecast *forecast);
 

@@ -116,7 +116,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
                                   .classes = prepared->network->classes,
                                   .input = prepared->network->input,
                                   .memory = prepared->plan ? prepared->plan->forecast
-                                                           : prepared->gan_plan.forecast};
+                                                           : prepared->gan_plan.forecast,
+                                  .device_free = device_memory_free(config->device)};
     memory_check(prepared->network, prepared->device->driver, &settings, false, forecast);
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
 }
@@ -204,6 +205,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !check_class_names(prepared, error) ||
         !(prepared->device = device_open(config->device, config->threads, error)) ||
+        !device_set_precision(prepared->device, (enum device_precision)config->precision, error) ||
         !choose_normalisation(prepared, config, error))
         return false;
     uint64_t before = host_process_memory();
@@ -217,6 +219,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
     prepared->memory_expected = before + prepared->forecast.memory.total + statistics.bytes +
                                 memory_of_evaluator(&prepared->evaluator) +
                                 samples_memory(&prepared->samples);
+    if (!prepared->device->driver->host_memory) /* all is allocated by now */
+        prepared->memory_expected = device_memory_used(prepared->device);
     return true;
 }
 

@@ -224,6 +224,7 @@ static bool check_memory(struct probe *probe, struct error *error)
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_plan(model->network, device->driver, &settings, &forecast.memory, error))
         return false;
+    forecast.device_free = device_memory_free(device->name);
     memory_check(model->network, device->driver, &settings, true, &forecast);
     probe->batch = forecast.fits ? settings.batch : forecast.largest_batch;
     return probe->batch > 0 || forecast_refuse(&forecast, 1, error);

@@ -40,7 +40,9 @@ void trainer_look_around(struct trainer *trainer)
     struct preparation *prepared = &trainer->prepared;
     feed_statistics(prepared->feed, &feed);
     trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
-    trainer->now.memory_measured = host_process_memory();
+    trainer->now.memory_measured = prepared->device->driver->host_memory
+                                       ? host_process_memory()
+                                       : device_memory_used(prepared->device);
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
                        trainer->now.memory_measured, &finding))
         trainer_find(trainer, &finding);
@@ -144,19 +146,16 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
                                           : "; this layer's values were the first to break");
 }
 
-/* One step of the network alone. False, before anything is changed: the loss is no number. */
+/* One step of the network alone. False, and nothing is changed: the loss is no number. */
 static bool step_alone(const struct preparation *prepared, const struct execution_batch *batch,
                        uint64_t iteration, float rate, struct gan_losses *losses)
 {
     execution_bind(prepared->execution, batch);
-    execution_forward(prepared->execution, iteration);
-    *losses = (struct gan_losses){
-        .generator = execution_loss(prepared->execution), .discriminator = NAN, .main = NAN};
-    if (!isfinite(losses->generator))
-        return false;
-    execution_backward(prepared->execution);
-    execution_update(prepared->execution, rate);
-    return true;
+    *losses =
+        (struct gan_losses){.generator = execution_iterate(prepared->execution, iteration, rate),
+                            .discriminator = NAN,
+                            .main = NAN};
+    return isfinite(losses->generator);
 }
 
 bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
@@ -178,6 +177,8 @@ bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
     bool stepped = prepared->gan
                        ? gan_iterate(prepared->gan, &bound, iteration, (float)rate, &losses)
                        : step_alone(prepared, &bound, iteration, (float)rate, &losses);
+    if (!device_check(prepared->device, trainer->error))
+        return false; /* what it computed is worth nothing */
     if (!stepped)
         return diverge(trainer, &losses, rate);
     if (looking)

@@ -4,8 +4,8 @@
  * the processor. Device memory is malloc'ed, so that AddressSanitizer watches it. The threads of a
  * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
  * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
- * happens on the calling thread when it is enqueued, unless its stream is being captured: then it
- * is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
+ * happens on the calling thread, when it is enqueued or later (emulator_set_delay), unless its
+ * stream is being captured: then it is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
  * that not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
@@ -198,8 +198,23 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
 /* --- the emulator's own --- */
 
-/* Does `work` now, or keeps it when the stream is being captured. */
+/* 0: what is enqueued is done at once, as if the device had no time of its own. Else it waits in its
+ * stream: sometimes, as drawn from the seed, a stream goes on a bit, and the rest is done when
+ * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
+ */
+extern "C" void emulator_set_delay(uint64_t seed);
+void emulator_finish_all(void);
+
+/* Remembers an error for cudaGetLastError, and returns it; what every call fails with; it can be
+ * asked for. */
+cudaError_t emulator_note(cudaError_t error);
+cudaError_t emulator_broken(void);
+
+/* Does `work` now or later, or keeps it when the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
+
+/* What a launch has to return instead of launching; cudaSuccess: nothing. */
+cudaError_t emulator_refuse_launch(void);
 
 /* Submits a kernel whose arguments are bound. */
 cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
@@ -207,6 +222,15 @@ cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &
 
 /* 0: blocks and threads in their natural order; else an order drawn from the seed. */
 extern "C" void emulator_set_order(uint64_t seed);
+
+/* The n-th allocation of device memory from now fails for want of it, 0: none; the n-th launch of a
+ * kernel fails with this error, and as on a GPU all that follows, until it is called again. */
+extern "C" void emulator_fail_allocation(size_t n);
+extern "C" void emulator_fail_launch(size_t n, int error);
+/* What cudaMemGetInfo says is free. */
+extern "C" void emulator_set_free(size_t bytes);
+/* How many graphs were launched since the program began. */
+extern "C" size_t emulator_graphs_run(void);
 
 /* How many kernels were run since the program began. */
 extern "C" size_t emulator_kernels_run(void);

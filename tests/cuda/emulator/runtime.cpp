@@ -1,38 +1,48 @@
-/* The runtime's calls: memory is the host's, a stream is in order because everything happens at
- * once, and a graph is a list of what was enqueued while its stream was captured. */
+/* The runtime's calls about devices and memory, which is the host's; and what can be made to fail.
+ * Streams, events and graphs are in streams.cpp. */
 #include "cuda_runtime.h"
 
-#include <chrono>
 #include <cstdio>
-#include <vector>
 
-struct emulated_graph {
-    std::vector<std::function<void()>> work;
-};
-struct emulated_stream {
-    emulated_graph *capturing;
-};
-struct emulated_event {
-    std::chrono::steady_clock::time_point time;
-};
-
-static emulated_stream default_stream;
 static cudaError_t last_error = cudaSuccess;
+static cudaError_t broken = cudaSuccess; /* what every call returns from now on */
+static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
+static cudaError_t fail_with;
 
-static cudaError_t note(cudaError_t error)
+extern "C" void emulator_fail_allocation(size_t n)
+{
+    fail_allocation = n;
+}
+
+extern "C" void emulator_fail_launch(size_t n, int error)
+{
+    fail_launch = n;
+    fail_with = (cudaError_t)error;
+    broken = cudaSuccess;
+}
+
+extern "C" void emulator_set_free(size_t bytes)
+{
+    free_memory = bytes;
+}
+
+cudaError_t emulator_broken(void)
+{
+    return broken;
+}
+
+cudaError_t emulator_refuse_launch(void)
+{
+    if (fail_launch > 0 && --fail_launch == 0)
+        broken = fail_with;
+    return broken;
+}
+
+cudaError_t emulator_note(cudaError_t error)
 {
     if (error != cudaSuccess)
         last_error = error;
     return error;
-}
-
-cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work)
-{
-    if (stream && stream->capturing)
-        stream->capturing->work.push_back(work);
-    else
-        work();
-    return cudaSuccess;
 }
 
 const char *cudaGetErrorString(cudaError_t error)
@@ -44,6 +54,8 @@ const char *cudaGetErrorString(cudaError_t error)
         return "out of memory";
     case cudaErrorInvalidConfiguration:
         return "invalid configuration argument";
+    case cudaErrorIllegalAddress:
+        return "an illegal memory access was encountered";
     default:
         return "an emulated CUDA error";
     }
@@ -82,7 +94,7 @@ cudaError_t cudaGetDevice(int *device)
 
 cudaError_t cudaSetDevice(int device)
 {
-    return note(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    return emulator_note(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
@@ -123,13 +135,15 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
-    *free_bytes = *total = (size_t)1 << 33;
-    return cudaSuccess;
+    *free_bytes = free_memory;
+    *total = (size_t)1 << 33;
+    return broken;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return cudaSuccess;
+    emulator_finish_all();
+    return broken;
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -141,14 +155,19 @@ cudaError_t cudaDeviceReset(void)
 
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
+    *memory = NULL;
+    if (fail_allocation > 0 && --fail_allocation == 0)
+        return emulator_note(cudaErrorMemoryAllocation);
     *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (*memory)
         memset(*memory, 0xff, bytes); /* NaN: a GPU gives no zeros either */
-    return note(*memory ? cudaSuccess : cudaErrorMemoryAllocation);
+    return emulator_note(*memory ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
+/* A GPU waits for everything before it gives memory back. */
 cudaError_t cudaFree(void *memory)
 {
+    emulator_finish_all();
     free(memory);
     return cudaSuccess;
 }
@@ -184,7 +203,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
                               size_t width, size_t height, cudaMemcpyKind, cudaStream_t stream)
 {
     if (to_pitch < width || from_pitch < width)
-        return note(cudaErrorInvalidValue);
+        return emulator_note(cudaErrorInvalidValue);
     return emulator_submit(stream, [=] {
         for (size_t row = 0; row < height; row++)
             memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
@@ -206,125 +225,4 @@ cudaError_t cudaMemset(void *memory, int value, size_t bytes)
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
 {
     return emulator_submit(stream, [=] { memset(memory, value, bytes); });
-}
-
-/* --- streams and events --- */
-
-cudaError_t cudaStreamCreate(cudaStream_t *stream)
-{
-    *stream = new emulated_stream{nullptr};
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
-{
-    return cudaStreamCreate(stream);
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    delete stream;
-    return cudaSuccess;
-}
-
-static bool is_capturing(cudaStream_t stream)
-{
-    return (stream ? stream : &default_stream)->capturing;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    return note(is_capturing(stream) ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
-{
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t *event)
-{
-    *event = new emulated_event();
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
-{
-    return cudaEventCreate(event);
-}
-
-cudaError_t cudaEventDestroy(cudaEvent_t event)
-{
-    delete event;
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
-{
-    return emulator_submit(stream, [=] { event->time = std::chrono::steady_clock::now(); });
-}
-
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned)
-{
-    return cudaEventRecord(event, stream);
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t)
-{
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventSynchronize(cudaEvent_t)
-{
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last)
-{
-    *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
-    return cudaSuccess;
-}
-
-/* --- graphs --- */
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
-{
-    if (!stream || stream->capturing) /* the default stream cannot be captured */
-        return note(cudaErrorStreamCaptureUnsupported);
-    stream->capturing = new emulated_graph();
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    if (!is_capturing(stream))
-        return note(cudaErrorInvalidValue);
-    *graph = stream->capturing;
-    stream->capturing = nullptr;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long)
-{
-    *executable = new emulated_graph(*graph);
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
-{
-    for (const std::function<void()> &work : executable->work)
-        emulator_submit(stream, work);
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    delete graph;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
-{
-    delete executable;
-    return cudaSuccess;
 }

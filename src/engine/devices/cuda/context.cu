@@ -2,20 +2,58 @@
 
 #include <stdio.h>
 
-static void note(struct cuda_context *context, const char *what, const char *why)
+/* By number: not every toolkit has a name for each. */
+enum cuda_trouble cuda_trouble_of(cudaError_t status)
 {
-    if (!context->failure[0])
-        snprintf(context->failure, sizeof context->failure, "%s: %s", what, why);
+    switch ((int)status) {
+    case 0:
+        return CUDA_FINE;
+    case 2: /* memory allocation */
+        return CUDA_NO_MEMORY;
+    case 35: /* insufficient driver */
+        return CUDA_OLD_DRIVER;
+    case 100: /* no device */
+        return CUDA_NO_CARD;
+    case 200: /* invalid kernel image */
+    case 209: /* no kernel image for the device */
+    case 222: /* unsupported PTX version */
+        return CUDA_NO_CODE;
+    case 46:  /* devices unavailable */
+    case 214: /* memory error that cannot be corrected */
+    case 220: /* the same on NVLink */
+    case 721: /* contained: the card must be reset */
+    case 722: /* injected by the tensor unit */
+    case 802: /* the system is not ready */
+    case 999: /* unknown: what a card that fell off the bus gives */
+        return CUDA_LOST;
+    default:
+        return CUDA_BROKEN;
+    }
+}
+
+static void note(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
+                 const char *why)
+{
+    if (context->failure[0])
+        return;
+    context->trouble = trouble;
+    snprintf(context->failure, sizeof context->failure, "%s: %s", what, why);
 }
 
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status)
 {
     if (status != cudaSuccess)
-        note(context, what, cudaGetErrorString(status));
+        note(context, cuda_trouble_of(status), what, cudaGetErrorString(status));
 }
 
 void cuda_note_blas(struct cuda_context *context, const char *what, cublasStatus_t status)
 {
     if (status != CUBLAS_STATUS_SUCCESS)
-        note(context, what, cublasGetStatusString(status));
+        note(context, status == CUBLAS_STATUS_ALLOC_FAILED ? CUDA_NO_MEMORY : CUDA_BROKEN, what,
+             cublasGetStatusString(status));
+}
+
+void cuda_enter(struct cuda_context *context)
+{
+    cuda_note(context, "the device", cudaSetDevice(context->ordinal));
 }

@@ -7,6 +7,8 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONTEXT_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONTEXT_H
 
+#include "engine/devices/cuda/module.h"
+
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -25,6 +27,11 @@ struct cuda_iteration {
     unsigned halted;   /* not 0: the loss is no number, and an update does nothing */
 };
 
+struct cuda_piece {
+    void *there;
+    size_t bytes;
+};
+
 struct cuda_context {
     int ordinal;
     int multiprocessors;
@@ -34,12 +41,41 @@ struct cuda_context {
     char failure[256];          /* the first thing that failed; empty: nothing did */
     struct cuda_iteration *now; /* device memory */
     void *dnn;                  /* cuDNN's handle; NULL: our own kernels do its work */
+    enum cuda_trouble trouble;  /* what kind of failure it was */
+    cudaStream_t sending;       /* batches travel here while `stream` computes */
+    void *workspace;            /* cuBLAS' own */
+    bool recording;             /* `stream` is being captured: nothing may wait for it */
+    char failure_before[256];   /* what had failed when that began */
+    enum cuda_trouble trouble_before;
+    cudaEvent_t *stamps; /* of a profile */
+    size_t stamp_count;
+    struct cuda_piece *pieces; /* of the card's memory that are allocated */
+    size_t piece_count, piece_capacity;
 };
 
 /* conv_cudnn.cu: sets `dnn` where the module was built with cuDNN and it agrees; and gives it back.
  */
 void cuda_dnn_open(struct cuda_context *context);
 void cuda_dnn_close(struct cuda_context *context);
+
+/* What a status means for the user. */
+enum cuda_trouble cuda_trouble_of(cudaError_t status);
+
+/* Makes this thread work on the card; CUDA keeps that by thread. */
+void cuda_enter(struct cuda_context *context);
+
+/* remote.cu and iteration.cu: all of remote.h that needs no words. */
+extern const struct device_remote cuda_remote_functions;
+void cuda_set_moment(struct device *device, const struct remote_moment *moment);
+void cuda_judge(struct device *device, const struct remote_losses *losses);
+void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
+struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead);
+struct remote_mark *cuda_mark_create(struct cuda_context *context);
+/* NULL: noted. */
+void *cuda_take(struct cuda_context *context, size_t bytes);
+void *cuda_take_pinned(struct cuda_context *context, size_t bytes);
+void cuda_give(struct cuda_context *context, void *there);
+void cuda_give_pinned(struct cuda_context *context, void *here);
 
 /* Remember what failed first: "conv forward: an illegal memory access was encountered". */
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status);

@@ -1,23 +1,331 @@
-/* The device `cuda` as this version knows it: a name that is understood, and the reason why it
- * cannot be opened. It says too whether configure found a toolkit. */
+/* The device `cuda`: finds the module that computes, and says in words what it reports.
+ *
+ * The module is looked for beside the program, as it lies in the build tree, and then where it is
+ * installed. It is loaded at most once, when a CUDA device is first asked for or listed, and never
+ * where there is no driver: its libraries are large. */
 #include "config.h"
 
+#include "engine/devices/cuda/cuda.h"
+
 #include "base/language.h"
+#include "base/text.h"
 #include "engine/devices/drivers.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the module --- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct {
+    const struct cuda_module *module; /* NULL: there is none, and why: */
+    size_t cards;
+    char reason[256];
+    struct device_remote remote; /* the module's, with the errors put into words */
+} cuda;
+
+/* In English; whoever shows a reason translates it, if it is a sentence without figures and paths.
+ */
+__attribute__((format(printf, 3, 4))) static const void *give(char *reason, size_t size,
+                                                              const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, size, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+static const struct cuda_module *check_module(const struct cuda_module *module, const char *path,
+                                              char *reason, size_t size)
+{
+    if (!module)
+        return give(reason, size, "%s offers nothing: build and install tinca again", path);
+    if (module->abi != CUDA_MODULE_ABI || module->bytes != sizeof *module)
+        return give(reason, size,
+                    "%s was built for another version of tinca (its interface is number %u, this "
+                    "one needs %u)",
+                    path, (unsigned)module->abi, (unsigned)CUDA_MODULE_ABI);
+    if (strcmp(module->version, PACKAGE_VERSION) != 0)
+        return give(reason, size, "%s was built for tinca %s, but this is %s", path,
+                    module->version, PACKAGE_VERSION);
+    return module;
+}
+
+const struct cuda_module *cuda_load_module(const char *path, char *reason, size_t size)
+{
+    if (access(path, F_OK) != 0)
+        return give(reason, size, "there is no %s; was it installed?", path);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return give(reason, size, "the CUDA module cannot be loaded: %s", dlerror());
+    cuda_module_function *function;
+    void *symbol = dlsym(library, CUDA_MODULE_FUNCTION);
+    memcpy(&function, &symbol, sizeof function); /* ISO C converts no object to a function */
+    const struct cuda_module *module =
+        symbol ? check_module(function(), path, reason, size)
+               : give(reason, size, "%s is no CUDA module of tinca", path);
+    if (!module)
+        dlclose(library);
+    return module;
+}
+
+/* Beside the program; libtool-like folders do not exist here. */
+static bool beside_program(char *path, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    if (length <= 0)
+        return false;
+    path[length] = '\0';
+    char *slash = strrchr(path, '/');
+    if (!slash || (size_t)(slash + 1 - path) + sizeof CUDA_MODULE_FILE > size)
+        return false;
+    strcpy(slash + 1, CUDA_MODULE_FILE);
+    return access(path, F_OK) == 0;
+}
+
+/* Without a driver nothing can be done, and loading the module would only take time. */
+static bool has_driver(void)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (driver)
+        dlclose(driver);
+    return driver;
+}
+
+static const struct cuda_module *find_module(void)
+{
+    char path[4096];
+    if (!CUDA_TOOLKIT_VERSION[0])
+        return give(cuda.reason, sizeof cuda.reason,
+                    N_("this build has no CUDA device (no CUDA toolkit was found)"));
+    if (!beside_program(path, sizeof path))
+        snprintf(path, sizeof path, "%s/%s", PKGLIBDIR, CUDA_MODULE_FILE);
+    if (access(path, F_OK) != 0)
+        return give(cuda.reason, sizeof cuda.reason, "there is no %s; was it installed?", path);
+    if (!has_driver())
+        return give(cuda.reason, sizeof cuda.reason,
+                    N_("there is no NVIDIA driver on this machine (libcuda.so.1)"));
+    return cuda_load_module(path, cuda.reason, sizeof cuda.reason);
+}
+
+static unsigned major_of(unsigned version)
+{
+    return version / 1000;
+}
+
+static unsigned minor_of(unsigned version)
+{
+    return version % 1000 / 10;
+}
+
+static void word_absence(const struct cuda_report *report)
+{
+    switch (report->trouble) {
+    case CUDA_NO_DRIVER:
+        give(cuda.reason, sizeof cuda.reason, N_("there is no NVIDIA driver on this machine"));
+        break;
+    case CUDA_OLD_DRIVER:
+        give(cuda.reason, sizeof cuda.reason,
+             "the NVIDIA driver is too old: it has CUDA %u.%u, and %u.%u is needed",
+             major_of(report->driver_version), minor_of(report->driver_version),
+             major_of(report->needed_version), minor_of(report->needed_version));
+        break;
+    case CUDA_NO_CARD:
+        give(cuda.reason, sizeof cuda.reason,
+             N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
+        break;
+    default:
+        give(cuda.reason, sizeof cuda.reason, "the NVIDIA driver said: %s", report->text);
+    }
+}
+
+/* --- words for what fails --- */
+
+static bool word_report(struct device *device, const char *what, size_t bytes,
+                        const struct cuda_report *report, struct error *error)
+{
+    char size[32];
+    switch (report->trouble) {
+    case CUDA_NO_MEMORY:
+        return error_set(
+            error, ERROR_MEMORY, what, "choose a smaller batch, or end what else uses the GPU",
+            "%s has no %s of memory left", device->name, text_bytes(bytes, size, sizeof size));
+    case CUDA_LOST:
+        return error_set(error, ERROR_SYSTEM, device->name,
+                         "look at the system's log; tinca resume goes on from the last checkpoint",
+                         "the GPU was lost (%s)", report->text);
+    case CUDA_NO_CODE:
+        return error_set(error, ERROR_UNSUPPORTED, device->name,
+                         "configure --with-cuda-arch=sm_NN for it, and build again",
+                         "the CUDA module has code for the architectures %s, but none for this "
+                         "GPU",
+                         cuda.module->architectures);
+    default:
+        return error_set(error, ERROR_SYSTEM, device->name,
+                         "tinca resume goes on from the last checkpoint; if it happens again, "
+                         "report it, and use the device cpu",
+                         "the GPU failed (%s)", report->text);
+    }
+}
+
+static bool cuda_check(struct device *device, struct error *error)
+{
+    struct cuda_report report;
+    if (cuda.module->check(device->state, &report))
+        return true;
+    return word_report(device, device->name, 0, &report, error);
+}
+
+static void *cuda_allocate(struct device *device, size_t bytes, const char *what,
+                           struct error *error)
+{
+    struct cuda_report report;
+    void *there = cuda.module->allocate(device->state, bytes, &report);
+    if (!there)
+        word_report(device, what, bytes, &report, error);
+    return there;
+}
+
+static void cuda_release(struct device *device, void *there)
+{
+    cuda.module->release(device->state, there);
+}
+
+static void *cuda_allocate_pinned(struct device *device, size_t bytes, const char *what,
+                                  struct error *error)
+{
+    struct cuda_report report;
+    void *here = cuda.module->allocate_pinned(device->state, bytes, &report);
+    if (!here && report.trouble == CUDA_NO_MEMORY)
+        error_set_memory(error, what, bytes); /* it is the host's */
+    else if (!here)
+        word_report(device, what, bytes, &report, error);
+    return here;
+}
+
+static void cuda_release_pinned(struct device *device, void *here)
+{
+    cuda.module->release_pinned(device->state, here);
+}
+
+static struct remote_stage *cuda_stage_create(struct device *device, size_t bytes, bool ahead,
+                                              struct error *error)
+{
+    struct cuda_report report;
+    struct remote_stage *stage = cuda.module->stage_create(device->state, bytes, ahead, &report);
+    if (!stage)
+        word_report(device, "the batches on their way", 2 * bytes, &report, error);
+    return stage;
+}
+
+static struct remote_mark *cuda_mark_create(struct device *device, struct error *error)
+{
+    struct cuda_report report;
+    struct remote_mark *mark = cuda.module->mark_create(device->state, &report);
+    if (!mark)
+        word_report(device, "an event", 0, &report, error);
+    return mark;
+}
+
+/* --- the driver's table --- */
+
+static void take_module(const struct cuda_module *module)
+{
+    struct cuda_report report;
+    cuda.module = module;
+    cuda.remote = module->remote;
+    cuda.remote.check = cuda_check;
+    cuda.remote.allocate_pinned = cuda_allocate_pinned;
+    cuda.remote.release_pinned = cuda_release_pinned;
+    cuda.remote.stage_create = cuda_stage_create;
+    cuda.remote.mark_create = cuda_mark_create;
+    cuda.cards = module->count(&report);
+    if (cuda.cards == 0)
+        word_absence(&report);
+}
+
+static void look_for_module(void)
+{
+    const struct cuda_module *module = cuda.module ? cuda.module : find_module();
+    if (module)
+        take_module(module);
+}
+
+void cuda_use_module(const struct cuda_module *module)
+{
+    cuda.module = module;
+}
 
 static bool cuda_available(char *reason, size_t size)
 {
-    snprintf(reason, size, "%s",
-             CUDA_TOOLKIT_VERSION[0]
-                 ? N_("this build has no CUDA device (a CUDA toolkit was found)")
-                 : N_("this build has no CUDA device (no CUDA toolkit was found)"));
-    return false;
+    pthread_once(&once, look_for_module);
+    snprintf(reason, size, "%s", cuda.reason);
+    return cuda.cards > 0;
+}
+
+static size_t cuda_count(void)
+{
+    pthread_once(&once, look_for_module);
+    return cuda.cards;
+}
+
+static bool cuda_describe(size_t number, struct device_facts *facts)
+{
+    return number < cuda_count() && cuda.module->describe(number, facts);
+}
+
+static uint64_t cuda_memory_free(size_t number)
+{
+    return number < cuda_count() ? cuda.module->memory_free(number) : 0;
+}
+
+static bool cuda_open(struct device *device, struct error *error)
+{
+    struct cuda_report report;
+    device->state = cuda.module->open(device->number, &report);
+    return device->state || word_report(device, device->name, 0, &report, error);
+}
+
+static void cuda_close(struct device *device)
+{
+    cuda.module->close(device->state);
+}
+
+static bool cuda_set_precision(struct device *device, enum device_precision precision,
+                               struct error *error)
+{
+    cuda.module->set_precision(device->state, precision);
+    return cuda_check(device, error);
+}
+
+static size_t cuda_list_kernels(const struct op *op, const struct kernel **list, size_t capacity)
+{
+    return cuda_count() ? cuda.module->kernels(op, list, capacity) : 0;
+}
+
+static void cuda_run_update(struct device *device, const struct solver_update *update)
+{
+    cuda.module->update(device, update);
 }
 
 const struct device_driver device_cuda = {
     .name = "cuda",
     .description = N_("NVIDIA GPUs"),
     .available = cuda_available,
+    .open = cuda_open,
+    .close = cuda_close,
+    .kernels = cuda_list_kernels,
+    .update = cuda_run_update,
+    .allocate = cuda_allocate,
+    .release = cuda_release,
+    .count = cuda_count,
+    .describe = cuda_describe,
+    .memory_free = cuda_memory_free,
+    .remote = &cuda.remote,
+    .set_precision = cuda_set_precision,
 };

@@ -1,0 +1,88 @@
+/* What there is to do around the kernels of an iteration: it is told what is new, its loss is
+ * judged, and the gradients of joined networks are added. */
+#include "engine/devices/cuda/context.h"
+
+#include <math.h>
+
+enum { THREADS = 256 };
+
+/* --- what is new --- */
+
+static __global__ void write_moment(struct cuda_iteration *now, struct cuda_iteration moment)
+{
+    *now = moment;
+}
+
+/* By an argument, which a launch keeps: nothing in the host's memory need stay as it is. */
+void cuda_set_moment(struct device *device, const struct remote_moment *moment)
+{
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    const double step = (double)moment->step;
+    struct cuda_iteration values = {};
+    values.iteration = moment->iteration;
+    values.step = moment->step;
+    values.learning_rate = moment->learning_rate;
+    if (moment->step > 0) {
+        values.correction1 = (float)(1 / (1 - pow(moment->beta1, step)));
+        values.correction2 = (float)(1 / sqrt(1 - pow(moment->beta2, step)));
+    }
+    void *arguments[] = {&context->now, &values};
+    cuda_enter(context);
+    cuda_note(context, "iteration",
+              cudaLaunchKernel(write_moment, dim3(1), dim3(1), arguments, 0, context->stream));
+}
+
+/* --- the loss --- */
+
+/* One block. Its threads fetch, the first one adds in the order of the images, as the host does: a
+ * sum that overflows in one order must not be held for a number in another. */
+static __global__ void judge_losses(struct remote_losses losses, struct cuda_iteration *now)
+{
+    __shared__ float fetched[THREADS];
+    float total = 0;
+    for (size_t i = 0; i < losses.losses; i++) {
+        float sum = 0;
+        for (size_t first = 0; first < losses.count; first += THREADS) {
+            const size_t left = losses.count - first;
+            if (threadIdx.x < left)
+                fetched[threadIdx.x] = losses.there[i][first + threadIdx.x];
+            __syncthreads();
+            for (size_t k = 0; threadIdx.x == 0 && k < left && k < THREADS; k++)
+                sum += fetched[k];
+            __syncthreads();
+        }
+        total += losses.weights[i] * (sum / (float)losses.count);
+    }
+    if (threadIdx.x == 0)
+        now->halted = !isfinite(total);
+}
+
+void cuda_judge(struct device *device, const struct remote_losses *losses)
+{
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    struct remote_losses copy = *losses;
+    void *arguments[] = {&copy, &context->now};
+    cuda_note(
+        context, "the loss",
+        cudaLaunchKernel(judge_losses, dim3(1), dim3(THREADS), arguments, 0, context->stream));
+}
+
+/* --- joined networks --- */
+
+static __global__ void mix_values(float *values, const float *more, float scale, size_t count)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < count)
+        values[i] = scale * (values[i] + more[i]);
+}
+
+void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count)
+{
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    const unsigned blocks = (unsigned)((count + THREADS - 1) / THREADS);
+    void *arguments[] = {&values, &more, &scale, &count};
+    if (count > 0)
+        cuda_note(context, "mix",
+                  cudaLaunchKernel(mix_values, dim3(blocks), dim3(THREADS), arguments, 0,
+                                   context->stream));
+}

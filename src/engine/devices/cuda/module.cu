@@ -1,0 +1,261 @@
+/* The module's table, and the life of an opened card. */
+#include "config.h"
+
+#include "engine/devices/cuda/context.h"
+#include "engine/devices/cuda/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CUDA_ARCHITECTURES
+#define CUDA_ARCHITECTURES ""
+#endif
+
+/* --- cards --- */
+
+static void report_status(struct cuda_report *report, cudaError_t status)
+{
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    *report = {};
+    report->trouble = cuda_trouble_of(status);
+    if (report->trouble == CUDA_OLD_DRIVER && driver == 0)
+        report->trouble = CUDA_NO_DRIVER;
+    report->driver_version = (unsigned)driver;
+    report->needed_version = CUDART_VERSION;
+    snprintf(report->text, sizeof report->text, "%s", cudaGetErrorString(status));
+}
+
+static size_t count_cards(struct cuda_report *report)
+{
+    int count = 0;
+    cudaError_t status = cudaGetDeviceCount(&count);
+    if (status == cudaSuccess && count <= 0)
+        status = cudaErrorNoDevice;
+    cudaGetLastError();
+    report_status(report, status);
+    return status == cudaSuccess ? (size_t)count : 0;
+}
+
+static bool describe_card(size_t number, struct device_facts *facts)
+{
+    struct cudaDeviceProp properties;
+    *facts = {};
+    if (cudaGetDeviceProperties(&properties, (int)number) != cudaSuccess)
+        return false;
+    snprintf(facts->name, sizeof facts->name, "%.63s", properties.name);
+    facts->capability[0] = (unsigned)properties.major;
+    facts->capability[1] = (unsigned)properties.minor;
+    facts->memory_bytes = properties.totalGlobalMem;
+    return true;
+}
+
+static uint64_t memory_free_on(size_t number)
+{
+    size_t available = 0, total = 0;
+    if (cudaSetDevice((int)number) != cudaSuccess ||
+        cudaMemGetInfo(&available, &total) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return available;
+}
+
+/* --- an opened card --- */
+
+/* What cuBLAS may use; given to it here, since it could not allocate within a recording. NVIDIA
+ * advises 32 MiB on Hopper and 4 MiB on what came before. */
+static size_t workspace_bytes(const struct cudaDeviceProp *properties)
+{
+    return (size_t)(properties->major >= 9 ? 32 : 4) << 20;
+}
+
+static void open_blas(struct cuda_context *context, const struct cudaDeviceProp *properties)
+{
+    const size_t bytes = workspace_bytes(properties);
+    cuda_note_blas(context, "cublasCreate", cublasCreate(&context->blas));
+    if (context->failure[0])
+        return;
+    cuda_note_blas(context, "cublasSetStream", cublasSetStream(context->blas, context->stream));
+    context->workspace = cuda_take(context, bytes);
+    if (context->workspace)
+        cuda_note_blas(context, "cublasSetWorkspace",
+                       cublasSetWorkspace(context->blas, context->workspace, bytes));
+}
+
+/* The first launch of a kernel tells whether there is code for this card. */
+static void try_code(struct cuda_context *context)
+{
+    struct device device = {};
+    const struct remote_moment moment = {};
+    device.state = context;
+    cuda_set_moment(&device, &moment);
+    cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
+}
+
+static void open_card(struct cuda_context *context)
+{
+    struct cudaDeviceProp properties;
+    cuda_enter(context);
+    cuda_note(context, "cudaGetDeviceProperties",
+              cudaGetDeviceProperties(&properties, context->ordinal));
+    if (context->failure[0])
+        return;
+    context->multiprocessors = properties.multiProcessorCount;
+    cuda_note(context, "cudaStreamCreate",
+              cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
+    cuda_note(context, "cudaStreamCreate",
+              cudaStreamCreateWithFlags(&context->sending, cudaStreamNonBlocking));
+    context->now = (struct cuda_iteration *)cuda_take(context, sizeof *context->now);
+    if (!context->failure[0])
+        open_blas(context, &properties);
+    if (!context->failure[0])
+        cuda_dnn_open(context);
+    if (!context->failure[0])
+        try_code(context);
+}
+
+static void close_card(void *state)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    cuda_enter(context);
+    for (size_t i = 0; i < context->stamp_count; i++)
+        cudaEventDestroy(context->stamps[i]);
+    cuda_dnn_close(context);
+    if (context->blas)
+        cublasDestroy(context->blas);
+    cuda_give(context, context->workspace);
+    cuda_give(context, context->now);
+    if (context->stream)
+        cudaStreamDestroy(context->stream);
+    if (context->sending)
+        cudaStreamDestroy(context->sending);
+    free(context->stamps);
+    free(context->pieces);
+    free(context);
+}
+
+static bool report_failure(const struct cuda_context *context, struct cuda_report *report)
+{
+    *report = {};
+    report->trouble = context->trouble;
+    snprintf(report->text, sizeof report->text, "%s", context->failure);
+    return context->failure[0] == '\0';
+}
+
+static void *open_number(size_t number, struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)calloc(1, sizeof *context);
+    if (!context) {
+        report_status(report, cudaErrorMemoryAllocation);
+        return NULL;
+    }
+    context->ordinal = (int)number;
+    open_card(context);
+    if (report_failure(context, report))
+        return context;
+    close_card(context);
+    return NULL;
+}
+
+static bool check_card(void *state, struct cuda_report *report)
+{
+    return report_failure((const struct cuda_context *)state, report);
+}
+
+static void set_precision(void *state, enum device_precision precision)
+{
+    static const enum cuda_precision ours[] = {CUDA_FLOAT32, CUDA_TF32, CUDA_BF16, CUDA_FP16};
+    struct cuda_context *context = (struct cuda_context *)state;
+    context->precision = ours[precision];
+    cuda_note_blas(context, "cublasSetMathMode",
+                   cublasSetMathMode(context->blas, precision == PRECISION_TF32
+                                                        ? CUBLAS_TF32_TENSOR_OP_MATH
+                                                        : CUBLAS_DEFAULT_MATH));
+}
+
+/* --- what may fail for want of memory: that alone ends no run, and is forgotten --- */
+
+static void *hand_over(struct cuda_context *context, void *made, struct cuda_report *report)
+{
+    if (made || !report)
+        return made;
+    report_failure(context, report);
+    cudaGetLastError();
+    if (context->trouble == CUDA_NO_MEMORY) {
+        context->trouble = CUDA_FINE;
+        context->failure[0] = '\0';
+    }
+    return NULL;
+}
+
+static void *allocate(void *state, size_t bytes, struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    return hand_over(context, cuda_take(context, bytes), report);
+}
+
+static void release(void *state, void *there)
+{
+    cuda_give((struct cuda_context *)state, there);
+}
+
+static void *allocate_pinned(void *state, size_t bytes, struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    return hand_over(context, cuda_take_pinned(context, bytes), report);
+}
+
+static void release_pinned(void *state, void *here)
+{
+    cuda_give_pinned((struct cuda_context *)state, here);
+}
+
+static struct remote_stage *stage_create(void *state, size_t bytes, bool ahead,
+                                         struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    struct remote_stage *stage = cuda_stage_create(context, bytes, ahead);
+    return (struct remote_stage *)hand_over(context, stage, report);
+}
+
+static struct remote_mark *mark_create(void *state, struct cuda_report *report)
+{
+    struct cuda_context *context = (struct cuda_context *)state;
+    return (struct remote_mark *)hand_over(context, cuda_mark_create(context), report);
+}
+
+static const char *toolkit(void)
+{
+    static char text[16];
+    snprintf(text, sizeof text, "%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+    return text;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinca_cuda_module(void)
+{
+    static struct cuda_module module;
+    module.abi = CUDA_MODULE_ABI;
+    module.bytes = sizeof module;
+    module.version = PACKAGE_VERSION;
+    module.toolkit = toolkit();
+    module.architectures = CUDA_ARCHITECTURES;
+    module.count = count_cards;
+    module.describe = describe_card;
+    module.memory_free = memory_free_on;
+    module.open = open_number;
+    module.close = close_card;
+    module.set_precision = set_precision;
+    module.check = check_card;
+    module.kernels = cuda_kernels;
+    module.update = cuda_update;
+    module.allocate = allocate;
+    module.release = release;
+    module.allocate_pinned = allocate_pinned;
+    module.release_pinned = release_pinned;
+    module.stage_create = stage_create;
+    module.mark_create = mark_create;
+    module.remote = cuda_remote_functions;
+    return &module;
+}

@@ -1,0 +1,418 @@
+/* Memory of the card, copies, batches on their way, marks, recordings and stamps.
+ *
+ * All that computes is on one stream, in order. Batches travel on a second one, so that the next
+ * one arrives while this one is computed: from pinned memory into a buffer of the card, and from
+ * there, when the first stream comes to it, to where the kernels read. There are two of each, used
+ * in turn; four events say when one is free again. */
+#include "engine/devices/cuda/context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct cuda_context *context_of(struct device *device)
+{
+    return (struct cuda_context *)device->state;
+}
+
+/* --- memory --- */
+
+static bool make_room_for_piece(struct cuda_context *context)
+{
+    if (context->piece_count < context->piece_capacity)
+        return true;
+    const size_t capacity = 2 * context->piece_capacity + 16;
+    void *pieces = realloc(context->pieces, capacity * sizeof *context->pieces);
+    if (!pieces)
+        return false;
+    context->pieces = (struct cuda_piece *)pieces;
+    context->piece_capacity = capacity;
+    return true;
+}
+
+void *cuda_take(struct cuda_context *context, size_t bytes)
+{
+    void *there = NULL;
+    cuda_enter(context);
+    cuda_note(context, "cudaMalloc",
+              make_room_for_piece(context) ? cudaMalloc(&there, bytes ? bytes : 1)
+                                           : cudaErrorMemoryAllocation);
+    if (there)
+        context->pieces[context->piece_count++] = {there, bytes};
+    return there;
+}
+
+void cuda_give(struct cuda_context *context, void *there)
+{
+    size_t i = 0;
+    cuda_enter(context);
+    if (!there)
+        return;
+    cuda_note(context, "cudaFree", cudaFree(there));
+    while (i < context->piece_count && context->pieces[i].there != there)
+        i++;
+    if (i < context->piece_count)
+        context->pieces[i] = context->pieces[--context->piece_count];
+}
+
+static uint64_t memory_used(struct device *device)
+{
+    const struct cuda_context *context = context_of(device);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < context->piece_count; i++)
+        bytes += context->pieces[i].bytes;
+    return bytes;
+}
+
+void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
+{
+    void *here = NULL;
+    cuda_enter(context);
+    cuda_note(context, "cudaMallocHost", cudaMallocHost(&here, bytes ? bytes : 1));
+    return here;
+}
+
+void cuda_give_pinned(struct cuda_context *context, void *here)
+{
+    cuda_enter(context);
+    if (here)
+        cuda_note(context, "cudaFreeHost", cudaFreeHost(here));
+}
+
+static void wait_for_all(struct device *device)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaStreamSynchronize", cudaStreamSynchronize(context->stream));
+}
+
+static void clear(struct device *device, void *there, size_t bytes)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaMemset", cudaMemsetAsync(there, 0, bytes, context->stream));
+}
+
+static void copy_and_wait(struct device *device, void *to, const void *from, size_t bytes,
+                          enum cudaMemcpyKind kind)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaMemcpy", cudaMemcpyAsync(to, from, bytes, kind, context->stream));
+    cuda_note(context, "cudaMemcpy", cudaStreamSynchronize(context->stream));
+}
+
+static void copy_in(struct device *device, void *there, const void *here, size_t bytes)
+{
+    copy_and_wait(device, there, here, bytes, cudaMemcpyHostToDevice);
+}
+
+/* What failed is not copied out: the caller's memory stays as it was. */
+static void copy_out(struct device *device, void *here, const void *there, size_t bytes)
+{
+    if (!context_of(device)->failure[0])
+        copy_and_wait(device, here, there, bytes, cudaMemcpyDeviceToHost);
+}
+
+static void copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
+                      size_t from_pitch, size_t width, size_t rows)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaMemcpy2D",
+              cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, rows,
+                                cudaMemcpyDeviceToDevice, context->stream));
+}
+
+/* --- batches --- */
+
+struct remote_stage {
+    bool ahead;
+    unsigned turn;
+    char *pinned[2], *there[2];
+    cudaEvent_t sent[2];  /* pinned[] may be written again */
+    cudaEvent_t taken[2]; /* there[] may be */
+};
+
+static void stage_free(struct device *device, struct remote_stage *stage)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    for (unsigned i = 0; stage && i < 2; i++) {
+        cuda_give_pinned(context, stage->pinned[i]);
+        cuda_give(context, stage->there[i]);
+        if (stage->sent[i])
+            cudaEventDestroy(stage->sent[i]);
+        if (stage->taken[i])
+            cudaEventDestroy(stage->taken[i]);
+    }
+    free(stage);
+}
+
+static bool new_event(struct cuda_context *context, cudaEvent_t *event)
+{
+    const cudaError_t status = cudaEventCreateWithFlags(event, cudaEventDisableTiming);
+    cuda_note(context, "cudaEventCreate", status);
+    return status == cudaSuccess;
+}
+
+static bool fill_stage(struct cuda_context *context, struct remote_stage *stage, size_t bytes)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        stage->pinned[i] = (char *)cuda_take_pinned(context, bytes);
+        if (!stage->pinned[i] || !new_event(context, &stage->sent[i]))
+            return false;
+        if (!stage->ahead)
+            continue;
+        stage->there[i] = (char *)cuda_take(context, bytes);
+        if (!stage->there[i] || !new_event(context, &stage->taken[i]))
+            return false;
+    }
+    return true;
+}
+
+struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead)
+{
+    struct remote_stage *stage = (struct remote_stage *)calloc(1, sizeof *stage);
+    struct device device = {};
+    device.state = context;
+    if (!stage) {
+        cuda_note(context, "malloc", cudaErrorMemoryAllocation);
+        return NULL;
+    }
+    stage->ahead = ahead;
+    if (fill_stage(context, stage, bytes))
+        return stage;
+    stage_free(&device, stage);
+    return NULL;
+}
+
+/* Where part i lies in a buffer; as the plan's arrays, at multiples of 64 bytes. */
+static size_t place_of(const struct remote_part parts[REMOTE_PARTS], unsigned i)
+{
+    size_t at = 0;
+    for (unsigned k = 0; k < i; k++)
+        at += (parts[k].bytes + 63) / 64 * 64;
+    return at;
+}
+
+static void copy_parts(struct cuda_context *context, const struct remote_part parts[REMOTE_PARTS],
+                       const char *from, enum cudaMemcpyKind kind)
+{
+    for (unsigned i = 0; i < REMOTE_PARTS; i++)
+        if (parts[i].bytes)
+            cuda_note(context, "a batch",
+                      cudaMemcpyAsync(parts[i].there, from + place_of(parts, i), parts[i].bytes,
+                                      kind, context->stream));
+}
+
+static void send_ahead(struct cuda_context *context, struct remote_stage *stage, unsigned turn,
+                       const struct remote_part parts[REMOTE_PARTS])
+{
+    const size_t bytes = place_of(parts, REMOTE_PARTS);
+    cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
+    cuda_note(context, "a batch",
+              cudaMemcpyAsync(stage->there[turn], stage->pinned[turn], bytes,
+                              cudaMemcpyHostToDevice, context->sending));
+    cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->sending));
+    cuda_note(context, "a batch", cudaStreamWaitEvent(context->stream, stage->sent[turn], 0));
+    copy_parts(context, parts, stage->there[turn], cudaMemcpyDeviceToDevice);
+    cuda_note(context, "a batch", cudaEventRecord(stage->taken[turn], context->stream));
+}
+
+static void send(struct device *device, struct remote_stage *stage,
+                 const struct remote_part parts[REMOTE_PARTS])
+{
+    struct cuda_context *context = context_of(device);
+    const unsigned turn = stage->turn;
+    stage->turn = 1 - turn;
+    cuda_enter(context);
+    cuda_note(context, "a batch", cudaEventSynchronize(stage->sent[turn]));
+    for (unsigned i = 0; i < REMOTE_PARTS; i++)
+        if (parts[i].bytes)
+            memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].here, parts[i].bytes);
+    if (stage->ahead) {
+        send_ahead(context, stage, turn, parts);
+        return;
+    }
+    copy_parts(context, parts, stage->pinned[turn], cudaMemcpyHostToDevice);
+    cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->stream));
+}
+
+/* --- marks --- */
+
+struct remote_mark {
+    cudaEvent_t event;
+};
+
+struct remote_mark *cuda_mark_create(struct cuda_context *context)
+{
+    struct remote_mark *mark = (struct remote_mark *)calloc(1, sizeof *mark);
+    cuda_enter(context);
+    if (mark && new_event(context, &mark->event))
+        return mark;
+    if (!mark)
+        cuda_note(context, "malloc", cudaErrorMemoryAllocation);
+    free(mark);
+    return NULL;
+}
+
+static void mark_free(struct device *device, struct remote_mark *mark)
+{
+    cuda_enter(context_of(device));
+    if (mark)
+        cudaEventDestroy(mark->event);
+    free(mark);
+}
+
+/* In a recording the event becomes a part of it, and is recorded by every replay. */
+static void mark_set(struct device *device, struct remote_mark *mark)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_note(context, "cudaEventRecord",
+              context->recording
+                  ? cudaEventRecordWithFlags(mark->event, context->stream, cudaEventRecordExternal)
+                  : cudaEventRecord(mark->event, context->stream));
+}
+
+static void mark_wait(struct device *device, struct remote_mark *mark)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(mark->event));
+}
+
+static void read_later(struct device *device, void *pinned, const void *there, size_t bytes)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_note(context, "the losses",
+              cudaMemcpyAsync(pinned, there, bytes, cudaMemcpyDeviceToHost, context->stream));
+}
+
+/* --- recordings --- */
+
+struct remote_recording {
+    cudaGraphExec_t graph;
+};
+
+static void record_begin(struct device *device)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    context->trouble_before = context->trouble;
+    memcpy(context->failure_before, context->failure, sizeof context->failure);
+    context->recording = true;
+    cuda_note(context, "cudaStreamBeginCapture",
+              cudaStreamBeginCapture(context->stream, cudaStreamCaptureModeThreadLocal));
+}
+
+static struct remote_recording *make_recording(cudaGraph_t graph)
+{
+    struct remote_recording *recording = (struct remote_recording *)calloc(1, sizeof *recording);
+    if (recording && cudaGraphInstantiate(&recording->graph, graph, 0) == cudaSuccess)
+        return recording;
+    free(recording);
+    return NULL;
+}
+
+/* A capture that failed has done nothing, and what was noted about it is taken back. */
+static struct remote_recording *record_end(struct device *device)
+{
+    struct cuda_context *context = context_of(device);
+    cudaGraph_t graph = NULL;
+    const cudaError_t status = cudaStreamEndCapture(context->stream, &graph);
+    const bool failed =
+        status != cudaSuccess || !graph || (context->failure[0] && !context->failure_before[0]);
+    struct remote_recording *recording = failed ? NULL : make_recording(graph);
+    context->recording = false;
+    if (graph)
+        cudaGraphDestroy(graph);
+    if (recording)
+        return recording;
+    cudaGetLastError();
+    context->trouble = context->trouble_before;
+    memcpy(context->failure, context->failure_before, sizeof context->failure);
+    return NULL;
+}
+
+static void replay(struct device *device, struct remote_recording *recording)
+{
+    struct cuda_context *context = context_of(device);
+    cuda_enter(context);
+    cuda_note(context, "cudaGraphLaunch", cudaGraphLaunch(recording->graph, context->stream));
+}
+
+static void recording_free(struct device *device, struct remote_recording *recording)
+{
+    cuda_enter(context_of(device));
+    if (recording)
+        cudaGraphExecDestroy(recording->graph);
+    free(recording);
+}
+
+/* --- stamps --- */
+
+static bool make_stamps(struct cuda_context *context, size_t needed)
+{
+    if (needed <= context->stamp_count)
+        return true;
+    cudaEvent_t *stamps = (cudaEvent_t *)realloc(context->stamps, needed * sizeof *context->stamps);
+    if (!stamps)
+        return false;
+    context->stamps = stamps;
+    while (context->stamp_count < needed) {
+        const cudaError_t status = cudaEventCreate(&stamps[context->stamp_count]);
+        cuda_note(context, "cudaEventCreate", status);
+        if (status != cudaSuccess)
+            return false;
+        context->stamp_count++;
+    }
+    return true;
+}
+
+static void stamp(struct device *device, size_t i)
+{
+    struct cuda_context *context = context_of(device);
+    if (make_stamps(context, i + 1))
+        cuda_note(context, "cudaEventRecord", cudaEventRecord(context->stamps[i], context->stream));
+}
+
+static double stamp_seconds(struct device *device, size_t from, size_t to)
+{
+    struct cuda_context *context = context_of(device);
+    float milliseconds = 0;
+    if (to >= context->stamp_count)
+        return 0;
+    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(context->stamps[to]));
+    cuda_note(context, "cudaEventElapsedTime",
+              cudaEventElapsedTime(&milliseconds, context->stamps[from], context->stamps[to]));
+    return (double)milliseconds * 1e-3;
+}
+
+const struct device_remote cuda_remote_functions = {
+    .check = NULL, /* these need words: cuda.c */
+    .wait = wait_for_all,
+    .memory_used = memory_used,
+    .clear = clear,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .copy_rows = copy_rows,
+    .mix = cuda_mix,
+    .allocate_pinned = NULL,
+    .release_pinned = NULL,
+    .stage_create = NULL,
+    .stage_free = stage_free,
+    .send = send,
+    .read_later = read_later,
+    .mark_create = NULL,
+    .mark_free = mark_free,
+    .mark_set = mark_set,
+    .mark_wait = mark_wait,
+    .set_moment = cuda_set_moment,
+    .judge = cuda_judge,
+    .record_begin = record_begin,
+    .record_end = record_end,
+    .replay = replay,
+    .recording_free = recording_free,
+    .stamp = stamp,
+    .stamp_seconds = stamp_seconds,
+};

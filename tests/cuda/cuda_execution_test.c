@@ -1,0 +1,493 @@
+/* Executions on the device cuda, emulated: the same trajectories as the reference's; an iteration
+ * that is replayed gives the bits of one that is not; a loss that is no number changes no weight;
+ * what a checkpoint keeps is enough to go on with the same bits; every failed allocation and a GPU
+ * that breaks down become errors. */
+#include "cuda/emulated_module.h"
+#include "tap.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/execution.h"
+#include "engine/network.h"
+#include "engine/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 6 };
+
+static const char mixed[] =
+    "{\"name\": \"mixed\", \"input\": [3, 12, 12], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 8, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"max_pool\", \"kernel\": 2, \"stride\": 2},\n"
+    "  {\"op\": \"conv\", \"output\": 8, \"kernel\": 3, \"pad\": 1, \"groups\": 8},\n"
+    "  {\"op\": \"conv\", \"output\": 16, \"kernel\": 1}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.3},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+static const struct solver_settings solvers[] = {{SOLVER_SGD, 0.9f, 0, 0, 0.0005f},
+                                                 {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0}};
+
+struct lab {
+    struct network *network;
+    struct device *device;
+    struct plan *plan;
+    struct weights weights;
+    struct execution *execution;
+    float *images;
+    int32_t labels[BATCH];
+};
+
+static bool make_batch(struct lab *lab, struct error *error)
+{
+    const size_t values = BATCH * shape_count(lab->network->input);
+    lab->images = memory_new_aligned(values, sizeof(float), "a batch", error);
+    if (lab->images)
+        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->images, values);
+    for (size_t i = 0; i < BATCH; i++)
+        lab->labels[i] = (int32_t)(i * 7 % lab->network->classes);
+    return lab->images;
+}
+
+static bool lab_try(struct lab *lab, const char *name, const char *device, enum plan_mode mode,
+                    const struct solver_settings *solver, struct error *error)
+{
+    *lab = (struct lab){0};
+    const bool ours = strcmp(name, "mixed") == 0;
+    struct network_request request = {.network = name, .text = ours ? mixed : NULL};
+    struct plan_settings settings = {
+        .mode = mode, .batch = BATCH, .threads = 1, .solver = *solver, .with_loss = true};
+    lab->network = network_build(&request, error);
+    lab->device = lab->network ? device_open(device, 1, error) : NULL;
+    if (lab->device)
+        lab->plan = plan_build(&lab->network->graph, lab->device->driver, &settings, error);
+    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    lab->execution = execution_create(lab->plan, lab->device, &lab->weights, solver, 11, error);
+    return lab->execution && make_batch(lab, error);
+}
+
+static void lab_close(struct lab *lab)
+{
+    execution_free(lab->execution);
+    weights_free(&lab->weights);
+    plan_free(lab->plan);
+    device_close(lab->device);
+    network_free(lab->network);
+    free(lab->images);
+}
+
+static bool lab_open(struct lab *lab, const char *name, const char *device,
+                     const struct solver_settings *solver)
+{
+    struct error error = {0};
+    if (lab_try(lab, name, device, PLAN_TRAINING, solver, &error))
+        return true;
+    tap_ok(false, "%s on %s: %s: %s", name, device, error.what, error.why);
+    lab_close(lab);
+    return false;
+}
+
+/* An iteration on the first `count` images. */
+static float lab_iterate(struct lab *lab, size_t iteration, size_t count)
+{
+    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
+    execution_bind(lab->execution, &batch);
+    return execution_iterate(lab->execution, iteration, 0.01f);
+}
+
+/* The same in four calls, which is never recorded. */
+static float lab_step(struct lab *lab, size_t iteration, size_t count)
+{
+    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
+    execution_bind(lab->execution, &batch);
+    execution_forward(lab->execution, iteration);
+    const float loss = execution_loss(lab->execution);
+    execution_backward(lab->execution);
+    execution_update(lab->execution, 0.01f);
+    return loss;
+}
+
+static double distance(const float *a, const float *b, size_t count)
+{
+    double largest = 0, scale = 1e-3;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+        scale = fmax(scale, fabs((double)b[i]));
+    }
+    return largest / scale;
+}
+
+static size_t floats_of(const struct lab *lab)
+{
+    return lab->network->graph.total_floats;
+}
+
+static bool same_weights(struct lab *a, struct lab *b)
+{
+    return execution_fetch(a->execution, NULL) && execution_fetch(b->execution, NULL) &&
+           memcmp(a->weights.values, b->weights.values, floats_of(a) * sizeof(float)) == 0;
+}
+
+static bool is_well(struct lab *lab)
+{
+    struct error error = {0};
+    if (device_check(lab->device, &error))
+        return true;
+    tap_note("%s: %s", error.what, error.why);
+    return false;
+}
+
+/* --- like the reference --- */
+
+static void test_trajectory(const char *name, size_t iterations,
+                            const struct solver_settings *solver)
+{
+    struct lab gpu, plain;
+    double worst = 0;
+    if (!lab_open(&gpu, name, "cuda", solver))
+        return;
+    if (!lab_open(&plain, name, "reference", solver)) {
+        lab_close(&gpu);
+        return;
+    }
+    for (size_t i = 0; i < iterations; i++) {
+        const size_t count = i == iterations - 2 ? BATCH - 2 : BATCH;
+        const double wanted = (double)lab_iterate(&plain, i, count);
+        worst = fmax(worst, fabs((double)lab_iterate(&gpu, i, count) - wanted) / fabs(wanted));
+    }
+    tap_ok(is_well(&gpu) && worst < 1e-3,
+           "%s with %s: %zu iterations, one on a short batch, as the reference (%.1e)", name,
+           solver_name(solver->kind), iterations, worst);
+    const bool fetched = execution_fetch(gpu.execution, NULL);
+    const double apart = distance(gpu.weights.values, plain.weights.values, floats_of(&gpu));
+    /* adam makes steps of a full rate out of gradients that are nothing but rounding */
+    if (solver->kind != SOLVER_ADAM)
+        tap_ok(fetched && apart < 1e-3, "  the weights too (%.1e)", apart);
+    lab_close(&gpu);
+    lab_close(&plain);
+}
+
+static void test_gradients(void)
+{
+    struct lab gpu, plain;
+    if (!lab_open(&gpu, "mixed", "cuda", &solvers[0]) ||
+        !lab_open(&plain, "mixed", "reference", &solvers[0]))
+        return;
+    lab_step(&gpu, 0, BATCH);
+    lab_step(&plain, 0, BATCH);
+    const size_t count = gpu.network->graph.learnable_floats;
+    const struct graph *graph = &gpu.network->graph;
+    tap_ok(distance(execution_parameter_gradients(gpu.execution),
+                    execution_parameter_gradients(plain.execution), count) < 1e-3,
+           "the gradients can be read");
+    tap_ok(distance(execution_output(gpu.execution), execution_output(plain.execution),
+                    BATCH * shape_count(graph->nodes[graph->output].output)) < 1e-3,
+           "and the output");
+    tap_ok(distance(execution_image_losses(gpu.execution), execution_image_losses(plain.execution),
+                    BATCH) < 1e-3,
+           "and the losses of the images");
+    lab_close(&gpu);
+    lab_close(&plain);
+}
+
+static void test_inference(void)
+{
+    struct lab gpu, trained;
+    struct error error = {0};
+    float first[BATCH * 10];
+    if (!lab_open(&trained, "mixed", "cuda", &solvers[0]))
+        return;
+    for (size_t i = 0; i < 3; i++)
+        lab_iterate(&trained, i, BATCH);
+    struct plan_settings settings = {.mode = PLAN_INFERENCE, .batch = BATCH, .with_loss = true};
+    struct execution_batch batch = {.images = trained.images, .count = BATCH};
+    gpu = trained;
+    gpu.plan = plan_build(&trained.network->graph, trained.device->driver, &settings, &error);
+    gpu.execution = execution_create(gpu.plan, trained.device, &trained.weights, NULL, 11, &error);
+    const size_t graphs = emulator_graphs_run();
+    bool same = true;
+    for (size_t i = 0; i < 4; i++) {
+        execution_bind(gpu.execution, &batch);
+        execution_forward(gpu.execution, 0);
+        const float *output = execution_output(gpu.execution);
+        same = same && (i == 0 || memcmp(first, output, sizeof first) == 0);
+        memcpy(first, output, sizeof first);
+    }
+    tap_ok(same && emulator_graphs_run() == graphs + 3,
+           "inference is replayed, with the same bits");
+    batch.labels = trained.labels;
+    execution_bind(gpu.execution, &batch);
+    execution_forward(gpu.execution, 0);
+    const float loss = execution_main_loss(gpu.execution);
+    tap_ok(isfinite(loss) && loss > 0 && emulator_graphs_run() == graphs + 3,
+           "with labels it is another work: a loss of %g", (double)loss);
+    execution_free(gpu.execution);
+    plan_free(gpu.plan);
+    lab_close(&trained);
+}
+
+/* --- recordings --- */
+
+static void test_replay(const struct solver_settings *solver)
+{
+    struct lab replayed, asked;
+    bool same = true;
+    if (!lab_open(&replayed, "mixed", "cuda", solver) || !lab_open(&asked, "mixed", "cuda", solver))
+        return;
+    const size_t graphs = emulator_graphs_run();
+    for (size_t i = 0; i < 7; i++) {
+        const size_t count = i == 4 ? 1 : BATCH;
+        const float loss = lab_iterate(&replayed, i, count);
+        same = same && loss == lab_step(&asked, i, count);
+    }
+    tap_ok(emulator_graphs_run() == graphs + 5, "%s: all full batches but the first are replayed",
+           solver_name(solver->kind));
+    tap_ok(same && same_weights(&replayed, &asked) && is_well(&replayed),
+           "  with the bits of separate passes, dropout included");
+    lab_close(&replayed);
+    lab_close(&asked);
+}
+
+static void test_profile(void)
+{
+    struct lab measured, plain;
+    struct error error = {0};
+    double seconds = 0;
+    if (!lab_open(&measured, "mixed", "cuda", &solvers[0]) ||
+        !lab_open(&plain, "mixed", "cuda", &solvers[0]))
+        return;
+    const size_t nodes = measured.network->graph.node_count;
+    struct profile *profile = profile_create(nodes, 1, &error);
+    for (size_t i = 0; i < 6; i++) {
+        execution_set_profile(measured.execution, i == 2 || i == 3 ? profile : NULL);
+        lab_iterate(&measured, i, BATCH);
+        lab_iterate(&plain, i, BATCH);
+    }
+    size_t calls = 0;
+    for (size_t n = 0; n < nodes; n++) {
+        const struct profile_layer layer = profile_node(profile, n);
+        calls += layer.calls == 2;
+        seconds += layer.forward_seconds + layer.backward_seconds;
+    }
+    tap_ok(calls > 5 && seconds > 0 && profile_update_seconds(profile) > 0,
+           "a profile has the time of every layer (%zu) and of the update", calls);
+    tap_ok(same_weights(&measured, &plain), "  and changes no bit");
+    profile_free(profile);
+    lab_close(&measured);
+    lab_close(&plain);
+}
+
+/* --- what overlaps --- */
+
+/* The device lags behind, and its streams go on in any order that events allow: batches of changing
+ * content and size, inference in between, give the bits of a device that does all at once. */
+static void test_delays(void)
+{
+    struct lab prompt, late;
+    size_t same = 0;
+    enum { TRIES = 6 };
+    for (uint64_t seed = 1; seed <= TRIES; seed++) {
+        if (!lab_open(&prompt, "mixed", "cuda", &solvers[0]) ||
+            !lab_open(&late, "mixed", "cuda", &solvers[0]))
+            return;
+        bool equal = true;
+        for (size_t i = 0; i < 8; i++) {
+            const size_t count = i == 5 ? 2 : BATCH;
+            for (size_t k = 0; k < 40; k++)
+                prompt.images[k] = late.images[k] = (float)(i + k) / 20;
+            emulator_set_delay(0);
+            const float loss = lab_iterate(&prompt, i, count);
+            emulator_set_delay(seed * 1000 + i);
+            equal = equal && loss == lab_iterate(&late, i, count);
+            memset(late.images, 0, 40 * sizeof *late.images); /* it is the caller's again */
+        }
+        same += equal && same_weights(&prompt, &late) && is_well(&late);
+        emulator_set_delay(0);
+        lab_close(&prompt);
+        lab_close(&late);
+    }
+    tap_ok(same == TRIES, "a device that lags behind computes the same, in %zu of %d orders", same,
+           TRIES);
+}
+
+/* --- losses that are no numbers --- */
+
+/* The last layer's bias: nothing behind it can turn a NaN into a number. */
+static float *last_bias(struct lab *lab)
+{
+    const struct graph *graph = &lab->network->graph;
+    size_t last = 0;
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        last = graph->parameters[p].learnable ? p : last;
+    return lab->weights.values + graph->parameters[last].offset;
+}
+
+static void test_divergence(bool recorded)
+{
+    struct lab lab;
+    struct culprit culprit;
+    if (!lab_open(&lab, "mixed", "cuda", &solvers[1]))
+        return;
+    const size_t count = lab.network->graph.learnable_floats;
+    float *before = memory_new(count, sizeof *before, "a test", NULL);
+    for (size_t i = 0; recorded && i < 3; i++)
+        lab_iterate(&lab, i, BATCH);
+    execution_fetch(lab.execution, NULL);
+    last_bias(&lab)[3] = NAN;
+    execution_touch(lab.execution);
+    memcpy(before, lab.weights.values, count * sizeof *before);
+    const uint64_t step = execution_solver_step(lab.execution);
+    const float loss = lab_iterate(&lab, 3, BATCH);
+    execution_fetch(lab.execution, NULL);
+    tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == step &&
+               memcmp(before, lab.weights.values, count * sizeof *before) == 0,
+           "a loss that is no number changes no weight%s", recorded ? ", replayed too" : "");
+    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && culprit.in_weights,
+           "  and the layer is found (%s)", culprit.node);
+    last_bias(&lab)[3] = 0;
+    execution_touch(lab.execution);
+    tap_ok(isfinite(lab_iterate(&lab, 3, BATCH)) &&
+               execution_solver_step(lab.execution) == step + 1,
+           "  and without it there are steps again");
+    free(before);
+    lab_close(&lab);
+}
+
+/* --- going on --- */
+
+/* What a checkpoint does: everything is fetched, and written into another execution. */
+static void test_going_on(const struct solver_settings *solver)
+{
+    struct lab whole, first, second;
+    bool same = true;
+    if (!lab_open(&whole, "mixed", "cuda", solver) || !lab_open(&first, "mixed", "cuda", solver) ||
+        !lab_open(&second, "mixed", "cuda", solver))
+        return;
+    const size_t learnable = first.network->graph.learnable_floats;
+    for (size_t i = 0; i < 3; i++) {
+        lab_iterate(&whole, i, BATCH);
+        lab_iterate(&first, i, BATCH);
+    }
+    same = execution_fetch(first.execution, NULL);
+    lab_iterate(&second, 0, BATCH); /* it has already done something else */
+    memcpy(second.weights.values, first.weights.values, floats_of(&first) * sizeof(float));
+    for (size_t k = 0; k < solver_state_count(solver); k++)
+        memcpy(execution_solver_state(second.execution, k),
+               execution_solver_state(first.execution, k), learnable * sizeof(float));
+    execution_touch(second.execution);
+    execution_set_solver_step(second.execution, execution_solver_step(first.execution));
+    for (size_t i = 3; i < 6; i++)
+        same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
+    tap_ok(same && same_weights(&whole, &second), "%s: what is kept is enough to go on",
+           solver_name(solver->kind));
+    lab_close(&whole);
+    lab_close(&first);
+    lab_close(&second);
+}
+
+/* --- what fails --- */
+
+static void test_allocations(void)
+{
+    struct lab lab;
+    size_t failed = 0, wordless = 0;
+    for (size_t n = 1; n < 100; n++) {
+        struct error error = {0};
+        emulator_fail_allocation(n);
+        const bool made = lab_try(&lab, "mixed", "cuda", PLAN_TRAINING, &solvers[1], &error);
+        emulator_fail_allocation(0);
+        lab_close(&lab);
+        if (made)
+            break;
+        failed++;
+        wordless += error.kind != ERROR_MEMORY || !error.why[0] || !error.what[0];
+    }
+    tap_ok(failed > 5 && failed < 99 && wordless == 0,
+           "each of %zu allocations failed once: an error about memory each time", failed);
+    if (lab_open(&lab, "mixed", "cuda", &solvers[0]))
+        tap_ok(isfinite(lab_iterate(&lab, 0, BATCH)) && is_well(&lab), "and then it works again");
+    lab_close(&lab);
+}
+
+/* Three iterations on a GPU that breaks down at the n-th launch: was it told? */
+static bool is_told(size_t n, int status, enum error_kind kind, const char *word)
+{
+    struct lab lab;
+    struct error error = {0};
+    if (!lab_open(&lab, "mixed", "cuda", &solvers[0]))
+        return false;
+    emulator_fail_launch(n, status);
+    for (size_t i = 0; i < 3 && device_check(lab.device, NULL); i++)
+        lab_iterate(&lab, i, BATCH);
+    execution_wait(lab.execution);
+    const bool told = !device_check(lab.device, &error) && error.kind == kind &&
+                      strstr(error.why, word) && error.advice[0] &&
+                      !execution_fetch(lab.execution, NULL);
+    lab_close(&lab);
+    emulator_fail_launch(0, 0);
+    return told;
+}
+
+/* Beyond the launches that there are, none fails. */
+static void test_breakdowns(int status, enum error_kind kind, const char *word)
+{
+    size_t told = 0, after = 0;
+    const size_t step = 5;
+    while (told < 100 && is_told(1 + told * step, status, kind, word))
+        told++;
+    for (size_t more = 1; more <= 3; more++)
+        after += is_told(1 + (told + more) * step, status, kind, word);
+    tap_ok(told >= 6 && told < 100 && after == 0,
+           "error %d: each of %zu launches that failed was told", status, told);
+}
+
+static void test_opening(void)
+{
+    static const struct {
+        int status;
+        enum error_kind kind;
+        const char *word;
+    } cases[] = {{209, ERROR_UNSUPPORTED, "none for this GPU"}, {46, ERROR_SYSTEM, "lost"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct error error = {0};
+        emulator_fail_launch(1, cases[i].status);
+        struct device *device = device_open("cuda:0", 1, &error);
+        tap_ok(!device && error.kind == cases[i].kind && strstr(error.why, cases[i].word),
+               "error %d when the device is opened: %s", cases[i].status, error.why);
+        emulator_fail_launch(0, 0);
+    }
+    struct error error = {0};
+    tap_ok(!device_open("cuda:1", 1, &error) && strstr(error.why, "only 1"), "cuda:1: %s",
+           error.why);
+    tap_ok(!device_open("cuda:0,1", 1, &error) && error.kind == ERROR_UNSUPPORTED, "cuda:0,1: %s",
+           error.why);
+    tap_ok(!device_open("cuda:0,x", 1, &error) && error.kind == ERROR_USAGE, "cuda:0,x: %s",
+           error.why);
+}
+
+int main(void)
+{
+    cuda_use_module(tinca_cuda_module());
+    test_trajectory("mixed", 10, &solvers[0]);
+    test_trajectory("mixed", 10, &solvers[1]);
+    test_trajectory("lenet", 5, &solvers[0]);
+    test_gradients();
+    test_inference();
+    test_replay(&solvers[0]);
+    test_replay(&solvers[1]);
+    test_profile();
+    test_delays();
+    test_divergence(false);
+    test_divergence(true);
+    test_going_on(&solvers[0]);
+    test_going_on(&solvers[1]);
+    test_allocations();
+    test_opening();
+    test_breakdowns(700, ERROR_SYSTEM, "illegal");
+    test_breakdowns(214, ERROR_SYSTEM, "lost");
+    return tap_done();
+}

@@ -1,0 +1,56 @@
+/* Modules that are missing, damaged or of another version are refused with words. The real one,
+ * where it was built, loads, and without a driver or a GPU says what is missing. */
+#include "engine/devices/cuda/cuda.h"
+#include "tap.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void refuses(const char *path, const char *word)
+{
+    char reason[256] = "";
+    const struct cuda_module *module = cuda_load_module(path, reason, sizeof reason);
+    tap_ok(!module && strstr(reason, word), "%s is refused: %s", path, reason);
+}
+
+/* What is in the build tree may be looked at where there is no GPU. */
+static void test_real(void)
+{
+    char reason[256] = "";
+    struct cuda_report report;
+    if (access("./" CUDA_MODULE_FILE, F_OK) != 0) {
+        tap_skip("the module was not built: there is no CUDA toolkit");
+        return;
+    }
+    const struct cuda_module *module =
+        cuda_load_module("./" CUDA_MODULE_FILE, reason, sizeof reason);
+    if (!tap_ok(module, "the module loads (%s)", reason))
+        return;
+    tap_note("toolkit %s, architectures %s", module->toolkit, module->architectures);
+    const size_t count = module->count(&report);
+    if (count > 0)
+        tap_ok(report.trouble == CUDA_FINE, "it finds %zu cards", count);
+    else
+        tap_ok(report.trouble != CUDA_FINE && report.text[0],
+               "it says why there is no card (%d: %s)", (int)report.trouble, report.text);
+}
+
+int main(void)
+{
+    char damaged[] = "damaged_module.so";
+    FILE *file = fopen(damaged, "w");
+    if (file) {
+        fputs("\177ELF and then nothing", file);
+        fclose(file);
+    }
+    refuses("./no_such_module.so", "was it installed");
+    refuses("./damaged_module.so", "cannot be loaded");
+    refuses("./fake_module_old.so", "another version");
+    refuses("./fake_module_version.so", "0.0.7");
+    refuses("./fake_module_nothing.so", "offers nothing");
+    refuses("./fake_module_other.so", "is no CUDA module");
+    unlink(damaged);
+    test_real();
+    return tap_done();
+}

@@ -1,0 +1,315 @@
+/* Runs on the device cuda, emulated: the curves of the reference, a discriminator's too; stopped
+ * and resumed to the same bits; what does not fit is refused with the batch that does; a GPU that
+ * breaks down ends the run, which goes on from its last checkpoint; a model is evaluated as on the
+ * cpu. */
+#include "cuda/emulated_module.h"
+#include "unit/session_files.h"
+
+#include "base/file.h"
+#include "session/bench.h"
+#include "session/evaluate.h"
+#include "session/resume.h"
+
+#include <math.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static const char tiny[] =
+    "{\"name\": \"tiny\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"name\": \"c\", \"output\": 4, \"kernel\": 3, \"stride\": "
+    "2},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"}, {\"op\": \"flatten\"},\n"
+    "  {\"op\": \"dropout\", \"rate\": 0.3},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
+
+static const char painter[] =
+    "{\"name\": \"painter\", \"input\": [3, 16, 16], \"normalise\": \"signed\", \"loss\": "
+    "\"l1_loss\",\n"
+    " \"layers\": [{\"block\": \"unet\", \"name\": \"unet\", \"width\": 8, \"widest\": 16,\n"
+    "   \"steps\": 3, \"dropout_steps\": 1}, {\"op\": \"tanh\", \"name\": \"tanh\"}],\n"
+    " \"discriminator\": {\"layers\": [\n"
+    "  {\"op\": \"conv\", \"output\": 8, \"kernel\": 4, \"stride\": 2, \"pad\": 1},\n"
+    "  {\"op\": \"leaky_relu\", \"slope\": 0.2},\n"
+    "  {\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}\n";
+
+static const char *const classes[] = {"data=digits,limit=28",
+                                      "validate=digits,split=test,limit=10",
+                                      "epochs=4",
+                                      "batch=8",
+                                      "average-loss=4",
+                                      NULL};
+static const char *const pictures[] = {"data=maps,limit=4", "validate=maps,split=test,limit=2",
+                                       "epochs=3",          "batch=1",
+                                       "solver=adam",       "lr=0.002",
+                                       "momentum=0.5",      NULL};
+
+/* --- runs --- */
+
+static struct error begin_error; /* why the last one did not begin */
+
+static struct run *begin(const char *network, const char *const *settings, const char *device,
+                         const char *key, const char *value)
+{
+    struct run_config config = configure(settings);
+    struct error error;
+    begin_error = (struct error){0};
+    config_set(&config, "network", home_path(network), NULL);
+    config_set(&config, "device", device, NULL);
+    if (key && !config_set(&config, key, value, &error))
+        note_error(&error);
+    struct run *run = run_start(&config, NULL, &error);
+    if (!run)
+        begin_error = error;
+    return run;
+}
+
+static struct run_snapshot finish(struct run *run)
+{
+    struct run_snapshot snapshot = {.status = RUN_REFUSED, .error = begin_error};
+    if (!run)
+        return snapshot;
+    run_wait(run, -1);
+    run_snapshot(run, &snapshot);
+    return snapshot;
+}
+
+static bool ends_well(struct run *run)
+{
+    const struct run_snapshot snapshot = finish(run);
+    if (snapshot.status != RUN_DONE)
+        note_error(&snapshot.error);
+    return snapshot.status == RUN_DONE;
+}
+
+static bool same_bytes(struct run *one, struct run *other, const char *name)
+{
+    char path[700];
+    size_t sizes[2] = {0, 0};
+    snprintf(path, sizeof path, "%s/%s", run_facts(one)->directory, name);
+    char *a = file_read(path, SIZE_MAX / 2, &sizes[0], NULL);
+    snprintf(path, sizeof path, "%s/%s", run_facts(other)->directory, name);
+    char *b = file_read(path, SIZE_MAX / 2, &sizes[1], NULL);
+    const bool same = a && b && sizes[0] == sizes[1] && memcmp(a, b, sizes[0]) == 0;
+    free(a);
+    free(b);
+    return same;
+}
+
+/* --- like the reference --- */
+
+static double apart(const struct series *a, const struct series *b)
+{
+    double worst = series_count(a) == series_count(b) && series_count(a) > 0 ? 0 : INFINITY;
+    for (size_t i = 0; isfinite(worst) && i < series_count(a); i++)
+        worst = fmax(worst, fabs((double)(a->points[i].loss - b->points[i].loss)) /
+                                fabs((double)b->points[i].loss));
+    return worst;
+}
+
+static double validated_apart(const struct series *a, const struct series *b)
+{
+    const size_t count = series_validation_count(a);
+    double worst = count == series_validation_count(b) && count > 0 ? 0 : INFINITY;
+    for (size_t i = 0; isfinite(worst) && i < count; i++)
+        worst = fmax(worst, fabs(a->validations[i].loss - b->validations[i].loss) /
+                                fabs(b->validations[i].loss));
+    return worst;
+}
+
+static void test_curves(const char *network, const char *const *settings)
+{
+    struct run *gpu = begin(network, settings, "cuda", NULL, NULL);
+    struct run *plain = begin(network, settings, "reference", NULL, NULL);
+    const bool well = ends_well(gpu) && ends_well(plain);
+    const double losses = well ? apart(run_series(gpu), run_series(plain)) : NAN;
+    const double validations = well ? validated_apart(run_series(gpu), run_series(plain)) : NAN;
+    tap_ok(losses < 1e-3 && validations < 1e-3,
+           "%s: a run with validation has the curves of the reference (%.1e, %.1e)", network,
+           losses, validations);
+    struct run_snapshot snapshot = finish(gpu);
+    tap_ok(snapshot.memory_measured >= run_facts(gpu)->forecast.total &&
+               snapshot.memory_measured < run_facts(gpu)->forecast.total + (40u << 20),
+           "%s: the memory measured is the card's (%llu bytes)", network,
+           (unsigned long long)snapshot.memory_measured);
+    run_free(gpu);
+    run_free(plain);
+}
+
+/* --- to the same bits --- */
+
+static void test_resume(const char *network, const char *const *settings, bool has_discriminator)
+{
+    struct error error;
+    char directory[512];
+    struct run *whole = begin(network, settings, "cuda", NULL, NULL);
+    if (!tap_ok(ends_well(whole), "%s: a run without interruption", network))
+        return run_free(whole);
+    struct run *run = begin(network, settings, "cuda", NULL, NULL);
+    run_send(run, COMMAND_STOP_AT_EPOCH, 0);
+    tap_ok(finish(run).status == RUN_STOPPED, "%s: a run is stopped", network);
+    snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
+    run_free(run);
+    struct run_config changes;
+    config_defaults(&changes);
+    run = run_resume(directory, &changes, NULL, &error);
+    tap_ok(ends_well(run) && same_bytes(whole, run, "weights.safetensors") &&
+               same_bytes(whole, run, "best.safetensors") &&
+               (!has_discriminator || same_bytes(whole, run, "discriminator.safetensors")) &&
+               apart(run_series(whole), run_series(run)) == 0,
+           "%s: and goes on to the same bits", network);
+    run_free(run);
+    run_free(whole);
+}
+
+/* --- what is looked at --- */
+
+static void test_look(void)
+{
+    struct run *run = begin("tiny.json", classes, "cuda", "epochs", "12");
+    run_send(run, COMMAND_INSPECT, 0);
+    const bool well = ends_well(run);
+    struct error error;
+    struct run *opened = run_open(run_facts(run)->directory, &error);
+    const struct inspection *seen = opened ? run_inspection(opened, &error) : NULL;
+    double seconds = 0, updates = 0;
+    for (size_t i = 0; seen && i < seen->networks[0].layer_count; i++)
+        seconds += seen->networks[0].layers[i].forward_seconds;
+    for (size_t i = 0; seen && i < seen->networks[0].tensor_count; i++)
+        updates +=
+            seen->networks[0].tensors[i].learnable ? seen->networks[0].tensors[i].update_norm : 0;
+    tap_ok(well && seconds > 0 && updates > 0, "a look inside sees times and updates (%g s, %g)",
+           seconds, updates);
+    run_free(opened);
+    run_free(run);
+}
+
+/* --- precision --- */
+
+static void test_precision(void)
+{
+    struct run *run = begin("tiny.json", classes, "cuda", "precision", "tf32");
+    char path[600];
+    size_t size;
+    const bool well = ends_well(run);
+    snprintf(path, sizeof path, "%s/config.json", run_facts(run)->directory);
+    char *text = file_read(path, 1 << 20, &size, NULL);
+    tap_ok(well && text && strstr(text, "tf32"), "a run in tf32 records it");
+    free(text);
+    run_free(run);
+    run = begin("tiny.json", classes, "cpu", "precision", "tf32");
+    const struct run_snapshot snapshot = finish(run);
+    tap_ok(snapshot.status == RUN_REFUSED, "the cpu refuses it: %s", snapshot.error.why);
+    run_free(run);
+}
+
+/* --- what does not fit --- */
+
+static void test_memory(void)
+{
+    emulator_set_free(400000);
+    struct run *run = begin("tiny.json", classes, "cuda", "batch", "16");
+    const struct run_snapshot snapshot = finish(run);
+    tap_ok(snapshot.status == RUN_REFUSED && snapshot.error.kind == ERROR_MEMORY &&
+               strstr(snapshot.error.advice, "would fit"),
+           "a batch that does not fit the card is refused: %s: %s", snapshot.error.why,
+           snapshot.error.advice);
+    run_free(run);
+    emulator_set_free((size_t)1 << 33);
+}
+
+/* --- a GPU that breaks down --- */
+
+static void test_breakdown(void)
+{
+    struct error error;
+    char directory[512];
+    const char *const settings[] = {"data=digits,limit=28", "epochs=6", "batch=8", "checkpoint=0",
+                                    "checkpoint-share=100", NULL};
+    struct run *whole = begin("tiny.json", settings, "cuda", NULL, NULL);
+    const bool well = ends_well(whole);
+    emulator_fail_launch(45, 214);
+    struct run *run = begin("tiny.json", settings, "cuda", NULL, NULL);
+    const struct run_snapshot snapshot = finish(run);
+    emulator_fail_launch(0, 0);
+    tap_ok(well && snapshot.status == RUN_FAILED && strstr(snapshot.error.why, "lost") &&
+               strstr(snapshot.error.advice, "resume"),
+           "a lost GPU ends the run in iteration %llu: %s: %s",
+           (unsigned long long)snapshot.iteration, snapshot.error.why, snapshot.error.advice);
+    snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
+    run_free(run);
+    struct run_config changes;
+    config_defaults(&changes);
+    run = run_resume(directory, &changes, NULL, &error);
+    const bool resumed = ends_well(run);
+    tap_ok(resumed && snapshot.iteration > 4 && same_bytes(whole, run, "weights.safetensors"),
+           "and from its checkpoint it goes on to the same bits");
+    run_free(run);
+    run_free(whole);
+}
+
+/* --- models --- */
+
+static void test_evaluation(void)
+{
+    struct error error = {0};
+    struct run *run = begin("tiny.json", classes, "cuda", NULL, NULL);
+    struct evaluation results[2];
+    const char *const devices[] = {"cuda", "reference"};
+    char path[600];
+    bool well = ends_well(run);
+    snprintf(path, sizeof path, "%s/weights.safetensors", run_facts(run)->directory);
+    for (size_t i = 0; i < 2; i++) {
+        struct model model;
+        well = well && model_load(&model, path, devices[i], 1, &error) &&
+               model_evaluate(&model, "digits,split=test,limit=27", 10, &results[i], &error);
+        if (well)
+            model_free(&model);
+    }
+    tap_ok(well && results[0].top1 == results[1].top1 &&
+               fabs(results[0].loss - results[1].loss) < 1e-3 * results[1].loss,
+           "a model is evaluated as on the reference (%s)", error.why);
+    run_free(run);
+}
+
+static void test_bench(void)
+{
+    struct error error = {0};
+    const enum plan_mode modes[] = {PLAN_TRAINING, PLAN_INFERENCE};
+    for (size_t i = 0; i < 2; i++) {
+        struct bench bench;
+        const struct bench_settings settings = {.network = {.network = home_path("tiny.json")},
+                                                .device = "cuda",
+                                                .mode = modes[i],
+                                                .batch = 4,
+                                                .iterations = 3,
+                                                .precision = PRECISION_TF32,
+                                                .profile = true};
+        const bool well = bench_run(&settings, &bench, &error);
+        tap_ok(well && bench.ms_per_image.median > 0 && bench.peak_memory_bytes > 0 &&
+                   profile_node(bench.main.profile, 1).forward_seconds > 0,
+               "bench measures %s (%s)", i ? "inference" : "training", error.why);
+        if (well)
+            bench_free(&bench);
+    }
+}
+
+int main(void)
+{
+    cuda_use_module(tinca_cuda_module());
+    if (!tap_ok(make_home(), "a state home"))
+        return tap_done();
+    write_text(home_path("tiny.json"), tiny);
+    write_text(home_path("painter.json"), painter);
+    test_curves("tiny.json", classes);
+    test_curves("painter.json", pictures);
+    test_resume("tiny.json", classes, false);
+    test_resume("painter.json", pictures, true);
+    test_look();
+    test_precision();
+    test_memory();
+    test_breakdown();
+    test_evaluation();
+    test_bench();
+    remove_home();
+    return tap_done();
+}

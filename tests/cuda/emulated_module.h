@@ -1,0 +1,19 @@
+/* emulated_module.h: the CUDA module, compiled for this processor, as a test takes it. */
+#ifndef TINCA_TESTS_EMULATED_MODULE_H
+#define TINCA_TESTS_EMULATED_MODULE_H
+
+#include "engine/devices/cuda/cuda.h"
+
+/* The module's one function; it is linked to the test. */
+const struct cuda_module *tinca_cuda_module(void);
+
+/* The emulator's own functions: see emulator/cuda_runtime.h. */
+void emulator_set_order(uint64_t seed);
+void emulator_fail_allocation(size_t n);
+void emulator_fail_launch(size_t n, int error);
+void emulator_set_free(size_t bytes);
+size_t emulator_graphs_run(void);
+void emulator_set_delay(uint64_t seed);
+size_t emulator_kernels_run(void);
+
+#endif
