@@ -391,6 +391,26 @@ double op_harness_compare(const struct op_harness *got, const struct op_harness 
     return worst;
 }
 
+static bool same_bits(const float *a, const float *b, size_t count)
+{
+    return memcmp(a, b, count * sizeof *a) == 0;
+}
+
+bool op_harness_same(const struct op_harness *a, const struct op_harness *b)
+{
+    bool training = !(a->op_case->flags & CASE_INFERENCE);
+    bool same = same_bits(a->output, b->output, a->output_values);
+    for (size_t k = 0; training && k < a->input_count; k++)
+        same &= same_bits(a->input_gradients[k], b->input_gradients[k], a->input_values[k]);
+    for (size_t p = 0; p < a->parameter_count; p++) {
+        same &= same_bits(a->updated[p], b->updated[p], a->parameter_values[p]);
+        if (training && a->learnable[p])
+            same &= same_bits(a->parameter_gradients[p], b->parameter_gradients[p],
+                              a->parameter_values[p]);
+    }
+    return same;
+}
+
 /* --- the contract --- */
 
 /* Turns what HARNESS_ACCUMULATE added up back into gradients. */

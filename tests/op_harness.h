@@ -72,6 +72,9 @@ bool op_harness_forward(struct op_harness *harness, const struct kernel *kernel,
 double op_harness_compare(const struct op_harness *got, const struct op_harness *wanted,
                           const char **where);
 
+/* Whether two runs of the same case gave the same bits. */
+bool op_harness_same(const struct op_harness *a, const struct op_harness *b);
+
 /* max |got - wanted| / (max |wanted| + 1e-2): relative in the maximum norm, absolute below 0.01.
  * Infinite when there is a value that is no number. */
 double harness_difference(const float *got, const float *wanted, size_t count);

@@ -40,26 +40,6 @@ static void finish(void *context)
 
 /* --- one case, one kernel --- */
 
-static bool same_bits(const float *a, const float *b, size_t count)
-{
-    return memcmp(a, b, count * sizeof *a) == 0;
-}
-
-static bool same_results(const struct op_harness *a, const struct op_harness *b)
-{
-    bool training = !(a->op_case->flags & CASE_INFERENCE);
-    bool same = same_bits(a->output, b->output, a->output_values);
-    for (size_t k = 0; training && k < a->input_count; k++)
-        same &= same_bits(a->input_gradients[k], b->input_gradients[k], a->input_values[k]);
-    for (size_t p = 0; p < a->parameter_count; p++) {
-        same &= same_bits(a->updated[p], b->updated[p], a->parameter_values[p]);
-        if (training && a->learnable[p])
-            same &= same_bits(a->parameter_gradients[p], b->parameter_gradients[p],
-                              a->parameter_values[p]);
-    }
-    return same;
-}
-
 static struct op_harness *run_in_order(const struct op_case *op_case, const struct kernel *kernel,
                                        uint64_t order)
 {
@@ -84,7 +64,7 @@ static bool check_against(const struct op_harness *wanted, const struct kernel *
         good = difference <= tolerance;
         snprintf(why, size, "%s differs by %g", where, difference);
     }
-    if (good && !same_results(natural, drawn)) {
+    if (good && !op_harness_same(natural, drawn)) {
         good = false;
         snprintf(why, size, "another order of threads gives other bits");
     }

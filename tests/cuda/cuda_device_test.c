@@ -1,0 +1,177 @@
+/* Every kernel of the device cuda on a real GPU: against the reference over the shared list of
+ * cases, with the same bits each time, and true to what kernel.h promises. Skipped, with the
+ * reason, where there is no GPU; compiled with -DEMULATED it takes the emulated module and some of
+ * the cases, so that the test itself is tested everywhere. With --long the layers of the studied
+ * networks too.
+ *
+ * What the kernels work on lies in pinned memory of the host, which a GPU reaches by the same
+ * addresses. It is slow to allocate: one block is cut into pieces. */
+#include "op_harness.h"
+#include "tap.h"
+
+#include "engine/device.h"
+#include "engine/remote.h"
+
+#ifdef EMULATED
+#include "cuda/emulated_module.h"
+enum { STEP = 9 };
+#else
+enum { STEP = 1 };
+#endif
+
+#include <string.h>
+
+/* Relative, of float32 sums in another order; the longest of all layers have millions of terms. */
+static const double tolerance = 1e-3, usual = 2e-5;
+
+static struct device *device;
+
+/* --- memory --- */
+
+enum { PIECES = 256 };
+static struct {
+    char *begin;
+    size_t bytes, count;
+    size_t ends[PIECES]; /* of the pieces, one behind the other */
+    bool given[PIECES];  /* back: room again once all behind are given back too */
+} pinned;
+
+static size_t pinned_used(void)
+{
+    return pinned.count ? pinned.ends[pinned.count - 1] : 0;
+}
+
+static void *allocate(size_t bytes)
+{
+    const size_t begin = pinned_used(), end = begin + (bytes / 256 + 1) * 256;
+    if (end > pinned.bytes || pinned.count == PIECES)
+        return NULL;
+    pinned.given[pinned.count] = false;
+    pinned.ends[pinned.count++] = end;
+    return pinned.begin + begin;
+}
+
+static void release(void *memory)
+{
+    for (size_t i = 0; memory && i < pinned.count; i++)
+        if ((char *)memory == pinned.begin + (i ? pinned.ends[i - 1] : 0))
+            pinned.given[i] = true;
+    while (pinned.count && pinned.given[pinned.count - 1])
+        pinned.count--;
+}
+
+static void finish(void *context)
+{
+    (void)context;
+    device->driver->remote->wait(device);
+}
+
+static bool take_memory(size_t bytes)
+{
+    struct error error = {0};
+    pinned.bytes = bytes;
+    pinned.begin = device->driver->remote->allocate_pinned(device, bytes, "a test", &error);
+    return pinned.begin;
+}
+
+/* --- cases --- */
+
+static struct op_harness *run(const struct op_case *op_case, const struct kernel *kernel)
+{
+    struct op_harness *harness = op_harness_create(op_case, HARNESS_SEED, NULL);
+    if (!harness || op_harness_run(harness, kernel, 0, NULL, NULL))
+        return harness;
+    op_harness_free(harness);
+    return NULL;
+}
+
+static bool check_kernel(const struct op_harness *wanted, const struct kernel *kernel, char *why,
+                         size_t size, double *worst)
+{
+    const char *where = "";
+    struct error error = {0};
+    struct op_harness *first = run(wanted->op_case, kernel);
+    struct op_harness *second = run(wanted->op_case, kernel);
+    const double difference = first && second ? op_harness_compare(first, wanted, &where) : 1;
+    const double allowed = wanted->op_case->flags & CASE_TIMED ? tolerance : usual;
+    bool good = difference <= allowed;
+    *worst = difference > *worst ? difference : *worst;
+    snprintf(why, size, "%s differs by %g", where, difference);
+    if (good && !op_harness_same(first, second)) {
+        good = false;
+        snprintf(why, size, "a second run gives other bits");
+    }
+    op_harness_free(first);
+    op_harness_free(second);
+    good = good && op_harness_check_contract(wanted->op_case, kernel, NULL, why, size);
+    if (device_check(device, &error))
+        return good;
+    snprintf(why, size, "%s", error.why);
+    return false;
+}
+
+static bool check_case(const struct op_case *op_case, size_t *runs, double *worst)
+{
+    const struct kernel *kernels[8];
+    const char *reason;
+    char why[512] = "no memory";
+    struct op_harness *wanted = run(op_case, op_case->op->reference);
+    bool good = wanted;
+    const size_t count = wanted ? device->driver->kernels(op_case->op, kernels, 8) : 0;
+    for (size_t k = 0; k < count; k++) {
+        const struct kernel_site site = op_harness_site(wanted, 1);
+        if (kernels[k]->supports && !kernels[k]->supports(&site, &reason))
+            continue;
+        ++*runs;
+        if (!check_kernel(wanted, kernels[k], why, sizeof why, worst)) {
+            good = false;
+            tap_note("%s by %s: %s", op_case->name, kernels[k]->name, why);
+        }
+    }
+    op_harness_free(wanted);
+    return good && count > 0;
+}
+
+static void check_cases(const char *what, unsigned of)
+{
+    size_t good = 0, count = 0, runs = 0, seen = 0;
+    double worst = 0;
+    for (size_t i = 0; i < op_case_count; i++) {
+        if ((op_cases[i].flags & CASE_WITHOUT_GOLDEN) != of || op_cases[i].op->traits & OP_VIEW ||
+            seen++ % STEP != 0)
+            continue;
+        count++;
+        good += check_case(&op_cases[i], &runs, &worst);
+    }
+    tap_ok(good == count && count > 0,
+           "%s: %zu of %zu agree with the reference in %zu runs, at worst within %.1g", what, good,
+           count, runs, worst);
+}
+
+int main(int argc, char **argv)
+{
+    const bool is_long = argc > 1 && strcmp(argv[1], "--long") == 0;
+    struct error error = {0};
+#ifdef EMULATED
+    cuda_use_module(tinca_cuda_module());
+#endif
+    device = device_open("cuda", 1, &error);
+    if (!device) {
+        tap_skip("%s", error.why);
+        return tap_done();
+    }
+    if (tap_ok(take_memory((size_t)(is_long ? 4096 : 256) << 20), "the host's memory is pinned")) {
+        const struct op_harness_device pinned_device = {device->state, allocate, release, finish};
+        const struct remote_moment moment = {.iteration = HARNESS_ITERATION};
+        op_harness_device = &pinned_device;
+        device->driver->remote->set_moment(device, &moment);
+        check_cases("cases of the goldens", 0);
+        check_cases("sizes around vectors and tiles", CASE_EDGE);
+        check_cases("larger cases", CASE_LARGER);
+        if (is_long)
+            check_cases("layers of the studied networks", CASE_TIMED);
+        device->driver->remote->release_pinned(device, pinned.begin);
+    }
+    device_close(device);
+    return tap_done();
+}
