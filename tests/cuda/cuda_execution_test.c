@@ -285,6 +285,11 @@ static void test_profile(void)
     }
     tap_ok(calls > 5 && seconds > 0 && profile_update_seconds(profile) > 0,
            "a profile has the time of every layer (%zu) and of the update", calls);
+    size_t rows = 0;
+    struct gemm_row *products = profile_gemm_rows(profile, &rows, &error);
+    tap_ok(rows > 0 && products[0].calls > 0 && products[0].m > 0 && products[0].seconds > 0,
+           "  and the library's matrix products (%zu kinds and shapes)", rows);
+    free(products);
     tap_ok(same_weights(&measured, &plain), "  and changes no bit");
     profile_free(profile);
     lab_close(&measured);
