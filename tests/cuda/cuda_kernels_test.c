@@ -148,6 +148,42 @@ static void check_cases(const char *what, unsigned of, size_t step)
            failures, count);
 }
 
+/* --- memory of smaller batches --- */
+
+/* A plan has workspace for its batch, and the last batch of an epoch may be smaller. */
+static bool smaller_batches_fit(const struct op_harness *harness, const struct kernel *kernel)
+{
+    struct kernel_site site = op_harness_site(harness, 1);
+    size_t before = 0;
+    for (site.batch = 1; kernel->workspace_bytes && site.batch <= 300; site.batch++) {
+        const size_t bytes = kernel->workspace_bytes(&site);
+        if (bytes < before) {
+            tap_note("%s by %s: %zu images need %zu bytes, %zu need %zu", harness->op_case->name,
+                     kernel->name, site.batch - 1, before, site.batch, bytes);
+            return false;
+        }
+        before = bytes;
+    }
+    return true;
+}
+
+static void check_workspace(void)
+{
+    size_t good = 0, count = 0;
+    for (size_t i = 0; i < op_case_count; i++) {
+        const struct kernel *kernels[8];
+        if (op_cases[i].op->traits & OP_VIEW || op_cases[i].flags & CASE_EDGE)
+            continue;
+        struct op_harness *harness = op_harness_create(&op_cases[i], HARNESS_SEED, NULL);
+        const size_t offered = emulated_driver.kernels(op_cases[i].op, kernels, 8);
+        for (size_t k = 0; harness && k < offered; k++, count++)
+            good += smaller_batches_fit(harness, kernels[k]);
+        op_harness_free(harness);
+    }
+    tap_ok(good == count && count > 0, "%zu of %zu times smaller batches fit the workspace", good,
+           count);
+}
+
 /* --- rounded products --- */
 
 /* The largest difference that rounding both factors to so many bits makes in these sums, and the
@@ -289,6 +325,7 @@ int main(int argc, char **argv)
     check_cases("cases of the goldens", 0, 1);
     check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : EDGE_STEP);
     check_cases("larger cases", CASE_LARGER, is_long ? 1 : LARGER_STEP);
+    check_workspace();
     check_precision(1, "TF32", 2e-3);
     check_precision(2, "bfloat16", 2e-2);
     check_precision(3, "float16", 2e-3);

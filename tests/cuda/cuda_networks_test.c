@@ -152,11 +152,12 @@ static bool moves_are_read_through(const struct lab *lab)
     return true;
 }
 
-static void check_case(const struct network_case *c, unsigned busy, uint64_t memory_limit)
+static void check_case(const struct network_case *c, unsigned busy, bool dnn, uint64_t memory_limit)
 {
     struct lab wanted = {0}, got = {0};
     double difference = INFINITY;
     emulated_set_busy_blocks(busy);
+    emulated_use_dnn(dnn);
     emulator_set_order(busy);
     const bool ran = run_case(&wanted, c, device_open("reference", 1, NULL), 0) &&
                      run_case(&got, c, emulated_device(), memory_limit);
@@ -165,8 +166,9 @@ static void check_case(const struct network_case *c, unsigned busy, uint64_t mem
                                         wanted.network->graph.total_floats);
     const char *failure = emulated_failure();
     tap_ok(difference <= 1e-5 && !*failure && moves_are_read_through(&got),
-           "%s, %u blocks busy%s: weights differ by %.1g after %d steps%s", c->name, busy,
-           memory_limit ? ", in little memory" : "", difference, STEPS, failure);
+           "%s, %u blocks busy%s%s: weights differ by %.1g after %d steps%s", c->name, busy,
+           dnn ? ", cuDNN" : "", memory_limit ? ", in little memory" : "", difference, STEPS,
+           failure);
     lab_close(&wanted);
     lab_close(&got);
 }
@@ -217,11 +219,12 @@ static void check_graph(const struct network_case *c)
 int main(void)
 {
     for (size_t i = 0; i < CASES; i++) {
-        check_case(&cases[i], EMULATED_BUSY_BLOCKS, 0);
-        check_case(&cases[i], 2, 0);
+        check_case(&cases[i], EMULATED_BUSY_BLOCKS, true, 0);
+        check_case(&cases[i], 2, false, 0);
+        check_case(&cases[i], 1, true, 0);
     }
-    check_case(&cases[0], 2, PLAN_LEAST_MEMORY);
-    check_case(&cases[1], EMULATED_BUSY_BLOCKS, PLAN_LEAST_MEMORY);
+    check_case(&cases[0], 2, false, PLAN_LEAST_MEMORY);
+    check_case(&cases[1], EMULATED_BUSY_BLOCKS, true, PLAN_LEAST_MEMORY);
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
     check_graph(&cases[0]);
     check_graph(&cases[1]);

@@ -46,6 +46,7 @@ struct device *emulated_device(void)
         cudaStreamCreate(&context.stream);
         cublasCreate(&context.blas);
         cublasSetStream(context.blas, context.stream);
+        cuda_dnn_open(&context);
         context.multiprocessors = 132;
         context.now = &now;
         device.driver = &emulated_driver;
@@ -101,6 +102,13 @@ void emulated_replay(void)
 void emulated_set_busy_blocks(unsigned blocks)
 {
     cuda_busy_blocks = blocks;
+}
+
+void emulated_use_dnn(bool use)
+{
+    cuda_dnn_close(&context);
+    if (use)
+        cuda_dnn_open(&context);
 }
 
 void emulated_set_precision(int precision)

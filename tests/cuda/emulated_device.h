@@ -29,6 +29,9 @@ enum { EMULATED_BUSY_BLOCKS = 264 }; /* what the device has */
 void emulated_capture(void (*work)(void *state), void *state);
 void emulated_replay(void);
 
+/* Whether the device has cuDNN; it does from the start. */
+void emulated_use_dnn(bool use);
+
 /* What products are multiplied in: 0 float32, 1 TF32, 2 bfloat16, 3 float16. */
 void emulated_set_precision(int precision);
 

@@ -82,6 +82,13 @@ static __device__ struct moments join_parts(const struct moments *parts, const s
 
 /* --- forward --- */
 
+/* One function, so that a pass that is run again gives the same bits. */
+static __device__ __forceinline__ float normalised(float x, float mean, float invstd, float weight,
+                                                   float bias)
+{
+    return fmaf(weight, (x - mean) * invstd, bias);
+}
+
 static __global__ void measure(const float *x, struct moments *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
@@ -122,7 +129,7 @@ static __global__ void normalise(const float *x, float *y, const float *weight, 
     divide_rest(part.channel, weights, &w);
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, part.channel, i);
-        y[at] = weight[w] * ((x[at] - m.mean) * invstd) + bias[w];
+        y[at] = normalised(x[at], m.mean, invstd, weight[w], bias[w]);
     }
 }
 
@@ -135,7 +142,7 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
         uint32_t c;
         divide_rest(divide(i, norm.area), norm.channels, &c);
         const float by = invstd ? invstd[c] : 1.0f / sqrtf(variance[c] + norm.epsilon);
-        y[i] = weight[c] * ((x[i] - mean[c]) * by) + bias[c];
+        y[i] = normalised(x[i], mean[c], by, weight[c], bias[c]);
     }
 }
 

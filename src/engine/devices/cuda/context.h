@@ -47,6 +47,7 @@ struct cuda_context {
     enum cuda_precision precision;
     char failure[256];          /* the first thing that failed; empty: nothing did */
     struct cuda_iteration *now; /* device memory */
+    void *dnn;                  /* cuDNN's handle; NULL: our own kernels do its work */
     enum cuda_trouble trouble;  /* what kind of failure it was */
     cudaStream_t sending;       /* batches travel here while `stream` computes */
     void *workspace;            /* cuBLAS' own */
@@ -61,6 +62,11 @@ struct cuda_context {
     struct cuda_piece *pieces;              /* of the card's memory that are allocated */
     size_t piece_count, piece_capacity;
 };
+
+/* conv_cudnn.cu: sets `dnn` where the module was built with cuDNN and it agrees; and gives it back.
+ */
+void cuda_dnn_open(struct cuda_context *context);
+void cuda_dnn_close(struct cuda_context *context);
 
 /* What a status means for the user. */
 enum cuda_trouble cuda_trouble_of(cudaError_t status);

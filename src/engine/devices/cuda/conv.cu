@@ -1,7 +1,7 @@
 /* Convolution: forward and the input's gradient as walks, the weights' gradient by its own kernels.
  * 1x1 windows that need no walking are one matrix product an image, and cuBLAS's business where
  * they are large. Either takes its input through a channel_shift or channel_shuffle. */
-#include "engine/devices/cuda/conv_walk.h"
+#include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 
@@ -14,7 +14,7 @@ static struct conv_shape shape_of(const struct kernel_site *site)
 }
 
 /* Kernel grids are at most 65535 deep and high. */
-static bool supports_conv(const struct kernel_site *site, const char **reason)
+bool conv_supports(const struct kernel_site *site, const char **reason)
 {
     if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
         *reason = N_("more than 4095 groups");
@@ -23,7 +23,7 @@ static bool supports_conv(const struct kernel_site *site, const char **reason)
     return supports_counts(site, reason);
 }
 
-static size_t workspace_conv(const struct kernel_site *site)
+size_t conv_workspace(const struct kernel_site *site)
 {
     const struct conv_shape conv = shape_of(site);
     return site->training ? weight_gradients_workspace(&conv) : 0;
@@ -34,7 +34,7 @@ static const float *bias_of(const struct kernel_call *call)
     return call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
 }
 
-static void forward_conv(const struct kernel_call *call)
+void conv_forward(const struct kernel_call *call)
 {
     const struct conv_shape conv = shape_of(call->site);
     const struct walk walk = walk_forward(&conv, call->site->mover);
@@ -43,62 +43,38 @@ static void forward_conv(const struct kernel_call *call)
              &result);
 }
 
-static void backward_input(const struct kernel_call *call, const struct conv_shape *conv)
+void conv_backward_input(const struct kernel_call *call)
 {
+    const struct conv_shape conv = shape_of(call->site);
     const struct walk_result result = {NULL, call->input_gradients[0], call->accumulate[0]};
-    for (size_t y = 0; y < conv->window.stride_height; y += WALK_PHASES)
-        for (size_t x = 0; x < conv->window.stride_width; x += WALK_PHASES) {
-            const struct walk walk = walk_back(conv, call->site->mover, y, x);
+    for (size_t y = 0; result.at && y < conv.window.stride_height; y += WALK_PHASES)
+        for (size_t x = 0; x < conv.window.stride_width; x += WALK_PHASES) {
+            const struct walk walk = walk_back(&conv, call->site->mover, y, x);
             walk_run(context_of(call), "conv backward, input", &walk, call->parameters[0],
                      call->output_gradient, &result);
         }
 }
 
-static void backward_weights(const struct kernel_call *call, const struct conv_shape *conv)
+void conv_backward_weights(const struct kernel_call *call)
 {
+    const struct conv_shape conv = shape_of(call->site);
     const struct weight_gradients gradients = {
         call->output_gradient, call->inputs[0], call->parameter_gradients[0],
         call->site->node->attributes.conv.bias ? call->parameter_gradients[1] : NULL,
         call->site->mover};
     if (gradients.weights || gradients.bias)
-        weight_gradients_run(context_of(call), "conv backward, weights", conv, &gradients,
+        weight_gradients_run(context_of(call), "conv backward, weights", &conv, &gradients,
                              (float *)call->workspace);
 }
 
 static void backward_conv(const struct kernel_call *call)
 {
-    const struct conv_shape conv = shape_of(call->site);
-    if (call->input_gradients[0])
-        backward_input(call, &conv);
-    backward_weights(call, &conv);
+    conv_backward_input(call);
+    conv_backward_weights(call);
 }
 
-/* --- 1x1 by cuBLAS --- */
+/* --- for products of libraries --- */
 
-enum { POINTWISE_AREA = 64 };                 /* positions of an image that make a product of it */
-static const size_t pointwise_work = 1 << 24; /* multiply-adds below which launches cost more */
-
-static bool is_pointwise(const struct window *w)
-{
-    return w->kernel_height == 1 && w->kernel_width == 1 && w->stride_height == 1 &&
-           w->stride_width == 1 && w->pad_height == 0 && w->pad_width == 0;
-}
-
-static bool supports_pointwise(const struct kernel_site *site, const char **reason)
-{
-    const struct conv_attributes *conv = &site->node->attributes.conv;
-    const size_t area = shape_area(site->inputs[0]);
-    const size_t work = site->batch * area * site->inputs[0].channels * conv->outputs;
-    if (!is_pointwise(&conv->window) || conv->groups != 1)
-        *reason = N_("not a 1x1 window with stride 1, without padding and groups");
-    else if (area < POINTWISE_AREA || work < pointwise_work * cuda_busy_blocks / 264)
-        *reason = N_("too small for matrix products of a library");
-    else
-        return supports_conv(site, reason);
-    return false;
-}
-
-/* The bias at every position, for the product to be added to. */
 static __global__ void repeat_positions(const float *bias, float *y, struct divisor area,
                                         struct divisor channels, uint32_t count)
 {
@@ -109,27 +85,69 @@ static __global__ void repeat_positions(const float *bias, float *y, struct divi
     }
 }
 
+float conv_begin_output(const struct kernel_call *call)
+{
+    const struct shape out = call->site->node->output;
+    const size_t count = output_values(call);
+    if (!bias_of(call))
+        return 0.0f;
+    launch(context_of(call), "conv bias", repeat_positions, stride_blocks(count), BLOCK, 0,
+           bias_of(call), call->output, divisor_of(shape_area(out)), divisor_of(out.channels),
+           (uint32_t)count);
+    return 1.0f;
+}
+
+size_t conv_work(const struct kernel_site *site)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    return site->batch * shape_count(site->node->output) *
+           (site->inputs[0].channels / conv->groups) * conv->window.kernel_height *
+           conv->window.kernel_width;
+}
+
+size_t conv_least_work(void)
+{
+    return ((size_t)1 << 24) * cuda_busy_blocks / 264;
+}
+
+/* --- 1x1 by cuBLAS --- */
+
+enum { POINTWISE_AREA = 64 }; /* positions of an image that make a product of it */
+
+static bool is_pointwise(const struct window *w)
+{
+    return w->kernel_height == 1 && w->kernel_width == 1 && w->stride_height == 1 &&
+           w->stride_width == 1 && w->pad_height == 0 && w->pad_width == 0;
+}
+
+static bool supports_pointwise(const struct kernel_site *site, const char **reason)
+{
+    const struct conv_attributes *conv = &site->node->attributes.conv;
+    if (!is_pointwise(&conv->window) || conv->groups != 1)
+        *reason = N_("not a 1x1 window with stride 1, without padding and groups");
+    else if (shape_area(site->inputs[0]) < POINTWISE_AREA || conv_work(site) < conv_least_work())
+        *reason = N_("too small for matrix products of a library");
+    else
+        return conv_supports(site, reason);
+    return false;
+}
+
 static void forward_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    const size_t area = shape_area(in), count = output_values(call);
-    const float *bias = bias_of(call);
     if (call->site->mover) {
-        forward_conv(call);
+        conv_forward(call);
         return;
     }
-    if (bias)
-        launch(context_of(call), "conv bias", repeat_positions, stride_blocks(count), BLOCK, 0,
-               bias, call->output, divisor_of(area), divisor_of(out.channels), (uint32_t)count);
     const struct product product = {out.channels,
-                                    area,
+                                    shape_area(in),
                                     in.channels,
                                     call->parameters[0],
                                     call->inputs[0],
                                     call->output,
                                     false,
                                     false,
-                                    bias ? 1.0f : 0.0f,
+                                    conv_begin_output(call),
                                     call->site->batch,
                                     0,
                                     shape_count(in),
@@ -140,7 +158,6 @@ static void forward_pointwise(const struct kernel_call *call)
 static void backward_pointwise(const struct kernel_call *call)
 {
     const struct shape in = call->site->inputs[0], out = call->site->node->output;
-    const struct conv_shape conv = shape_of(call->site);
     const struct product product = {in.channels,
                                     shape_area(in),
                                     out.channels,
@@ -154,19 +171,19 @@ static void backward_pointwise(const struct kernel_call *call)
                                     0,
                                     shape_count(out),
                                     shape_count(in)};
-    if (product.c && call->site->mover)
-        backward_input(call, &conv);
+    if (call->site->mover)
+        conv_backward_input(call);
     else if (product.c)
         multiply(context_of(call), "conv backward, input", &product);
-    backward_weights(call, &conv);
+    conv_backward_weights(call);
 }
 
 enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES };
 
 struct cuda_kernel cuda_conv_pointwise = {"conv",
                                           {"conv 1x1 cuBLAS", "cuda", NULL, TRAITS,
-                                           supports_pointwise, NULL, workspace_conv,
+                                           supports_pointwise, NULL, conv_workspace,
                                            forward_pointwise, backward_pointwise}};
 struct cuda_kernel cuda_conv = {"conv",
-                                {"conv implicit gemm", "cuda", NULL, TRAITS, supports_conv, NULL,
-                                 workspace_conv, forward_conv, backward_conv}};
+                                {"conv implicit gemm", "cuda", NULL, TRAITS, conv_supports, NULL,
+                                 conv_workspace, conv_forward, backward_conv}};

@@ -46,7 +46,7 @@ template <class T, class E, int PAD> struct tile_memory {
 template <class T_> struct plain_products {
     typedef T_ T;
     enum { ACROSS = T::COLUMNS / T::SIDE, SQUARES = T::SIDE / 4 };
-    enum { BLOCKS = 2 }; /* that share a multiprocessor, by their registers */
+    enum { BLOCKS = T::SIDE > 4 ? 2 : 3 }; /* that share a multiprocessor, by their registers */
     struct alignas(16) memory : tile_memory<T, float, 4> {
     };
     struct sums {

@@ -239,11 +239,13 @@ static size_t terms_of(const struct conv_shape *conv)
            conv->window.kernel_width;
 }
 
-/* Large tiles only where parts of the sum make up for their number. */
+/* Positions from which on large tiles leave enough parts to be added up at the same time. */
+enum { MANY_POSITIONS = 16 * LEAST_OF_A_PART };
+
 static const struct weights_choice *choose(const struct conv_shape *conv)
 {
     const size_t rows = conv->out.channels / conv->groups, terms = terms_of(conv);
-    if (rows > 64 && terms > 128 && conv->batch * shape_area(conv->out) >= 16 * LEAST_OF_A_PART)
+    if (rows > 64 && terms > 128 && conv->batch * shape_area(conv->out) >= MANY_POSITIONS)
         return &choices[0];
     return rows > 32 ? &choices[1] : rows > 16 ? &choices[2] : &choices[3];
 }
@@ -266,15 +268,13 @@ static size_t part_floats(const struct conv_shape *conv)
     return conv->out.channels * (terms_of(conv) + 1);
 }
 
-/* A smaller batch may take other tiles, and then more parts than the planned one. */
+/* The parts grow with the batch, but a batch too small for large tiles may have more of them. */
 size_t weight_gradients_workspace(const struct conv_shape *conv)
 {
-    size_t most = 0;
-    struct conv_shape now = *conv;
-    for (now.batch = 1; now.batch <= conv->batch; now.batch++) {
-        const size_t parts = parts_of(&now);
-        most = parts > most ? parts : most;
-    }
+    const size_t parts = parts_of(conv), few = (MANY_POSITIONS - 1) / shape_area(conv->out);
+    struct conv_shape smaller = *conv;
+    smaller.batch = few < 1 ? 1 : few < conv->batch ? few : conv->batch;
+    const size_t others = parts_of(&smaller), most = parts > others ? parts : others;
     return most > 1 ? most * part_floats(conv) * sizeof(float) : 0;
 }
 

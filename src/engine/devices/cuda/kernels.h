@@ -14,11 +14,11 @@ struct cuda_kernel {
     struct kernel kernel;
 };
 
-extern struct cuda_kernel cuda_conv_depthwise, cuda_conv_pointwise, cuda_conv, cuda_conv_transpose,
-    cuda_linear, cuda_max_pool, cuda_average_pool, cuda_relu, cuda_leaky_relu, cuda_sigmoid,
-    cuda_tanh, cuda_softmax, cuda_batch_norm, cuda_lrn, cuda_dropout, cuda_concat, cuda_add,
-    cuda_channel_shuffle, cuda_channel_shift, cuda_softmax_cross_entropy, cuda_binary_cross_entropy,
-    cuda_l1_loss, cuda_l2_loss;
+extern struct cuda_kernel cuda_conv_depthwise, cuda_conv_cudnn, cuda_conv_pointwise, cuda_conv,
+    cuda_conv_transpose, cuda_linear, cuda_max_pool, cuda_average_pool, cuda_relu, cuda_leaky_relu,
+    cuda_sigmoid, cuda_tanh, cuda_softmax, cuda_batch_norm, cuda_lrn, cuda_dropout, cuda_concat,
+    cuda_add, cuda_channel_shuffle, cuda_channel_shift, cuda_softmax_cross_entropy,
+    cuda_binary_cross_entropy, cuda_l1_loss, cuda_l2_loss;
 
 /* The kernels for an operator, best first, into list[0..capacity); returns how many. The driver's
  * `kernels`. */

@@ -111,6 +111,8 @@ static void open_card(struct cuda_context *context)
     if (!context->failure[0])
         open_blas(context, &properties);
     if (!context->failure[0])
+        cuda_dnn_open(context);
+    if (!context->failure[0])
         try_code(context);
 }
 
@@ -119,6 +121,7 @@ static void close_card(void *state)
     struct cuda_context *context = (struct cuda_context *)state;
     cuda_enter(context);
     cuda_forget_measurements(context);
+    cuda_dnn_close(context);
     if (context->blas)
         cublasDestroy(context->blas);
     cuda_give(context, context->workspace);

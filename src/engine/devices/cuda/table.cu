@@ -21,6 +21,9 @@ bool supports_counts(const struct kernel_site *site, const char **reason)
 
 static struct cuda_kernel *const kernels[] = {
     &cuda_conv_depthwise,
+#if HAVE_CUDNN
+    &cuda_conv_cudnn,
+#endif
     &cuda_conv_pointwise,
     &cuda_conv,
     &cuda_conv_transpose,
