@@ -5,8 +5,9 @@
  * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
  * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
  * happens on the calling thread, when it is enqueued or later (emulator_set_delay), unless its
- * stream is being captured: then it is kept in the graph. What a GPU would not forgive ends the program with a message: a barrier
- * that not all threads reach, a shuffle with lanes missing, a launch outside of the limits.
+ * stream is being captured: then it is kept in the graph. What a GPU would not forgive ends the
+ * program with a message: a barrier that not all threads reach, a shuffle with lanes missing, a
+ * launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
 #define TINCA_TESTS_CUDA_RUNTIME_H
@@ -198,8 +199,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
 /* --- the emulator's own --- */
 
-/* 0: what is enqueued is done at once, as if the device had no time of its own. Else it waits in its
- * stream: sometimes, as drawn from the seed, a stream goes on a bit, and the rest is done when
+/* 0: what is enqueued is done at once, as if the device had no time of its own. Else it waits in
+ * its stream: sometimes, as drawn from the seed, a stream goes on a bit, and the rest is done when
  * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
  */
 extern "C" void emulator_set_delay(uint64_t seed);
