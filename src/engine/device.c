@@ -98,6 +98,16 @@ uint64_t device_memory_free(const char *name)
     return driver && driver->memory_free ? driver->memory_free(number) : 0;
 }
 
+char *device_computes_with(const char *name, char *text, size_t size)
+{
+    struct device_facts facts;
+    size_t number;
+    const struct device_driver *driver = device_find(name, &number, NULL);
+    const bool is_card = driver && driver->describe && driver->describe(number, &facts);
+    snprintf(text, size, "%s", is_card ? facts.name : instruction_set_name(host_instruction_set()));
+    return text;
+}
+
 /* --- opening --- */
 
 static size_t all_cores(void)

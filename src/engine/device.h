@@ -95,6 +95,10 @@ void device_close(struct device *device); /* may be NULL */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
 
+/* What rounds: the instruction set of the kernels, or the card's name. Bits are the same only where
+ * it is. Returns `text`. */
+char *device_computes_with(const char *name, char *text, size_t size);
+
 /* Multiplies with this precision from now on. A device that knows only float32 refuses others. */
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);

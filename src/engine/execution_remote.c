@@ -452,4 +452,7 @@ void execution_remote_collect(struct execution *execution)
                          (uint64_t)(seconds * 1e9));
     }
     remote->stamp_count = 0;
+    struct gemm_row product;
+    while (device_of(execution)->take_product(execution->device, &product))
+        profile_add_gemm_row(execution->profile, 0, &product);
 }

@@ -116,13 +116,22 @@ void profile_add_gemm(struct profile *profile, size_t thread, enum gemm_kind kin
 {
     if (!profile)
         return;
-    uint64_t end = clock_nanoseconds();
-    struct gemm_row wanted = {.kind = kind, .m = m, .n = n, .k = k};
-    struct gemm_row *row = find_row(&profile->tables[thread], &wanted);
+    const struct gemm_row done = {.kind = kind,
+                                  .m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .calls = 1,
+                                  .seconds = clock_seconds(start, clock_nanoseconds())};
+    profile_add_gemm_row(profile, thread, &done);
+}
+
+void profile_add_gemm_row(struct profile *profile, size_t thread, const struct gemm_row *done)
+{
+    struct gemm_row *row = find_row(&profile->tables[thread], done);
     if (!row)
         return;
-    row->calls++;
-    row->seconds += clock_seconds(start, end);
+    row->calls += done->calls;
+    row->seconds += done->seconds;
 }
 
 static int most_seconds_first(const void *a, const void *b)

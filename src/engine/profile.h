@@ -43,6 +43,9 @@ uint64_t profile_start(const struct profile *profile);
 void profile_add_gemm(struct profile *profile, size_t thread, enum gemm_kind kind, size_t m,
                       size_t n, size_t k, uint64_t start);
 
+/* The same of calls that were measured elsewhere, as by a GPU. */
+void profile_add_gemm_row(struct profile *profile, size_t thread, const struct gemm_row *done);
+
 struct profile_layer profile_node(const struct profile *profile, size_t node);
 
 /* The merged GEMM table, most seconds first; owned by the caller. */

@@ -9,6 +9,7 @@
 #define TINCA_ENGINE_REMOTE_H
 
 #include "engine/device.h"
+#include "engine/profile.h"
 
 /* What changes from one iteration to the next, for kernels that are replayed and so cannot be told
  * by their arguments. */
@@ -89,9 +90,11 @@ struct device_remote {
     void (*recording_free)(struct device *device, struct remote_recording *recording);
 
     /* Notes the time as number `i` of a list; seconds between two of its entries. The latter
-     * waits. */
+     * waits. Between an even entry and the next, matrix products of libraries are measured too. */
     void (*stamp)(struct device *device, size_t i);
     double (*stamp_seconds)(struct device *device, size_t from, size_t to);
+    /* Takes the products that were measured, the last ones first; false: there are no more. */
+    bool (*take_product)(struct device *device, struct gemm_row *product);
 };
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/host.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -226,6 +225,7 @@ static bool parse_number(const struct place *place, const char *text, void *base
 /* Keys and values in turn, as safetensors_write wants them. */
 struct metadata {
     char keys[PLACES][KEY_SIZE], values[PLACES][NUMBER_SIZE];
+    char kernels[64];
     const char *texts[2 * PLACES + 5];
 };
 
@@ -235,7 +235,8 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     metadata->texts[n++] = "tinca.format";
     metadata->texts[n++] = format;
     metadata->texts[n++] = "tinca.kernels";
-    metadata->texts[n++] = instruction_set_name(host_instruction_set());
+    metadata->texts[n++] = device_computes_with(trainer->run->config.device, metadata->kernels,
+                                                sizeof metadata->kernels);
     for (size_t i = 0; i < PLACES; i++) {
         snprintf(metadata->keys[i], KEY_SIZE, "tinca.%s", places[i].key);
         print_number(&places[i], trainer, metadata->values[i]);

@@ -3,7 +3,6 @@
  * The order matters: until the checkpoint has been read to its end, and fits, nothing in the run's
  * directory is changed, so that a run that cannot go on now can do so later. */
 #include "base/file.h"
-#include "base/host.h"
 #include "session/checkpoint.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
@@ -14,10 +13,11 @@
 
 /* --- finding the checkpoint --- */
 
-/* Kernels of different instruction sets round in different places. */
+/* Kernels of different instruction sets, and different GPUs, round in different places. */
 static void compare_machines(struct trainer *trainer)
 {
-    const char *now = instruction_set_name(host_instruction_set());
+    char now[64];
+    device_computes_with(trainer->run->config.device, now, sizeof now);
     const char *then = checkpoint_kernels(&trainer->checkpoint);
     if (then && strcmp(now, then) != 0 && trainer->now.error.kind == ERROR_NONE)
         error_set(&trainer->now.error, ERROR_UNSUPPORTED, trainer->run->early_facts.id,

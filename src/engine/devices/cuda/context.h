@@ -27,6 +27,13 @@ struct cuda_iteration {
     unsigned halted;   /* not 0: the loss is no number, and an update does nothing */
 };
 
+/* A matrix product that was measured, in a profile. */
+struct cuda_product {
+    enum gemm_kind kind;
+    size_t m, n, k, count;
+    cudaEvent_t begin, end;
+};
+
 struct cuda_piece {
     void *there;
     size_t bytes;
@@ -49,7 +56,10 @@ struct cuda_context {
     enum cuda_trouble trouble_before;
     cudaEvent_t *stamps; /* of a profile */
     size_t stamp_count;
-    struct cuda_piece *pieces; /* of the card's memory that are allocated */
+    bool measuring; /* the pass of a layer is being stamped: products are too */
+    struct cuda_product *products;
+    size_t product_count, product_capacity; /* those beyond the count have their events, or none */
+    struct cuda_piece *pieces;              /* of the card's memory that are allocated */
     size_t piece_count, piece_capacity;
 };
 
@@ -71,11 +81,18 @@ void cuda_judge(struct device *device, const struct remote_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
 struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead);
 struct remote_mark *cuda_mark_create(struct cuda_context *context);
+void cuda_forget_measurements(struct cuda_context *context);
 /* NULL: noted. */
 void *cuda_take(struct cuda_context *context, size_t bytes);
 void *cuda_take_pinned(struct cuda_context *context, size_t bytes);
 void cuda_give(struct cuda_context *context, void *there);
 void cuda_give_pinned(struct cuda_context *context, void *here);
+
+/* Around a library's product, or `count` of them at once, while a profile is taken; else nothing.
+ */
+void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_t m, size_t n,
+                        size_t k, size_t count);
+void cuda_product_end(struct cuda_context *context);
 
 /* Remember what failed first: "conv forward: an illegal memory access was encountered". */
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status);

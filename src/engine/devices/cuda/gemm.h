@@ -34,6 +34,11 @@ static inline cublasComputeType_t compute_type(enum cuda_precision precision)
 static inline void multiply(struct cuda_context *context, const char *what, const struct product *p)
 {
     const float one = 1.0f;
+    cuda_product_begin(context,
+                       p->a_transposed   ? GEMM_TN
+                       : p->b_transposed ? GEMM_NT
+                                         : GEMM_NN,
+                       p->m, p->n, p->k, p->count);
     cuda_note_blas(context, what,
                    cublasGemmStridedBatchedEx(
                        context->blas, p->b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
@@ -43,6 +48,7 @@ static inline void multiply(struct cuda_context *context, const char *what, cons
                        (int)(p->a_transposed ? p->m : p->k), (long long)p->a_apart, &p->beta, p->c,
                        CUDA_R_32F, (int)p->n, (long long)p->c_apart, (int)p->count,
                        compute_type(context->precision), CUBLAS_GEMM_DEFAULT));
+    cuda_product_end(context);
 }
 
 #endif

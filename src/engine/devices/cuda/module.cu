@@ -120,8 +120,7 @@ static void close_card(void *state)
 {
     struct cuda_context *context = (struct cuda_context *)state;
     cuda_enter(context);
-    for (size_t i = 0; i < context->stamp_count; i++)
-        cudaEventDestroy(context->stamps[i]);
+    cuda_forget_measurements(context);
     cuda_dnn_close(context);
     if (context->blas)
         cublasDestroy(context->blas);
@@ -131,7 +130,6 @@ static void close_card(void *state)
         cudaStreamDestroy(context->stream);
     if (context->sending)
         cudaStreamDestroy(context->sending);
-    free(context->stamps);
     free(context->pieces);
     free(context);
 }

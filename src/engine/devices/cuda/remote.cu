@@ -372,6 +372,7 @@ static bool make_stamps(struct cuda_context *context, size_t needed)
 static void stamp(struct device *device, size_t i)
 {
     struct cuda_context *context = context_of(device);
+    context->measuring = i % 2 == 0;
     if (make_stamps(context, i + 1))
         cuda_note(context, "cudaEventRecord", cudaEventRecord(context->stamps[i], context->stream));
 }
@@ -386,6 +387,84 @@ static double stamp_seconds(struct device *device, size_t from, size_t to)
     cuda_note(context, "cudaEventElapsedTime",
               cudaEventElapsedTime(&milliseconds, context->stamps[from], context->stamps[to]));
     return (double)milliseconds * 1e-3;
+}
+
+/* --- matrix products --- */
+
+static struct cuda_product *next_product(struct cuda_context *context)
+{
+    if (context->product_count == context->product_capacity) {
+        const size_t capacity = 2 * context->product_capacity + 64;
+        void *products = realloc(context->products, capacity * sizeof *context->products);
+        if (!products)
+            return NULL;
+        context->products = (struct cuda_product *)products;
+        memset(context->products + context->product_capacity, 0,
+               (capacity - context->product_capacity) * sizeof *context->products);
+        context->product_capacity = capacity;
+    }
+    struct cuda_product *product = &context->products[context->product_count];
+    const bool made = (product->begin || cudaEventCreate(&product->begin) == cudaSuccess) &&
+                      (product->end || cudaEventCreate(&product->end) == cudaSuccess);
+    return made ? product : NULL;
+}
+
+void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_t m, size_t n,
+                        size_t k, size_t count)
+{
+    struct cuda_product *product = context->measuring ? next_product(context) : NULL;
+    if (!product) {
+        context->measuring = false; /* no memory for more: the layers alone are measured */
+        return;
+    }
+    product->kind = kind;
+    product->m = m;
+    product->n = n;
+    product->k = k;
+    product->count = count;
+    cuda_note(context, "cudaEventRecord", cudaEventRecord(product->begin, context->stream));
+}
+
+void cuda_product_end(struct cuda_context *context)
+{
+    if (context->measuring)
+        cuda_note(
+            context, "cudaEventRecord",
+            cudaEventRecord(context->products[context->product_count++].end, context->stream));
+}
+
+static bool take_product(struct device *device, struct gemm_row *row)
+{
+    struct cuda_context *context = context_of(device);
+    float milliseconds = 0;
+    if (context->product_count == 0)
+        return false;
+    const struct cuda_product *product = &context->products[--context->product_count];
+    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(product->end));
+    cuda_note(context, "cudaEventElapsedTime",
+              cudaEventElapsedTime(&milliseconds, product->begin, product->end));
+    *row = {};
+    row->kind = product->kind;
+    row->m = product->m;
+    row->n = product->n;
+    row->k = product->k;
+    row->calls = product->count;
+    row->seconds = (double)milliseconds * 1e-3;
+    return true;
+}
+
+void cuda_forget_measurements(struct cuda_context *context)
+{
+    for (size_t i = 0; i < context->stamp_count; i++)
+        cudaEventDestroy(context->stamps[i]);
+    for (size_t i = 0; i < context->product_capacity; i++) {
+        if (context->products[i].begin)
+            cudaEventDestroy(context->products[i].begin);
+        if (context->products[i].end)
+            cudaEventDestroy(context->products[i].end);
+    }
+    free(context->stamps);
+    free(context->products);
 }
 
 const struct device_remote cuda_remote_functions = {
@@ -415,4 +494,5 @@ const struct device_remote cuda_remote_functions = {
     .recording_free = recording_free,
     .stamp = stamp,
     .stamp_seconds = stamp_seconds,
+    .take_product = take_product,
 };
