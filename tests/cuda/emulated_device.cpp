@@ -106,6 +106,7 @@ void emulated_set_busy_blocks(unsigned blocks)
 
 void emulated_use_dnn(bool use)
 {
+    emulated_device(); /* it opens with one */
     cuda_dnn_close(&context);
     if (use)
         cuda_dnn_open(&context);
