@@ -265,6 +265,8 @@ static bool build_group(struct builder *builder, const struct json *group, size_
     char prefix[3 * NODE_NAME_SIZE];
     if (!name || strlen(name) >= NODE_NAME_SIZE)
         return fail_at(builder, group, "repeated \"layers\" need a short \"name\"");
+    if (!json_first(json_member(group, "layers"))) /* nested, it would repeat nothing for ever */
+        return fail_at(builder, group, "repeated \"layers\" need one layer at least");
     snprintf(prefix, sizeof prefix, "%.*s%s.%zu.", NODE_NAME_SIZE, outer, name, number);
     builder->prefix = prefix;
     bool built = build_layers(builder, json_member(group, "layers"));
