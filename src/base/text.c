@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <wchar.h>
 
 static bool reserve(struct text *text, size_t extra)
@@ -166,5 +167,41 @@ bool text_to_double(const char *text, double *value)
     if (*end || !isfinite(parsed) || (errno == ERANGE && parsed != 0 && fabs(parsed) > 1))
         return false;
     *value = parsed;
+    return true;
+}
+
+/* What stands after the number; 0: not a unit. */
+static double unit_of(const char *text)
+{
+    static const char letters[] = "KMGT";
+    double binary = 1024, decimal = 1000;
+    if (!text[0] || strcasecmp(text, "B") == 0)
+        return 1;
+    for (size_t i = 0; letters[i]; i++, binary *= 1024, decimal *= 1000) {
+        if (toupper((unsigned char)text[0]) != letters[i])
+            continue;
+        if (strcasecmp(text + 1, "B") == 0)
+            return decimal;
+        return !text[1] || strcasecmp(text + 1, "i") == 0 || strcasecmp(text + 1, "iB") == 0
+                   ? binary
+                   : 0;
+    }
+    return 0;
+}
+
+bool text_to_bytes(const char *text, uint64_t *value)
+{
+    char number[32];
+    double parsed;
+    const size_t length = strspn(text, "0123456789.");
+    if (length == 0 || length >= sizeof number)
+        return false;
+    memcpy(number, text, length);
+    number[length] = '\0';
+    const char *unit = text + length;
+    const double factor = unit_of(unit + strspn(unit, " "));
+    if (!text_to_double(number, &parsed) || factor == 0 || parsed * factor >= 0x1p63)
+        return false;
+    *value = (uint64_t)(parsed * factor);
     return true;
 }

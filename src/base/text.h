@@ -42,4 +42,8 @@ bool text_to_size(const char *text, size_t *value);
 bool text_to_uint64(const char *text, uint64_t *value);
 bool text_to_double(const char *text, double *value);
 
+/* A size as people write it: 800000000, 600M, 1.5G, 600MiB, "1.50 GiB". K, M, G, T, also with an i
+ * or iB, are powers of 1024; KB to TB are powers of 1000. Below 2^63. */
+bool text_to_bytes(const char *text, uint64_t *value);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
+#include "session/forecast.h"
 #include "session/settings.h"
 
 #include <stdio.h>
@@ -80,17 +81,20 @@ static int print_json(const struct bench *bench, const struct part_profile *main
                       const struct part_profile *discriminator)
 {
     struct json *root = json_new_object();
-    bool complete = json_add_string(root, "network", bench->network->name) &&
-                    json_add_string(root, "technique", technique_name(bench->network->technique)) &&
-                    json_add_count(root, "batch", bench->batch) &&
-                    json_add_string(root, "device", bench->device->name) &&
-                    json_add_count(root, "threads", bench->device->threads) &&
-                    json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
-                    json_add_count(root, "iterations", bench->iterations) &&
-                    output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
-                    json_add_number(root, "images_per_second", bench->images_per_second) &&
-                    json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
-                    json_add_count(root, "planned_memory_bytes", bench->planned_memory_bytes);
+    bool complete =
+        json_add_string(root, "network", bench->network->name) &&
+        json_add_string(root, "technique", technique_name(bench->network->technique)) &&
+        json_add_count(root, "batch", bench->batch) &&
+        json_add_string(root, "device", bench->device->name) &&
+        json_add_count(root, "threads", bench->device->threads) &&
+        json_add_string(root, "mode", mode_names[bench->mode == PLAN_INFERENCE]) &&
+        json_add_count(root, "iterations", bench->iterations) &&
+        output_add_statistics(root, "ms_per_image", &bench->ms_per_image) &&
+        json_add_number(root, "images_per_second", bench->images_per_second) &&
+        json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
+        json_add_count(root, "planned_memory_bytes", bench->memory.total) &&
+        json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
+        json_add_number(root, "extra_flops_percent", memory_forecast_extra_work(&bench->memory));
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
     if (discriminator->part)
@@ -103,7 +107,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
 
 static void print_summary(const struct bench *bench)
 {
-    char peak[32], planned[32];
+    char peak[32], planned[32], words[160];
     const struct statistics *ms = &bench->ms_per_image;
     const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
                        : bench->discriminator.graph  ? _("training against its discriminator")
@@ -118,7 +122,9 @@ static void print_summary(const struct bench *bench)
     printf(_("  images/s   %.4g\n"), bench->images_per_second);
     printf(_("  memory     peak %s of the process, %s planned\n"),
            text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
-           text_bytes(bench->planned_memory_bytes, planned, sizeof planned));
+           text_bytes(bench->memory.total, planned, sizeof planned));
+    if (forecast_limit_words(&bench->memory, words, sizeof words)[0])
+        printf(_("  limit      %s\n"), words);
     if (bench->main.profile)
         bench_print_limits(bench);
 }
@@ -222,6 +228,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
                                       .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
                                       .seed = config->seed,
+                                      .memory_limit = config_memory_limit(config),
                                       .profile = profile};
     if (config_is_given(config, "batch"))
         settings.batch = config->batch;
@@ -232,9 +239,9 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
-                                         "widths",    "activation", "batch",      "device",
-                                         "threads",   "seed",       NULL};
+    static const char *const fields[] = {"technique", "groups",       "width-rate", "block-rate",
+                                         "widths",    "activation",   "batch",      "device",
+                                         "threads",   "memory-limit", "seed",       NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

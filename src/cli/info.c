@@ -11,6 +11,7 @@
 #include "engine/ops/op.h"
 #include "engine/plan.h"
 #include "engine/traffic.h"
+#include "session/forecast.h"
 #include "session/settings.h"
 
 #include <math.h>
@@ -163,7 +164,10 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "solver", memory->solver) &&
            json_add_count(object, "activations", memory->activations) &&
            json_add_count(object, "workspace", memory->workspace) &&
-           json_add_count(object, "total", memory->total);
+           json_add_count(object, "total", memory->total) &&
+           json_add_count(object, "unlimited", memory->unlimited) &&
+           json_add_count(object, "flops", memory->flops) &&
+           json_add_count(object, "flops_again", memory->flops_again);
 }
 
 /* Besides the network, while it is trained: in the memory, but in no other sum. */
@@ -252,7 +256,7 @@ static int print_memory(const struct info *info)
     } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
                  {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
                  {N_("workspace"), memory->workspace}, {N_("total"), memory->total}};
-    char text[32];
+    char text[32], words[160];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         table_cell(&table, "%s", gettext(kinds[i].name));
@@ -261,7 +265,10 @@ static int print_memory(const struct info *info)
     printf(info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
                                      : _("\nTo train with batch %zu on %s:\n"),
            info->batch, info->device->name);
-    return table_print(&table);
+    int status = table_print(&table);
+    if (forecast_limit_words(memory, words, sizeof words)[0])
+        printf(_("Memory limit: %s.\n"), words);
+    return status;
 }
 
 /* "431,080 parameters, 4.59 M FLOPs an image" */
@@ -325,9 +332,9 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",     "width-rate", "block-rate",
-                                         "widths",    "activation", "batch",      "device",
-                                         "threads",   "solver",     NULL};
+    static const char *const fields[] = {"technique", "groups",       "width-rate", "block-rate",
+                                         "widths",    "activation",   "batch",      "device",
+                                         "threads",   "memory-limit", "solver",     NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "data/dataset.h"
 #include "session/export.h"
+#include "session/forecast.h"
 #include "session/run.h"
 
 #include <stdio.h>
@@ -136,6 +137,20 @@ static int follow(const struct train *train, struct run *run)
     return finish(train, run);
 }
 
+/* What it trades for what, before the first iteration. */
+static void announce_limit(const struct train *train, const struct run *run)
+{
+    const struct memory_forecast *memory = &run_facts(run)->forecast;
+    char words[160], total[32];
+    if (train->quiet || !config_memory_limit(&train->config))
+        return;
+    if (forecast_limit_words(memory, words, sizeof words)[0])
+        fprintf(stderr, _("memory limit: %s\n"), words);
+    else
+        fprintf(stderr, _("memory limit: %s fit it as they are, nothing is computed again\n"),
+                text_bytes(memory->total, total, sizeof total));
+}
+
 int train_go(const struct train *train)
 {
     struct error error;
@@ -145,6 +160,7 @@ int train_go(const struct train *train)
     struct run *run = run_start(&train->config, &train->options, &error);
     if (!run)
         return output_error(&error);
+    announce_limit(train, run);
     int status = follow(train, run);
     run_free(run);
     return status;

@@ -18,8 +18,10 @@ struct execution {
     float *gradients; /* of the parameters, laid out as the learnable weights */
     float *state[2];
     struct kernel_site *sites; /* by step: the plan's, with the batch that is bound */
-    struct kernel_call *calls; /* by step: everything but labels and iteration is set once */
-    float **values;            /* by node */
+    struct kernel_call *calls; /* by action of the plan: all but values, labels and iteration is set
+                                  once */
+    float **values;            /* by node: what the forward pass computed */
+    float **late_values;       /* by node: after it */
     struct execution_batch batch;
     struct profile *profile;
 };
@@ -44,19 +46,22 @@ static void set_parameters(struct execution *execution, struct kernel_call *call
     }
 }
 
-static void set_call(struct execution *execution, size_t s, uint64_t seed)
+static void set_call(struct execution *execution, size_t action, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
+    const enum plan_pass pass = plan->actions[action].pass;
+    const size_t s = plan->actions[action].step;
     const struct plan_step *step = &plan->steps[s];
-    struct kernel_call *call = &execution->calls[s];
-    execution->sites[s] = step->site;
-    *call = (struct kernel_call){.site = &execution->sites[s],
-                                 .output_gradient = at(execution, plan->gradients[step->node]),
-                                 .saved = at(execution, step->saved),
-                                 .workspace = execution->arena + plan->workspace,
-                                 .seed = seed,
-                                 .node_number = step->node,
-                                 .pool = execution->device->pool};
+    struct kernel_call *call = &execution->calls[action];
+    *call = (struct kernel_call){
+        .site = &execution->sites[s],
+        .output_gradient = at(execution, plan->gradients[step->node]),
+        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->late_saved),
+        .workspace = execution->arena + plan->workspace,
+        .seed = seed,
+        .node_number = step->node,
+        .again = pass == PLAN_AGAIN,
+        .pool = execution->device->pool};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
     const struct node *node = step->site.node;
     for (size_t k = 0; k < node->input_count; k++)
@@ -67,25 +72,36 @@ static void set_call(struct execution *execution, size_t s, uint64_t seed)
 
 /* Values follow the batch that is bound: inputs lie in the caller's memory, and views of inputs
  * too. */
-static void set_values(struct execution *execution)
+static void find_values(struct execution *execution, const size_t *offsets, float **values)
 {
     const struct plan *plan = execution->plan;
     const struct graph *graph = plan->graph;
     for (size_t n = 0; n < graph->node_count; n++)
         if (graph->nodes[n].op == &op_input)
-            execution->values[n] =
-                (float *)(n == 0 ? execution->batch.images : execution->batch.targets);
+            values[n] = (float *)(n == 0 ? execution->batch.images : execution->batch.targets);
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        const size_t *inputs = step->site.node->inputs;
-        struct kernel_call *call = &execution->calls[s];
-        float *own = at(execution, plan->values[step->node]);
-        execution->values[step->node] = own ? own : execution->values[inputs[0]];
-        call->output = execution->values[step->node];
+        float *own = at(execution, offsets[step->node]);
+        values[step->node] = own ? own : values[step->site.node->inputs[0]];
+    }
+}
+
+static void set_values(struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    find_values(execution, plan->values, execution->values);
+    find_values(execution, plan->late_values, execution->late_values);
+    for (size_t s = 0; s < plan->step_count; s++)
+        execution->sites[s].batch = execution->batch.count;
+    for (size_t a = 0; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        float **values =
+            plan->actions[a].pass == PLAN_FORWARD ? execution->values : execution->late_values;
+        struct kernel_call *call = &execution->calls[a];
+        call->output = values[step->node];
         call->labels = execution->batch.labels;
         for (size_t k = 0; k < step->site.node->input_count; k++)
-            call->inputs[k] = execution->values[inputs[k]];
-        execution->sites[s].batch = execution->batch.count;
+            call->inputs[k] = values[step->site.node->inputs[k]];
     }
 }
 
@@ -122,10 +138,13 @@ static bool allocate(struct execution *execution, struct error *error)
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
-        memory_new(plan->step_count, sizeof *execution->calls, "the execution", error);
+        memory_new(plan->action_count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
+    execution->late_values =
+        memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     return execution->arena && execution->sites && execution->calls && execution->values &&
+           execution->late_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -146,7 +165,9 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
         return NULL;
     }
     for (size_t s = 0; s < plan->step_count; s++)
-        set_call(execution, s, seed);
+        execution->sites[s] = plan->steps[s].site;
+    for (size_t a = 0; a < plan->action_count; a++)
+        set_call(execution, a, seed);
     return execution;
 }
 
@@ -162,6 +183,7 @@ void execution_free(struct execution *execution)
     free(execution->sites);
     free(execution->calls);
     free(execution->values);
+    free(execution->late_values);
     free(execution);
 }
 
@@ -174,8 +196,8 @@ void execution_bind(struct execution *execution, const struct execution_batch *b
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
-    for (size_t s = 0; s < execution->plan->step_count; s++)
-        execution->calls[s].profile = profile;
+    for (size_t a = 0; a < execution->plan->action_count; a++)
+        execution->calls[a].profile = profile;
 }
 
 /* --- running --- */
@@ -191,10 +213,11 @@ static bool can_run(const struct execution *execution, const struct node *node)
     return true;
 }
 
-static void run_step(struct execution *execution, size_t s, bool backward)
+static void run_action(struct execution *execution, size_t action)
 {
-    const struct plan_step *step = &execution->plan->steps[s];
-    const struct kernel_call *call = &execution->calls[s];
+    const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
+    const struct kernel_call *call = &execution->calls[action];
+    const bool backward = execution->plan->actions[action].pass == PLAN_BACKWARD;
     uint64_t start = profile_start(execution->profile);
     if (backward)
         step->kernel->backward(call);
@@ -204,22 +227,29 @@ static void run_step(struct execution *execution, size_t s, bool backward)
         profile_add_node(execution->profile, step->node, backward, clock_nanoseconds() - start);
 }
 
+static void set_iteration(struct execution *execution, uint64_t iteration)
+{
+    for (size_t a = 0; a < execution->plan->action_count; a++)
+        execution->calls[a].iteration = iteration;
+}
+
 void execution_forward(struct execution *execution, uint64_t iteration)
 {
+    set_iteration(execution, iteration);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
-        execution->calls[s].iteration = iteration;
         if (step->kernel && can_run(execution, step->site.node))
-            run_step(execution, s, false);
+            run_action(execution, s);
     }
 }
 
 void execution_backward(struct execution *execution)
 {
-    for (size_t s = execution->plan->step_count; s-- > 0;) {
-        const struct plan_step *step = &execution->plan->steps[s];
-        if (step->kernel && step->backward)
-            run_step(execution, s, true);
+    const struct plan *plan = execution->plan;
+    for (size_t a = plan->step_count; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
+            run_action(execution, a);
     }
 }
 
@@ -337,14 +367,14 @@ static bool parameters_finite(const struct execution *execution, const struct no
 bool execution_find_culprit(struct execution *execution, uint64_t iteration,
                             struct culprit *culprit)
 {
+    set_iteration(execution, iteration);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         const struct node *node = step->site.node;
         bool weights_wrong = !parameters_finite(execution, node);
-        execution->calls[s].iteration = iteration;
         if (!step->kernel || !can_run(execution, node))
             continue;
-        run_step(execution, s, false);
+        run_action(execution, s);
         size_t count = shape_count(node->output) * execution->batch.count;
         if (!weights_wrong && all_finite(execution->values[step->node], count))
             continue;

@@ -42,31 +42,36 @@ static size_t own_floats(const struct gan_plan *plan)
            graph->learnable_floats;
 }
 
+/* The learner sees two batches an iteration, the judge one. */
 static void add_forecasts(struct gan_plan *plan)
 {
     const struct memory_forecast *generator = &plan->generator->forecast;
     const struct memory_forecast *learner = &plan->learner->forecast;
     const struct memory_forecast *judge = &plan->judge->forecast;
+    const uint64_t own = own_floats(plan) * sizeof(float);
     struct memory_forecast *sum = &plan->forecast;
     sum->weights = generator->weights + learner->weights; /* the judge's are the learner's */
     sum->gradients = generator->gradients + learner->gradients;
     sum->solver = generator->solver + learner->solver;
-    sum->activations = generator->activations + learner->activations + judge->activations +
-                       own_floats(plan) * sizeof(float);
+    sum->activations = generator->activations + learner->activations + judge->activations + own;
     sum->workspace = generator->workspace + learner->workspace + judge->workspace;
     sum->total = sum->weights + sum->gradients + sum->solver + sum->activations + sum->workspace;
+    sum->unlimited =
+        generator->unlimited + learner->unlimited + judge->unlimited - judge->weights + own;
+    sum->flops = generator->flops + 2 * learner->flops + judge->flops;
+    sum->flops_again = generator->flops_again + 2 * learner->flops_again + judge->flops_again;
 }
 
-bool gan_plan_build(struct gan_plan *plan, const struct network *network,
-                    const struct device_driver *driver, const struct plan_settings *settings,
-                    struct error *error)
+/* `limits` of generator, learner and judge. */
+static bool build_plans(struct gan_plan *plan, const struct network *network,
+                        const struct device_driver *driver, const struct plan_settings *settings,
+                        const uint64_t limits[3], struct error *error)
 {
     struct plan_settings generator = *settings, learner = *settings, judge = *settings;
     *plan = (struct gan_plan){.network = network};
-    if (!driver->host_memory)
-        return error_set(error, ERROR_UNSUPPORTED, network->name, "use the device cpu",
-                         "the device %s does not train two networks against each other",
-                         driver->name);
+    generator.memory_limit = limits[0];
+    learner.memory_limit = limits[1];
+    judge.memory_limit = limits[2];
     generator.seeds_output = true;
     judge.frozen = judge.keeps_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
@@ -80,6 +85,76 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
     }
     add_forecasts(plan);
     return true;
+}
+
+/* --- a limit to the memory of all three --- */
+
+static size_t largest_batch(const struct network *network, const struct device_driver *driver,
+                            const struct plan_settings *settings)
+{
+    size_t fits = 0, too_large = settings->batch;
+    while (too_large - fits > 1) {
+        struct plan_settings smaller = *settings;
+        struct gan_plan plan;
+        smaller.batch = fits + (too_large - fits) / 2;
+        if (gan_plan_build(&plan, network, driver, &smaller, NULL))
+            fits = smaller.batch;
+        else
+            too_large = smaller.batch;
+        gan_plan_free(&plan);
+    }
+    return fits;
+}
+
+/* What is there beyond the least is shared out by how much more each plan could use. */
+static void share_out(const struct gan_plan *least, uint64_t limit, uint64_t limits[3])
+{
+    const struct plan *plans[] = {least->generator, least->learner, least->judge};
+    const double more = (double)(limit - least->forecast.total) /
+                        (double)(least->forecast.unlimited - least->forecast.total);
+    for (size_t i = 0; i < 3; i++) {
+        const struct memory_forecast *forecast = &plans[i]->forecast;
+        limits[i] =
+            forecast->total + (uint64_t)(more * (double)(forecast->unlimited - forecast->total));
+    }
+}
+
+static bool build_within(struct gan_plan *plan, const struct network *network,
+                         const struct device_driver *driver, const struct plan_settings *settings,
+                         struct error *error)
+{
+    uint64_t limits[3] = {PLAN_LEAST_MEMORY, PLAN_LEAST_MEMORY, PLAN_LEAST_MEMORY};
+    if (!build_plans(plan, network, driver, settings, limits, error) ||
+        settings->memory_limit == PLAN_LEAST_MEMORY ||
+        plan->forecast.total == settings->memory_limit)
+        return plan->judge;
+    const uint64_t least = plan->forecast.total;
+    const bool can = least < settings->memory_limit;
+    if (can)
+        share_out(plan, settings->memory_limit, limits);
+    gan_plan_free(plan);
+    if (can)
+        return build_plans(plan, network, driver, settings, limits, error);
+    return error &&
+           plan_refuse_limit(settings, least, largest_batch(network, driver, settings), error);
+}
+
+bool gan_plan_build(struct gan_plan *plan, const struct network *network,
+                    const struct device_driver *driver, const struct plan_settings *settings,
+                    struct error *error)
+{
+    static const uint64_t none[3];
+    *plan = (struct gan_plan){.network = network};
+    if (!driver->host_memory)
+        return error_set(error, ERROR_UNSUPPORTED, network->name, "use the device cpu",
+                         "the device %s does not train two networks against each other",
+                         driver->name);
+    if (!build_plans(plan, network, driver, settings, none, error) || settings->memory_limit == 0 ||
+        (settings->memory_limit != PLAN_LEAST_MEMORY &&
+         plan->forecast.total <= settings->memory_limit))
+        return plan->judge;
+    gan_plan_free(plan);
+    return build_within(plan, network, driver, settings, error);
 }
 
 void gan_plan_free(struct gan_plan *plan)

@@ -27,8 +27,8 @@ struct gan_plan {
     struct memory_forecast forecast;
 };
 
-/* Only mode training; the three flags of joined networks are set here. Refuses devices whose
- * memory is not the host's. */
+/* Only mode training; the three flags of joined networks are set here. A memory limit is that of
+ * all three together. Refuses devices whose memory is not the host's. */
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
                     const struct device_driver *driver, const struct plan_settings *settings,
                     struct error *error);

@@ -43,6 +43,8 @@ struct kernel_call {
     const int32_t *labels;    /* [N], losses over classes */
     uint64_t seed, iteration; /* dropout: see random.h */
     size_t node_number;       /* the stream of this node's random numbers */
+    bool again; /* forward, for the second time in this iteration: the output was given up to save
+                   memory. The same bits; no parameter is written */
     struct pool *pool;
     struct profile *profile; /* NULL: nobody wants to know */
 };
@@ -54,6 +56,9 @@ enum kernel_traits {
     KERNEL_GRADIENT_IN_PLACE = 1 << 3,     /* input_gradients[0] may be output_gradient's memory,
                                               unless accumulate[0] */
     KERNEL_READS_THROUGH_MOVES = 1 << 4,   /* takes its input through site->mover */
+    KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
+                                              left it; of others it is made anew. Needed where
+                                              forward moves running statistics */
 };
 
 struct kernel {

@@ -1,19 +1,25 @@
-/* Time: step i of S runs forward at time i and backward at time 2S - 1 - i. Every array (a value, a
- * gradient, what a kernel saves) becomes a memory block with the times of its first write and last
- * read. Arrays that share memory (views, in-place results) share a block: `value_block[node]` and
- * `gradient_block[node]` say which, and merging two widens the lifetime of the one that is kept. */
+/* Time: action i of the plan (plan_schedule.h). Every array (a value, a gradient, what a kernel
+ * saves) becomes a memory block with the times of its first write and last read. Arrays that share
+ * memory (in-place results) share a block: `value_block[node]` and `gradient_block[node]` say
+ * which, and merging two widens the lifetime of the one that is kept. A value that is computed
+ * again has a second block for that, `late_block[node]`; else that is the same. Views have no
+ * blocks: the schedule's `root` leads to what they show. */
 #include "engine/plan.h"
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/ops/op.h"
 #include "engine/plan_memory.h"
+#include "engine/plan_recompute.h"
+#include "engine/plan_schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NO_BLOCK ((size_t)-1)
+enum { MOST_BLOCKS = 5 }; /* a node: value and what is saved, twice each, and the gradient */
 /* Beyond this an arena cannot be real; refusing early keeps size arithmetic from overflowing. */
 #define BYTES_LIMIT (SIZE_MAX / 4096)
 
@@ -24,19 +30,23 @@ struct planner {
     bool *needed, *wants_gradient; /* by node */
     bool *written;                 /* by block: a gradient that someone has begun */
     bool *listed;                  /* by block: among the plan's arrays */
-    size_t *value_block, *gradient_block, *saved_block; /* by node (saved: by step) */
+    size_t workspace;
+    struct schedule schedule;
+    size_t *value_block, *late_block, *gradient_block; /* by node */
+    size_t *saved_block, *late_saved_block;            /* by step */
     struct memory_block *blocks;
     size_t block_count;
+    int64_t *live; /* by time: what begins and ends there, for the search */
 };
 
 static size_t backward_time(const struct planner *planner, size_t step)
 {
-    return 2 * planner->plan->step_count - 1 - step;
+    return planner->plan->steps[step].backward_at;
 }
 
 static size_t end_time(const struct planner *planner)
 {
-    return 2 * planner->plan->step_count;
+    return planner->plan->action_count;
 }
 
 static const struct node *node_at(const struct planner *planner, size_t number)
@@ -116,6 +126,9 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         .backward = planner->wants_gradient[number],
         .reader = PLAN_NOWHERE,
         .saved = PLAN_NOWHERE,
+        .late_saved = PLAN_NOWHERE,
+        .backward_at = PLAN_NOWHERE,
+        .again_at = PLAN_NOWHERE,
         .site = {.node = node,
                  .batch = plan->batch,
                  .training = plan->mode == PLAN_TRAINING,
@@ -208,61 +221,80 @@ static unsigned traits_of(const struct plan_step *step)
     return step->kernel ? step->kernel->traits : 0;
 }
 
-/* A block for every value, living from its step to its last reader. */
+static size_t value_of(const struct planner *planner, size_t node)
+{
+    return planner->value_block[planner->schedule.root[node]];
+}
+
+/* Where the value is after the forward pass. */
+static size_t late_value_of(const struct planner *planner, size_t node)
+{
+    return planner->late_block[planner->schedule.root[node]];
+}
+
+static void extend_inputs(struct planner *planner, const struct plan_step *step, size_t time)
+{
+    const struct node *node = step->site.node;
+    for (size_t k = 0; k < node->input_count; k++)
+        extend(planner,
+               time < planner->plan->step_count ? value_of(planner, node->inputs[k])
+                                                : late_value_of(planner, node->inputs[k]),
+               time);
+}
+
+/* A block for every value that the forward pass computes, living from its step to its last reader
+ * there; to the end when the caller reads it. */
 static void make_value_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
+    const size_t output = planner->schedule.root[plan->graph->output];
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        const struct node *node = step->site.node;
-        bool result = step->node == plan->graph->output || (node->op->traits & OP_LOSS);
-        size_t last = result ? end_time(planner)
-                      : step->backward && (traits_of(step) & KERNEL_BACKWARD_READS_OUTPUT)
-                          ? backward_time(planner, s)
-                          : s;
-        planner->value_block[step->node] =
-            new_block(planner, value_bytes(planner, step->node), s, last);
-        bool kept = step->backward && (traits_of(step) & KERNEL_BACKWARD_READS_INPUT);
-        for (size_t k = 0; k < node->input_count; k++)
-            extend(planner, planner->value_block[node->inputs[k]],
-                   kept ? backward_time(planner, s) : s);
+        bool result = step->node == output || (step->site.node->op->traits & OP_LOSS);
+        if (step->kernel)
+            planner->value_block[step->node] = new_block(planner, value_bytes(planner, step->node),
+                                                         s, result ? end_time(planner) : s);
+        planner->late_block[step->node] = planner->value_block[step->node];
+        extend_inputs(planner, step, s);
     }
 }
 
-/* Makes the value of a step live in its first input's block. */
-static void merge_value_with_input(struct planner *planner, const struct plan_step *step)
-{
-    size_t input = planner->value_block[step->site.node->inputs[0]];
-    size_t own = planner->value_block[step->node];
-    extend(planner, input, planner->blocks[own].last);
-    planner->blocks[own].bytes = 0; /* nobody else lives in it yet: steps come in order */
-    planner->value_block[step->node] = input;
-}
-
-/* Views first: what reads a view reads the memory behind it, which decides what may be overwritten.
- * Backwards, so that chains of views hand their lifetimes down to the first. */
-static void extend_behind_views(struct planner *planner)
+/* What comes after the forward pass: second blocks, and readers that let others live on. */
+static void make_late_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
-    for (size_t s = plan->step_count; s-- > 0;) {
-        const struct plan_step *step = &plan->steps[s];
-        if (!step->kernel)
-            extend(planner, planner->value_block[step->site.node->inputs[0]],
-                   planner->blocks[planner->value_block[step->node]].last);
+    for (size_t a = plan->step_count; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        const bool again = plan->actions[a].pass == PLAN_AGAIN;
+        if (again)
+            planner->late_block[step->node] =
+                new_block(planner, value_bytes(planner, step->node), a, a);
+        if (again || schedule_reads_input(step))
+            extend_inputs(planner, step, a);
+        if (schedule_reads_output(step))
+            extend(planner, planner->late_block[step->node], a);
     }
 }
 
+/* Where nobody reads the first input after it, a result may take its place. */
 static void share_values(struct planner *planner)
 {
     struct plan *plan = planner->plan;
-    extend_behind_views(planner);
-    for (size_t s = 0; s < plan->step_count; s++) {
-        const struct plan_step *step = &plan->steps[s];
-        size_t input = planner->value_block[step->site.node->inputs[0]];
-        bool in_place = (traits_of(step) & KERNEL_IN_PLACE) && input != NO_BLOCK &&
-                        planner->blocks[input].last == s;
-        if (!step->kernel || in_place)
-            merge_value_with_input(planner, step);
+    for (size_t a = 0; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        const bool late = plan->actions[a].pass == PLAN_AGAIN;
+        if (plan->actions[a].pass == PLAN_BACKWARD || !(traits_of(step) & KERNEL_IN_PLACE))
+            continue;
+        size_t *own = late ? &planner->late_block[step->node] : &planner->value_block[step->node];
+        const size_t first = step->site.node->inputs[0];
+        const size_t input = late ? late_value_of(planner, first) : value_of(planner, first);
+        if (input == NO_BLOCK || planner->blocks[input].last != a)
+            continue;
+        extend(planner, input, planner->blocks[*own].last);
+        planner->blocks[*own].bytes = 0; /* nobody else lives in it yet: actions come in order */
+        if (!late && planner->late_block[step->node] == *own)
+            planner->late_block[step->node] = input;
+        *own = input;
     }
 }
 
@@ -341,16 +373,21 @@ static void order_gradient_writes(struct planner *planner)
 }
 
 /* A forward pass in training writes what it saves even where no backward pass will read it: a
- * pooling of the network's input. */
+ * pooling of the network's input. One that is run again finds it there, or makes it anew. */
 static void make_saved_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        bool saves = step->kernel && step->kernel->saved_bytes;
-        size_t last = step->backward ? backward_time(planner, s) : s;
-        planner->saved_block[s] =
-            saves ? new_block(planner, step->kernel->saved_bytes(&step->site), s, last) : NO_BLOCK;
+        if (!step->kernel || !step->kernel->saved_bytes)
+            continue;
+        const size_t bytes = step->kernel->saved_bytes(&step->site);
+        const size_t again = step->again_at == PLAN_NOWHERE ? s : step->again_at;
+        const size_t last = step->backward ? backward_time(planner, s) : again;
+        const bool twice = again != s && schedule_makes_saved_again(step);
+        planner->saved_block[s] = new_block(planner, bytes, s, twice ? s : last);
+        planner->late_saved_block[s] =
+            twice ? new_block(planner, bytes, again, last) : planner->saved_block[s];
     }
 }
 
@@ -388,6 +425,15 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
     forecast->activations = plan->arena_bytes - workspace;
     forecast->total = forecast->weights + forecast->gradients + forecast->solver +
                       forecast->activations + forecast->workspace;
+    if (forecast->unlimited == 0) /* the first layout keeps all */
+        forecast->unlimited = forecast->total;
+    forecast->flops = forecast->flops_again = 0;
+    for (size_t a = 0; a < plan->action_count; a++) {
+        const struct plan_action *action = &plan->actions[a];
+        uint64_t flops = plan_step_flops(plan, &plan->steps[action->step], action->pass);
+        forecast->flops += flops;
+        forecast->flops_again += action->pass == PLAN_AGAIN ? flops : 0;
+    }
 }
 
 /* A block that several share is listed once, as its first owner's. */
@@ -417,6 +463,25 @@ static void list_arrays(struct planner *planner)
         list_array(planner, PLAN_GRADIENT, n, planner->gradient_block[n]);
     for (size_t s = 0; s < plan->step_count; s++)
         list_array(planner, PLAN_SAVED, plan->steps[s].node, planner->saved_block[s]);
+    for (size_t n = 0; n < planner->nodes; n++)
+        list_array(planner, PLAN_VALUE_AGAIN, n, planner->late_block[n]);
+    for (size_t s = 0; s < plan->step_count; s++)
+        list_array(planner, PLAN_SAVED, plan->steps[s].node, planner->late_saved_block[s]);
+}
+
+static void place_arrays(struct planner *planner)
+{
+    struct plan *plan = planner->plan;
+    for (size_t n = 0; n < planner->nodes; n++) {
+        plan->values[n] = offset_of(planner, value_of(planner, n));
+        plan->late_values[n] = offset_of(planner, late_value_of(planner, n));
+        plan->gradients[n] = offset_of(planner, planner->gradient_block[n]);
+    }
+    for (size_t s = 0; s < plan->step_count; s++) {
+        plan->steps[s].saved = offset_of(planner, planner->saved_block[s]);
+        plan->steps[s].late_saved = offset_of(planner, planner->late_saved_block[s]);
+    }
+    list_arrays(planner);
 }
 
 static bool lay_out_arena(struct planner *planner, struct error *error)
@@ -425,17 +490,10 @@ static bool lay_out_arena(struct planner *planner, struct error *error)
     size_t packed;
     if (!memory_pack(planner->blocks, planner->block_count, &packed, error))
         return false;
-    for (size_t n = 0; n < planner->nodes; n++) {
-        plan->values[n] = offset_of(planner, planner->value_block[n]);
-        plan->gradients[n] = offset_of(planner, planner->gradient_block[n]);
-    }
-    for (size_t s = 0; s < plan->step_count; s++)
-        plan->steps[s].saved = offset_of(planner, planner->saved_block[s]);
-    list_arrays(planner);
-    size_t workspace = workspace_bytes(plan);
+    place_arrays(planner);
     plan->workspace = packed;
-    plan->arena_bytes = packed + workspace;
-    forecast_memory(plan, planner->settings, workspace);
+    plan->arena_bytes = packed + planner->workspace;
+    forecast_memory(plan, planner->settings, planner->workspace);
     return true;
 }
 
@@ -454,16 +512,20 @@ static bool planner_create(struct planner *planner, struct error *error)
     size_t nodes = planner->nodes;
     planner->needed = memory_new(nodes, sizeof(bool), "the plan", error);
     planner->wants_gradient = memory_new(nodes, sizeof(bool), "the plan", error);
-    planner->written = memory_new(3 * nodes, sizeof(bool), "the plan", error);
-    planner->listed = memory_new(3 * nodes, sizeof(bool), "the plan", error);
-    planner->plan->arrays = memory_new(3 * nodes, sizeof(struct plan_array), "the plan", error);
-    planner->blocks = memory_new(3 * nodes, sizeof *planner->blocks, "the plan", error);
+    const size_t blocks = MOST_BLOCKS * nodes;
+    planner->written = memory_new(blocks, sizeof(bool), "the plan", error);
+    planner->listed = memory_new(blocks, sizeof(bool), "the plan", error);
+    planner->plan->arrays = memory_new(blocks, sizeof(struct plan_array), "the plan", error);
+    planner->blocks = memory_new(blocks, sizeof *planner->blocks, "the plan", error);
     planner->value_block = new_indices(nodes, error);
+    planner->late_block = new_indices(nodes, error);
     planner->gradient_block = new_indices(nodes, error);
     planner->saved_block = new_indices(nodes, error);
+    planner->late_saved_block = new_indices(nodes, error);
     return planner->needed && planner->wants_gradient && planner->written && planner->listed &&
            planner->plan->arrays && planner->blocks && planner->value_block &&
-           planner->gradient_block && planner->saved_block;
+           planner->late_block && planner->gradient_block && planner->saved_block &&
+           planner->late_saved_block;
 }
 
 static void planner_free(struct planner *planner)
@@ -473,9 +535,85 @@ static void planner_free(struct planner *planner)
     free(planner->written);
     free(planner->listed);
     free(planner->blocks);
+    free(planner->live);
     free(planner->value_block);
+    free(planner->late_block);
     free(planner->gradient_block);
     free(planner->saved_block);
+    free(planner->late_saved_block);
+    schedule_free(&planner->schedule);
+}
+
+static void forget_blocks(struct planner *planner)
+{
+    planner->block_count = planner->plan->array_count = 0;
+    for (size_t n = 0; n < planner->nodes; n++)
+        planner->value_block[n] = planner->late_block[n] = planner->gradient_block[n] =
+            planner->saved_block[n] = planner->late_saved_block[n] = NO_BLOCK;
+    memset(planner->written, 0, MOST_BLOCKS * planner->nodes * sizeof *planner->written);
+    memset(planner->listed, 0, MOST_BLOCKS * planner->nodes * sizeof *planner->listed);
+}
+
+/* All blocks of an iteration in which the values of keep[] are kept (schedule_make). */
+static void make_blocks(struct planner *planner, const bool *keep)
+{
+    forget_blocks(planner);
+    schedule_make(&planner->schedule, keep);
+    make_value_blocks(planner);
+    if (planner->plan->mode == PLAN_TRAINING)
+        make_late_blocks(planner);
+    share_values(planner);
+    if (planner->plan->mode != PLAN_TRAINING)
+        return;
+    make_gradient_blocks(planner);
+    seed_output_gradient(planner);
+    order_gradient_writes(planner);
+    make_saved_blocks(planner);
+}
+
+/* --- the limit --- */
+
+static bool within_limit(const struct planner *planner)
+{
+    const uint64_t limit = planner->settings->memory_limit;
+    return planner->plan->mode != PLAN_TRAINING || limit == 0 ||
+           (limit != PLAN_LEAST_MEMORY && planner->plan->forecast.total <= limit);
+}
+
+/* For the search: the arena's size when these values are kept, exactly or its lower bound. */
+static uint64_t measure_arena(void *context, const bool *keep, bool exactly)
+{
+    struct planner *planner = context;
+    size_t packed;
+    make_blocks(planner, keep);
+    if (!exactly)
+        return memory_most_at_once(planner->blocks, planner->block_count, planner->live,
+                                   planner->plan->action_count) +
+               planner->workspace;
+    if (!memory_pack(planner->blocks, planner->block_count, &packed, NULL))
+        return UINT64_MAX;
+    return packed + planner->workspace;
+}
+
+static bool compute_again(struct planner *planner, struct error *error)
+{
+    const struct plan *plan = planner->plan;
+    const struct memory_forecast *forecast = &plan->forecast;
+    const uint64_t fixed = forecast->weights + forecast->gradients + forecast->solver;
+    const uint64_t limit = planner->settings->memory_limit;
+    const struct recompute_search search = {.schedule = &planner->schedule,
+                                            .measure = measure_arena,
+                                            .context = planner,
+                                            .limit = limit == PLAN_LEAST_MEMORY ? 0
+                                                     : limit > fixed            ? limit - fixed
+                                                                                : 0};
+    bool *keep = memory_new(planner->nodes, sizeof *keep, "the plan", error);
+    planner->live = memory_new(3 * plan->step_count + 2, sizeof *planner->live, "the plan", error);
+    bool chosen = keep && planner->live && recompute_choose(&search, keep, error);
+    if (chosen)
+        make_blocks(planner, keep);
+    free(keep);
+    return chosen && lay_out_arena(planner, error);
 }
 
 static bool plan_with(struct planner *planner, struct error *error)
@@ -486,15 +624,49 @@ static bool plan_with(struct planner *planner, struct error *error)
     if (!build_steps(planner, error))
         return false;
     read_through_moves(planner);
-    make_value_blocks(planner);
-    share_values(planner);
-    if (planner->plan->mode == PLAN_TRAINING) {
-        make_gradient_blocks(planner);
-        seed_output_gradient(planner);
-        order_gradient_writes(planner);
-        make_saved_blocks(planner);
-    }
-    return lay_out_arena(planner, error);
+    planner->workspace = workspace_bytes(planner->plan);
+    if (!schedule_create(&planner->schedule, planner->plan, error))
+        return false;
+    make_blocks(planner, NULL);
+    return lay_out_arena(planner, error) &&
+           (within_limit(planner) || compute_again(planner, error));
+}
+
+/* Rounded up, and as the limit is written: what the refusal names is accepted. */
+static const char *write_limit(uint64_t bytes, char *text, size_t size)
+{
+    const bool large = bytes >> 20 >= 10;
+    const uint64_t unit = (uint64_t)1 << (large ? 20 : 10);
+    snprintf(text, size, "%llu%s", (unsigned long long)((bytes + unit - 1) / unit),
+             large ? "MiB" : "KiB");
+    return text;
+}
+
+bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
+                       struct error *error)
+{
+    char what[64], bytes[32], limit[32], advice[160];
+    snprintf(what, sizeof what, _("batch %zu"), settings->batch);
+    write_limit(least, bytes, sizeof bytes);
+    text_bytes(settings->memory_limit, limit, sizeof limit);
+    if (batch)
+        snprintf(advice, sizeof advice,
+                 _("raise the limit to %s, or choose batch %zu, which fits it"), bytes, batch);
+    else
+        snprintf(advice, sizeof advice,
+                 _("raise the limit to %s; not even one image fits this one"), bytes);
+    return error_set(error, ERROR_MEMORY, what, advice,
+                     "the memory limit is %s, and with all computed again that helps it needs %s",
+                     limit, bytes);
+}
+
+/* `plan` is the one that needs the least. */
+static void refuse(const struct plan *plan, const struct plan_settings *settings,
+                   struct error *error)
+{
+    const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings, plan->batch,
+                                            settings->memory_limit);
+    plan_refuse_limit(settings, plan->forecast.total, batch, error);
 }
 
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
@@ -512,12 +684,16 @@ struct plan *plan_build(const struct graph *graph, const struct device_driver *d
                           .threads = settings->threads ? settings->threads : 1};
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->values = new_indices(graph->node_count, error);
+    plan->late_values = new_indices(graph->node_count, error);
     plan->gradients = new_indices(graph->node_count, error);
     struct planner planner = {.plan = plan, .settings = settings, .nodes = graph->node_count};
-    bool built = plan->steps && plan->values && plan->gradients && plan_with(&planner, error);
+    bool built = plan->steps && plan->values && plan->late_values && plan->gradients &&
+                 plan_with(&planner, error);
     planner_free(&planner);
-    if (built)
+    if (built && (settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(&planner)))
         return plan;
+    if (built && error)
+        refuse(plan, settings, error);
     plan_free(plan);
     return NULL;
 }
@@ -527,10 +703,27 @@ void plan_free(struct plan *plan)
     if (!plan)
         return;
     free(plan->steps);
+    free(plan->actions);
     free(plan->values);
+    free(plan->late_values);
     free(plan->gradients);
     free(plan->arrays);
     free(plan);
+}
+
+uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step, enum plan_pass pass)
+{
+    const uint64_t flops = step->kernel ? graph_node_flops(plan->graph, step->node) : 0;
+    const bool learns = !plan->frozen && graph_node_parameter_count(plan->graph, step->node) > 0;
+    if (pass != PLAN_BACKWARD)
+        return flops;
+    return step->backward ? flops * (size_t)(learns + step->site.input_gradient[0]) : 0;
+}
+
+double memory_forecast_extra_work(const struct memory_forecast *forecast)
+{
+    const uint64_t once = forecast->flops - forecast->flops_again;
+    return once > 0 ? 100.0 * (double)forecast->flops_again / (double)once : 0;
 }
 
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,

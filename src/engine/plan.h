@@ -21,14 +21,31 @@
 
 enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
 
-/* Bytes, by kind. `activations` holds values, their gradients and what backward needs besides. */
+/* Bytes, by kind. `activations` holds values, their gradients and what backward needs besides.
+ * `unlimited` is the total without a limit: the larger one where something is computed again. FLOPs
+ * are a count, of one image in one iteration of training: of all that is done, and of the forward
+ * passes among it that are run again. */
 struct memory_forecast {
     uint64_t weights, gradients, solver, activations, workspace, total;
+    uint64_t unlimited;
+    uint64_t flops, flops_again;
 };
 
-/* What lies in the arena, and when. Time i is the forward pass of step i of S, 2S - 1 - i its
- * backward pass; from 2S on the iteration is over (what is kept for the caller). */
-enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED };
+/* The part of the work that is there to save memory, in percent of what there is without it. */
+double memory_forecast_extra_work(const struct memory_forecast *forecast);
+
+/* What an iteration does, one thing after the other. The forward passes of all steps come first,
+ * then their backward passes from the last to the first, and before them what is to be computed
+ * again. */
+enum plan_pass { PLAN_FORWARD, PLAN_BACKWARD, PLAN_AGAIN };
+struct plan_action {
+    enum plan_pass pass;
+    size_t step;
+};
+
+/* What lies in the arena, and when. Time i is the plan's action i; with their number the iteration
+ * is over (what is kept for the caller). */
+enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_AGAIN };
 struct plan_array {
     enum plan_array_kind kind;
     size_t node; /* whose it is; views of it and results computed in place lie there too */
@@ -48,7 +65,10 @@ struct plan_step {
     struct kernel_site site;
     bool backward; /* it takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS];
-    size_t saved;                  /* offset */
+    size_t saved;       /* offset: where the forward pass writes it */
+    size_t late_saved;  /* and where the backward pass reads it: elsewhere when it is made again */
+    size_t backward_at; /* its action; PLAN_NOWHERE in inference */
+    size_t again_at;    /* the same; PLAN_NOWHERE: not computed again */
     char choice[PLAN_CHOICE_SIZE]; /* why this kernel: for people */
 };
 
@@ -60,7 +80,10 @@ struct plan {
     size_t batch, threads;
     struct plan_step *steps; /* in order of execution; the input is not among them */
     size_t step_count;
+    struct plan_action *actions; /* the first step_count: the forward pass */
+    size_t action_count;
     size_t *values;            /* by node: offset of its output; the input's is PLAN_NOWHERE */
+    size_t *late_values;       /* the same, after the forward pass: elsewhere when computed again */
     size_t *gradients;         /* by node: offset of the gradient of its output */
     struct plan_array *arrays; /* all of the arena but the workspace */
     size_t array_count;
@@ -69,10 +92,14 @@ struct plan {
     struct memory_forecast forecast;
 };
 
+#define PLAN_LEAST_MEMORY UINT64_MAX
+
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads;
     struct solver_settings solver; /* training: sizes the solver's state */
+    uint64_t memory_limit;         /* training: bytes that the forecast's total may reach; 0: none;
+                                      PLAN_LEAST_MEMORY: as few as computing again can bring about */
     /* Training of networks that are joined (gan.h). */
     bool keeps_input_gradient; /* the gradient of the input is wanted: gradients[0] */
     bool frozen;               /* the weights stay: no gradients of theirs, no solver */
@@ -88,11 +115,21 @@ enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 
-/* Borrows graph and driver. NULL with an error: an operator that the device lacks, or sizes that do
- * not fit a size_t. */
+/* Multiply-adds x 2 of a pass of this step for one image. Of a backward pass each gradient that is
+ * wanted, of the weights and of the input, costs what the forward pass does. */
+uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step,
+                         enum plan_pass pass);
+
+/* Borrows graph and driver. NULL with an error: an operator that the device lacks, sizes that do
+ * not fit a size_t, or a limit that even computing again does not reach. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error);
 void plan_free(struct plan *plan); /* may be NULL */
+
+/* The words of a refusal: the limit of `settings` cannot be kept, `least` bytes can; `batch` images
+ * would fit the limit (0: not even one). False. */
+bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
+                       struct error *error);
 
 /* The largest batch in [1, limit] whose forecast total is at most `bytes`; 0 when not even one
  * image fits. */

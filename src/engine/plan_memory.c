@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int largest_first(const void *a, const void *b)
 {
@@ -75,4 +76,21 @@ bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struc
     free(order);
     return fits || error_set(error, ERROR_MEMORY, "the plan", "choose a smaller batch",
                              "the activations do not fit the address space");
+}
+
+size_t memory_most_at_once(const struct memory_block *blocks, size_t count, int64_t *live,
+                           size_t times)
+{
+    int64_t now = 0, most = 0;
+    memset(live, 0, (times + 2) * sizeof *live);
+    for (size_t i = 0; i < count; i++) {
+        const int64_t bytes = (int64_t)memory_round_up(blocks[i].bytes);
+        live[blocks[i].first] += bytes;
+        live[blocks[i].last + 1] -= bytes;
+    }
+    for (size_t t = 0; t <= times; t++) {
+        now += live[t];
+        most = now > most ? now : most;
+    }
+    return (size_t)most;
 }

@@ -6,9 +6,7 @@
 
 double roofline_backward_flops(const struct plan *plan, const struct plan_step *step)
 {
-    const double flops = (double)graph_node_flops(plan->graph, step->node);
-    const bool learns = !plan->frozen && graph_node_parameter_count(plan->graph, step->node) > 0;
-    return step->backward ? flops * (learns + step->site.input_gradient[0]) : 0;
+    return (double)plan_step_flops(plan, step, PLAN_BACKWARD);
 }
 
 struct roofline_work roofline_forward(const struct plan *plan, const struct plan_step *step)

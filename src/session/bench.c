@@ -95,7 +95,7 @@ static size_t usual_batch(const struct bench *bench)
     return bench->mode == PLAN_INFERENCE || is_gan(bench) ? 1 : TRAIN_BATCH;
 }
 
-static struct plan_settings choose_settings(const struct bench *bench)
+static struct plan_settings choose_settings(const struct bench *bench, uint64_t memory_limit)
 {
     static const struct solver_settings sgd = {
         .kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f};
@@ -104,7 +104,8 @@ static struct plan_settings choose_settings(const struct bench *bench)
     return (struct plan_settings){.mode = bench->mode,
                                   .batch = bench->batch,
                                   .threads = bench->device->threads,
-                                  .solver = is_gan(bench) ? adam : sgd};
+                                  .solver = is_gan(bench) ? adam : sgd,
+                                  .memory_limit = memory_limit};
 }
 
 static bool build_plans(struct bench *bench, const struct plan_settings *settings,
@@ -115,7 +116,8 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
     bench->main.graph = &network->graph;
     if (!is_gan(bench)) {
         bench->main.plan = bench->plan = plan_build(&network->graph, driver, settings, error);
-        bench->planned_memory_bytes = bench->plan ? bench->plan->forecast.total : 0;
+        if (bench->plan)
+            bench->memory = bench->plan->forecast;
         return bench->plan;
     }
     network_set_loss_weight(network, gan_main_weight);
@@ -125,7 +127,7 @@ static bool build_plans(struct bench *bench, const struct plan_settings *setting
     bench->discriminator.graph = &network->discriminator;
     bench->discriminator.plan = bench->gan_plan.learner;
     bench->discriminator.judge = bench->gan_plan.judge;
-    bench->planned_memory_bytes = bench->gan_plan.forecast.total;
+    bench->memory = bench->gan_plan.forecast;
     return true;
 }
 
@@ -134,8 +136,7 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
 {
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
-                                .memory =
-                                    bench->plan ? bench->plan->forecast : bench->gan_plan.forecast};
+                                .memory = bench->memory};
     memory_check(bench->network, bench->device->driver, settings, false, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
@@ -165,7 +166,7 @@ static bool prepare_bench(struct bench *bench, struct stand *stand,
     if (!bench->device)
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
-    const struct plan_settings plans = choose_settings(bench);
+    const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
     return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
            make_execution(stand, bench, &plans.solver, settings->seed, error) &&
            draw_batch(stand, bench, settings->seed, error);

@@ -29,6 +29,7 @@ struct bench_settings {
     size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
     size_t iterations;
     uint64_t seed;
+    uint64_t memory_limit; /* to train: see plan.h; 0: none */
     bool profile; /* the same iterations once more, with a profile attached, which costs a little;
                      then the limits of the device */
 };
@@ -51,7 +52,7 @@ struct bench {
     size_t batch, iterations;
     struct statistics ms_per_image;
     double images_per_second;
-    uint64_t planned_memory_bytes;
+    struct memory_forecast memory;
     uint64_t peak_memory_bytes; /* of the process, before the profiled iterations; 0: not known */
     double profiled_seconds;    /* of an iteration with the profile attached */
     bool limits_measured;       /* else limits_error says why not; both only with a profile */

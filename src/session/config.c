@@ -64,6 +64,10 @@ const struct config_field config_fields[] = {
     {"threads", N_("Threads"), "N",
      N_("Threads that compute; 0: one a core. Results do not depend on it."), CONFIG_COUNT,
      MEMBER(threads), 0, 1024, NULL, true},
+    {"memory-limit", N_("Memory limit"), "SIZE",
+     N_("Keeps training within so many bytes (as 600M, 1.5G) by computing values again; empty: no "
+        "limit."),
+     CONFIG_TEXT, MEMBER(memory_limit), 0, 0, NULL, false},
     {"epochs", N_("Epochs"), "N", N_("How often the whole training set is gone through."),
      CONFIG_COUNT, MEMBER(epochs), 1, 1e6, NULL, false},
     {"iterations", N_("Iterations"), "N", N_("The run's length in batches, instead of epochs."),
@@ -288,6 +292,9 @@ bool config_fill(struct run_config *config, const char *key, const char *value, 
     struct network_widths widths;
     if (strcmp(key, "widths") == 0 && value[0] && !network_widths_parse(value, ',', &widths))
         return refuse(field, value, _("1 to 16 numbers of 1 to 65536, as in 512,256"), error);
+    uint64_t bytes;
+    if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
+        return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
     /* parsed aside: a refused value changes nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))
@@ -357,6 +364,12 @@ char *config_get(const struct run_config *config, const char *key, char *text, s
         break;
     }
     return text;
+}
+
+uint64_t config_memory_limit(const struct run_config *config)
+{
+    uint64_t bytes = 0;
+    return text_to_bytes(config->memory_limit, &bytes) ? bytes : 0;
 }
 
 /* --- contradictions --- */

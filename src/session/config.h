@@ -26,7 +26,8 @@ struct run_config {
     char validate[512];            /* SPEC; empty: none */
     size_t batch;                  /* images */
     char device[32];
-    size_t threads; /* 0: all cores */
+    size_t threads;        /* 0: all cores */
+    char memory_limit[32]; /* "600MiB": of what the plan forecasts; empty: none */
     size_t epochs;
     size_t iterations; /* with has_iterations: the run's length, instead of epochs */
     bool has_iterations;
@@ -89,6 +90,9 @@ const char *config_suggestion(const char *key, size_t n);
 /* Whether a field means something beside the others as they are: groups with the technique shuffle,
  * power with the schedule poly. One that has been changed from its default always does. */
 bool config_applies(const struct run_config *config, const struct config_field *field);
+
+/* The memory limit in bytes; 0: none. */
+uint64_t config_memory_limit(const struct run_config *config);
 
 /* Contradictions between fields. */
 bool config_check(const struct run_config *config, struct error *error);

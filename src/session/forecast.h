@@ -27,6 +27,10 @@ struct forecast {
  * milliseconds. False with the reason why the configuration cannot work. */
 bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error);
 
+/* What a memory limit does and what it costs, as one sentence without a full stop; empty when there
+ * is nothing to say. Returns `text`. */
+char *forecast_limit_words(const struct memory_forecast *memory, char *text, size_t size);
+
 /* When a forecast does not fit: the words of the refusal, with the batch that would fit. False. */
 bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error);
 

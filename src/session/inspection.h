@@ -54,6 +54,7 @@ struct inspection_array {
 struct inspection_arena {
     char name[32];             /* "network", "generator", "discriminator", "judging" */
     uint64_t steps;            /* of the forward pass */
+    uint64_t times;            /* actions of an iteration: see struct plan_array */
     uint64_t bytes, workspace; /* in all; its last part, which all steps share */
     struct inspection_array *arrays;
     size_t array_count;

@@ -69,7 +69,7 @@ static const struct member arena_members[] = {MEMBER(inspection_arena, TEXT, nam
 
 static const struct member network_members[] = {MEMBER(inspection_network, TEXT, name), {0}};
 
-static const char *const array_kinds[] = {"value", "gradient", "saved"};
+static const char *const array_kinds[] = {"value", "gradient", "saved", "value again"};
 
 /* --- members --- */
 
@@ -193,7 +193,8 @@ static bool add_network(struct json *list, const struct inspection_network *netw
 static bool add_arena(struct json *list, const struct inspection_arena *arena)
 {
     struct json *object = json_add_object(list, NULL);
-    bool added = add_members(object, arena_members, arena);
+    bool added =
+        add_members(object, arena_members, arena) && json_add_count(object, "times", arena->times);
     struct json *arrays = json_add_array(object, "arrays");
     for (size_t i = 0; i < arena->array_count; i++) {
         struct json *array = json_add_object(arrays, NULL);
@@ -348,7 +349,7 @@ static bool lies_inside(const struct inspection_arena *arena)
 {
     for (size_t i = 0; i < arena->array_count; i++) {
         const struct inspection_array *array = &arena->arrays[i];
-        if (array->last > 2 * arena->steps || array->offset > arena->bytes ||
+        if (array->last > arena->times || array->offset > arena->bytes ||
             array->bytes > arena->bytes - array->offset)
             return false;
     }
@@ -358,8 +359,11 @@ static bool lies_inside(const struct inspection_arena *arena)
 static bool read_arena(const struct reader *reader, const struct json *object,
                        struct inspection_arena *arena)
 {
+    size_t times;
     if (!read_members(object, arena_members, arena))
         return refuse(reader, object);
+    /* older files lack it: then every step ran twice */
+    arena->times = json_count(json_member(object, "times"), &times) ? times : 2 * arena->steps;
     arena->arrays = read_list(reader, json_member(object, "arrays"), sizeof *arena->arrays,
                               read_array, &arena->array_count);
     return arena->arrays && (lies_inside(arena) || refuse(reader, object));

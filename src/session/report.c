@@ -247,6 +247,8 @@ static void put_memory(struct text *text, const struct run *run)
         put_bytes(text, _("forecast: activations"), forecast->activations);
         put_bytes(text, _("forecast: workspace"), forecast->workspace);
         put_bytes(text, _("forecast: in all"), forecast->total);
+        if (forecast->unlimited > forecast->total)
+            put_bytes(text, _("forecast: without the memory limit"), forecast->unlimited);
     } else
         put_row(text, _("forecast: in all"), _("not known"));
     if (measured > 0)

@@ -23,9 +23,11 @@ struct place {
 };
 
 static const struct place memory_places[] = {
-    COUNT(memory_forecast, weights),   COUNT(memory_forecast, gradients),
-    COUNT(memory_forecast, solver),    COUNT(memory_forecast, activations),
-    COUNT(memory_forecast, workspace), COUNT(memory_forecast, total)};
+    COUNT(memory_forecast, weights),    COUNT(memory_forecast, gradients),
+    COUNT(memory_forecast, solver),     COUNT(memory_forecast, activations),
+    COUNT(memory_forecast, workspace),  COUNT(memory_forecast, total),
+    COUNT(memory_forecast, unlimited),  COUNT(memory_forecast, flops),
+    COUNT(memory_forecast, flops_again)};
 
 static const struct place fact_places[] = {COUNT(run_facts, parameters),
                                            COUNT(run_facts, discriminator_parameters),

@@ -45,6 +45,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .batch = config->batch,
                                   .threads = threads,
                                   .solver = settings_solver(config),
+                                  .memory_limit = config_memory_limit(config),
                                   .with_loss = true};
 }
 

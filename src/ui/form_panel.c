@@ -110,6 +110,24 @@ static const char *bound_words(enum memory_bound bound)
     return words[bound][0] ? gettext(words[bound]) : "";
 }
 
+/* The memory limit saves something: there is a price to be shown. */
+static bool limit_works(const struct forecast *forecast)
+{
+    return forecast->memory.unlimited > forecast->memory.total;
+}
+
+static void draw_limit(struct app *app, struct rect area, int row)
+{
+    const struct memory_forecast *memory = &app->form.forecast.memory;
+    char saved[32], text[96];
+    text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
+    snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
+             memory_forecast_extra_work(memory));
+    if (!fits_beside(area, _("limit saves"), text))
+        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, memory_forecast_extra_work(memory));
+    draw_fact(app, area, row, _("limit saves"), text);
+}
+
 static void draw_memory(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->form.forecast;
@@ -118,6 +136,8 @@ static void draw_memory(struct app *app, struct rect area)
     if (forecast->memory_free == 0) {
         draw_fact(app, area, 0, _("memory"), needed);
         draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
+        if (limit_works(forecast))
+            draw_limit(app, area, 2);
         return;
     }
     text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
@@ -132,7 +152,10 @@ static void draw_memory(struct app *app, struct rect area)
                    (double)memory_needed(forecast) / (double)forecast->memory_free,
                    forecast->fits ? ROLE_GAUGE : ROLE_BAD);
     draw_right(&app->canvas, area, 1, forecast->fits ? ROLE_TEXT : ROLE_BAD, text);
-    draw_text(&app->canvas, area, 2, 1, ROLE_FAINT, bound_words(forecast->memory_bound));
+    if (limit_works(forecast))
+        draw_limit(app, area, 2);
+    draw_text(&app->canvas, area, 2 + limit_works(forecast), 1, ROLE_FAINT,
+              bound_words(forecast->memory_bound));
 }
 
 /* --- time --- */
@@ -314,10 +337,10 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
     const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE ||
                                                 setup_data_error(&app->setup, &app->form);
     const bool roomy = rows >= 24;
-    const int gap = roomy;
+    const int gap = roomy, limit = known && limit_works(&app->form.forecast);
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
-        [MEMORY] = {.rank = 1, .least = 2, .most = roomy ? 3 : 2},
+        [MEMORY] = {.rank = 1, .least = 2 + limit, .most = 2 + limit + roomy},
         [NETWORK] = {.rank = 2, .least = 2, .most = 2},
         [TIME] = {.rank = 3, .least = 2, .most = app->setup.past.found ? 3 : 4},
         [RATE] = {.rank = 4, .least = 1, .most = is_level(&app->form.config) ? 1 : 9, .gap = gap},

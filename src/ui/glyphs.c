@@ -30,7 +30,7 @@ static const struct glyphs unicode_glyphs = {
     .empty = "░",
     .eighths = {"░", "▏", "▎", "▍", "▌", "▋", "▊", "▉"},
     .levels = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
-    .shades = {"▒", "░", "▓"},
+    .shades = {"▒", "░", "▓", "▚"},
     .upper_half = "▀",
 };
 
@@ -55,7 +55,7 @@ static const struct glyphs ascii_glyphs = {
     .empty = ".",
     .eighths = {".", ".", ".", ".", "=", "=", "=", "="},
     .levels = {"_", "_", "_", "-", "-", "-", "\"", "\""},
-    .shades = {":", ".", "%"},
+    .shades = {":", ".", "%", "+"},
 };
 
 const struct glyphs *glyphs_for(bool unicode)

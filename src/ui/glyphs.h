@@ -23,7 +23,7 @@ struct glyphs {
     const char *full, *empty;                   /* of a gauge */
     const char *eighths[8];                     /* of a gauge's last cell; [0] is empty */
     const char *levels[8];                      /* of a sparkline, lowest first */
-    const char *shades[3];                      /* kinds of areas, told apart without colour */
+    const char *shades[4];                      /* kinds of areas, told apart without colour */
     const char *upper_half;                     /* two pixels of a picture; NULL: one a cell */
 };
 

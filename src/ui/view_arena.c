@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved")};
+static const char *const kind_names[] = {N_("values"), N_("gradients"), N_("saved"),
+                                         N_("values again")};
 /* The plans of networks that are trained against each other. */
 static const char *const arena_names[] = {N_("generator"), N_("discriminator, learning"),
                                           N_("discriminator, judging")};
 /* Colours repeat what the shades say. */
-static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2};
+static const enum role kind_roles[] = {ROLE_SERIES, ROLE_SERIES + 1, ROLE_SERIES + 2,
+                                       ROLE_SERIES + 3};
 
 /* --- deciding --- */
 
@@ -119,7 +121,9 @@ static void draw_frame(struct canvas *canvas, const struct map *map, struct rect
     if (area.rows > 2)
         draw_right(canvas, labels, area.rows - 1, ROLE_FAINT, "0");
     draw_text(canvas, line, 0, 0, ROLE_FAINT, _("forward"));
-    draw_format(canvas, line, 0, area.columns / 2, ROLE_FAINT, "| %s", _("backward"));
+    draw_format(canvas, line, 0,
+                (int)((double)area.columns * (double)map->arena->steps / map->times), ROLE_FAINT,
+                "| %s", _("backward"));
 }
 
 static void draw_map(struct canvas *canvas, struct rect area, const struct inspection_arena *arena,
@@ -133,7 +137,7 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
     struct map map = {.arena = arena,
                       .selected = selected,
                       .area = middle,
-                      .times = 2 * (double)arena->steps,
+                      .times = (double)arena->times,
                       .bytes = (double)(arena->bytes - arena->workspace)};
     if (rect_is_empty(middle) || !(map.bytes > 0) || !(map.times > 0))
         return;
@@ -147,14 +151,16 @@ static void draw_map(struct canvas *canvas, struct rect area, const struct inspe
 /* --- around it --- */
 
 /* What has no room is left out from the right. */
-static void draw_legend(struct canvas *canvas, struct rect area, const char *name)
+static void draw_legend(struct canvas *canvas, struct rect area, const char *name, bool again)
 {
     int column = 1;
     if (name)
         column = draw_format(canvas, area, 0, column, ROLE_STRONG, "%s %s %s", canvas->glyphs->left,
                              name, canvas->glyphs->right) +
                  2;
-    for (size_t i = 0; i <= PLAN_SAVED; i++) {
+    for (size_t i = 0; i <= PLAN_VALUE_AGAIN; i++) {
+        if (i == PLAN_VALUE_AGAIN && !again)
+            return;
         const char *shade = canvas->glyphs->shades[i], *kind = gettext(kind_names[i]);
         if (column + 3 + (int)columns_of(kind) > area.columns)
             return;
@@ -167,8 +173,12 @@ static void write_time(const struct inspection_arena *arena, uint64_t time, char
 {
     if (time < arena->steps)
         snprintf(text, size, _("forward %llu"), (unsigned long long)time + 1);
-    else if (time < 2 * arena->steps)
+    else if (time < arena->times && arena->times == 2 * arena->steps)
         snprintf(text, size, _("backward %llu"), (unsigned long long)(2 * arena->steps - time));
+    else if (time < arena->times) /* passes that are run again are counted with the others */
+        snprintf(text, size, _("pass %llu of %llu on the way back"),
+                 (unsigned long long)(time - arena->steps + 1),
+                 (unsigned long long)(arena->times - arena->steps));
     else
         snprintf(text, size, "%s", _("the iteration's end"));
 }
@@ -208,7 +218,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     struct rect map = {area.row + above, area.column, area.rows - above - below, area.columns};
     struct rect facts = {map.row + map.rows, area.column, below, area.columns};
     draw_legend(&app->canvas, legend,
-                seen->arena_count > 1 ? gettext(arena_names[view->arena]) : NULL);
+                seen->arena_count > 1 ? gettext(arena_names[view->arena]) : NULL,
+                arena->times > 2 * arena->steps);
     draw_map(&app->canvas, map, arena, selected);
     if (selected)
         draw_selected(&app->canvas, facts, arena, view->selected, selected);

@@ -3,6 +3,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/forecast.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,6 +49,18 @@ static int draw_table(struct canvas *canvas, struct rect area,
     for (int i = 0; i < count; i++)
         draw_row(canvas, area, 1 + i + (i >= FORECAST_ROWS && area.rows >= 10), &rows[i], most);
     return 1 + count + (area.rows >= 10);
+}
+
+/* What a memory limit costs, where there is one and it does something. Returns the next free line.
+ */
+static int draw_limit(struct canvas *canvas, struct rect area, int row,
+                      const struct memory_forecast *forecast)
+{
+    char words[160], text[240];
+    if (!forecast_limit_words(forecast, words, sizeof words)[0] || row >= area.rows)
+        return row;
+    snprintf(text, sizeof text, _("Memory limit: %s."), words);
+    return draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
 }
 
 /* --- over time --- */
@@ -117,6 +130,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
         draw_table(&app->canvas, area, &news->facts->forecast, news->calm.memory_measured, most) +
         1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
+    row = draw_limit(&app->canvas, note, row, &news->facts->forecast);
     if (area.rows >= row + 8)
         row = draw_wrapped(&app->canvas, note, row, ROLE_FAINT,
                            _("Measured is what the whole program holds: the plan's arena, the "

@@ -44,8 +44,11 @@ bool forecast_make(const struct run_config *config, struct forecast *forecast, s
                                   .input = {1, 28, 28},
                                   .memory_free = UINT64_C(3) << 30};
     uint64_t weights = forecast->parameters * sizeof(float);
-    forecast->memory =
-        (struct memory_forecast){weights, weights, weights, batch * 200000, 1 << 20, 0};
+    forecast->memory = (struct memory_forecast){.weights = weights,
+                                                .gradients = weights,
+                                                .solver = weights,
+                                                .activations = batch * 200000,
+                                                .workspace = 1 << 20};
     forecast->memory.total = 3 * weights + batch * 200000 + (1 << 20);
     forecast->fits = forecast->memory.total <= forecast->memory_free;
     forecast->largest_batch = 8192;
@@ -194,8 +197,12 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     run->snapshot.eta_seconds = -1;
     run->facts =
         (struct run_facts){.id = "fake", .parameters = 431080, .images = 6400, .classes = 10};
-    run->facts.forecast = (struct memory_forecast){
-        1724320, 1724320, 1724320, 12800000, 1 << 20, 1724320 * 3 + 12800000 + (1 << 20)};
+    run->facts.forecast = (struct memory_forecast){.weights = 1724320,
+                                                   .gradients = 1724320,
+                                                   .solver = 1724320,
+                                                   .activations = 12800000,
+                                                   .workspace = 1 << 20,
+                                                   .total = 1724320 * 3 + 12800000 + (1 << 20)};
     snprintf(run->facts.network, sizeof run->facts.network, "%.63s", config->network);
     snprintf(run->facts.technique, sizeof run->facts.technique, "none");
     snprintf(run->facts.directory, sizeof run->facts.directory, "fake");

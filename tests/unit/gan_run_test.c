@@ -259,8 +259,7 @@ static void test_bench(void)
     tap_ok(bench.batch == 1 && bench.ms_per_image.min > 0, "at batch 1 unless said");
     tap_ok(passes_of(&bench.main) == 4 && passes_of(&bench.discriminator) == 12,
            "the generator runs once an iteration, its discriminator three times");
-    tap_ok(forecast_make(&config, &forecast, &error) &&
-               forecast.memory.total == bench.planned_memory_bytes,
+    tap_ok(forecast_make(&config, &forecast, &error) && forecast.memory.total == bench.memory.total,
            "what it plans to take is the forecast of training");
     bench_free(&bench);
     settings.mode = PLAN_INFERENCE;

@@ -183,7 +183,7 @@ static void check_arena(const struct inspection *seen)
     for (size_t i = 0; i < arena->array_count; i++)
         inside +=
             arena->arrays[i].offset + arena->arrays[i].bytes <= arena->bytes - arena->workspace &&
-            arena->arrays[i].last <= 2 * arena->steps;
+            arena->arrays[i].last <= arena->times;
     tap_ok(seen->arena_count == 1 && arena->array_count > 5 && inside == arena->array_count,
            "the arena's arrays lie within it");
 }

@@ -66,8 +66,36 @@ static void test_errors(void)
     tap_ok(!memory_new_aligned(SIZE_MAX / 2, 16, "a test", &error), "and an aligned one");
 }
 
+static void test_sizes(void)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"0", 0},
+                {"800000000", 800000000},
+                {"600M", 600u << 20},
+                {"600m", 600u << 20},
+                {"600Mi", 600u << 20},
+                {"1.5GiB", 3u << 29},
+                {"1.50 GiB", 3u << 29},
+                {"16 B", 16},
+                {"2KB", 2000},
+                {"2K", 2048},
+                {"3T", (uint64_t)3 << 40}};
+    static const char *const bad[] = {"",      "M",   "1x",       "-1M", "1MM",
+                                      "1.2.3", "1 2", "9999999T", "1e6"};
+    uint64_t bytes;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        tap_ok(text_to_bytes(good[i].text, &bytes) && bytes == good[i].bytes, "\"%s\" is a size",
+               good[i].text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        tap_ok(!text_to_bytes(bad[i], &bytes), "\"%s\" is no size", bad[i]);
+}
+
 int main(void)
 {
+    test_sizes();
+
     test_formats();
     test_parsing();
     test_growing();

@@ -12,7 +12,8 @@
  *   weight' = sum g xhat      bias' = sum g
  *   x' = weight * invstd * (g - bias' / M - xhat * weight' / M)
  *
- * Saved: mean then invstd, [2, C]. Parameters: weight, bias, running_mean, running_var.
+ * Saved: mean then invstd, [2, C]; a forward pass that is run again takes them from there.
+ * Parameters: weight, bias, running_mean, running_var.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -149,7 +150,8 @@ static void forward_batch_norm(const struct kernel_call *call)
         float mean = call->parameters[RUNNING_MEAN][c];
         float invstd = 1.0f / sqrtf(call->parameters[RUNNING_VAR][c] + epsilon);
         if (call->site->training) {
-            measure_channel(call, c);
+            if (!call->again)
+                measure_channel(call, c);
             mean = saved[c];
             invstd = saved[shape.channels + c];
         }
@@ -202,7 +204,8 @@ static const struct kernel reference = {
     .name = "batch_norm reference",
     .instruction_set = "any",
     .op = &op_batch_norm,
-    .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE,
+    .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
+              KERNEL_KEEPS_SAVED,
     .saved_bytes = saved_batch_norm,
     .forward = forward_batch_norm,
     .backward = backward_batch_norm,

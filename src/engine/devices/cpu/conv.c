@@ -44,6 +44,7 @@ struct correlation {
     struct conv_sizes sizes;
     struct layout layout;
     bool plain;                           /* its copy would be the source itself */
+    bool in_place;                        /* sums are taken in the destination */
     size_t source_channels, rows, groups; /* channels of one group */
     struct shape destination;
     struct residue y[MAX_STRIDE], x[MAX_STRIDE];
@@ -213,6 +214,9 @@ static void set_geometry(struct correlation *c, struct carve *carve, size_t thre
         set_forward(c);
     c->tiles = divide_up(c->rows, TILE_ROWS);
     c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.mover);
+    c->in_place = c->residues_y == 1 && c->residues_x == 1 && c->y[0].step == 1 &&
+                  c->x[0].step == 1 && c->layout.pitch == c->destination.width &&
+                  !(c->backward && s->moves.mover);
     share_out(c);
     set_blocking(c);
     c->source_floats = layout_floats(&c->layout, c->source_channels);
@@ -312,39 +316,77 @@ static void pack_task(void *context, size_t task, size_t thread)
                           packed_at(c, group, ry, rx, tile));
 }
 
-/* --- the work --- */
+/* --- what becomes of results --- */
 
-/* to[i * step] = results[i] + bias, or the results are added to what is there. */
-static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
-                      size_t step, float bias)
+/* Some rows of one residue of an image, for tiles [begin, end) of a group. */
+struct panel {
+    size_t image, group, begin, end;
+    const struct residue *y, *x;
+    size_t first_row, rows;
+    const float *source, *weights; /* of row 0; of tile 0 */
+    const size_t *offsets;
+    size_t terms;
+    float *results; /* scratch: [channel][position] */
+};
+
+static size_t first_channel(const struct correlation *c, size_t tile)
 {
-    if (c->accumulate) {
-        for (size_t i = 0; i < count; i++)
-            to[i * step] += results[i];
-    } else if (step == 1) {
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            to[i] = results[i] + bias;
-    } else {
-        for (size_t i = 0; i < count; i++)
-            to[i * step] = results[i] + bias;
-    }
+    return piece_begin(c->rows, c->tiles, tile);
 }
 
-/* Where a tile's results go: rows of the destination. */
-static void store_results(const struct correlation *c, const float *results, float *plane,
-                          const struct residue *y, const struct residue *x, size_t first_row,
-                          size_t rows, float bias)
+static size_t panel_positions(const struct correlation *c, const struct panel *p)
 {
-    const size_t width = c->destination.width;
-    if (x->step == 1 && y->step == 1 && x->count == width && c->layout.pitch == width) {
-        store_row(c, results, rows * width, plane + first_row * width, 1, bias);
-        return;
+    return (p->rows - 1) * c->layout.pitch + p->x->count;
+}
+
+/* `channel` is counted over all groups. */
+static float *panel_plane(const struct correlation *c, const struct panel *p, size_t channel)
+{
+    return c->to + (p->image * c->groups * c->rows + channel) * shape_area(c->destination);
+}
+
+/* to[i * step] = results[i], or the results are added to what is there. */
+static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
+                      size_t step)
+{
+    if (step == 1)
+        store_or_add(to, results, count, c->accumulate);
+    else if (c->accumulate)
+        for (size_t i = 0; i < count; i++)
+            to[i * step] += results[i];
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i * step] = results[i];
+}
+
+/* Whole rows of the destination, results `pitch` apart. Rows are stored in whole vectors while
+ * there is room behind them: the next row overwrites what is too much. */
+static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows)
+{
+    const size_t width = c->destination.width, whole = round_up(width, LANES);
+    const float *end = to + rows * width;
+    for (; rows > 0 && !c->accumulate && (size_t)(end - to) >= whole; rows--) {
+        for (size_t i = 0; i < whole; i += LANES)
+            vector_store(to + i, vector_load(results + i));
+        to += width;
+        results += c->layout.pitch;
     }
-    for (size_t row = 0; row < rows; row++, results += c->layout.pitch)
-        store_row(c, results, x->count,
-                  plane + (y->first + (first_row + row) * y->step) * width + x->first, x->step,
-                  bias);
+    for (; rows > 0; rows--, to += width, results += c->layout.pitch)
+        store_row(c, results, width, to, 1);
+}
+
+/* A channel's results: rows of the destination. */
+static void store_results(const struct correlation *c, const struct panel *p, const float *results,
+                          float *plane)
+{
+    const struct residue *y = p->y, *x = p->x;
+    const size_t width = c->destination.width;
+    float *to = plane + (y->first + p->first_row * y->step) * width + x->first;
+    if (x->step == 1 && y->step == 1)
+        store_rows(c, results, to, p->rows);
+    else
+        for (size_t row = 0; row < p->rows; row++, to += y->step * width)
+            store_row(c, results + row * c->layout.pitch, x->count, to, x->step);
 }
 
 /* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
@@ -363,17 +405,17 @@ static void store_row_back(const struct correlation *c, const float *results, fl
         column = x->first + x->step - (size_t)dx;
     if (x->count > (size_t)drops_first + drops_last)
         store_row(c, results + drops_first, x->count - drops_first - drops_last, to + column,
-                  x->step, 0);
+                  x->step);
 }
 
-/* The same of all rows of a tile. */
-static void store_results_back(const struct correlation *c, const float *results, float *plane,
-                               const struct residue *y, const struct residue *x, size_t first_row,
-                               size_t rows, const struct channel_move *move)
+/* The same of all rows of a channel. */
+static void store_results_back(const struct correlation *c, const struct panel *p,
+                               const float *results, float *plane, const struct channel_move *move)
 {
-    for (size_t row = 0; row < rows; row++, results += c->layout.pitch) {
+    const struct residue *y = p->y, *x = p->x;
+    for (size_t row = 0; row < p->rows; row++, results += c->layout.pitch) {
         bool outside;
-        const size_t at = channel_move_back(y->first + (first_row + row) * y->step, move->dy,
+        const size_t at = channel_move_back(y->first + (p->first_row + row) * y->step, move->dy,
                                             c->destination.height, &outside);
         float *to = plane + at * c->destination.width;
         if (!outside)
@@ -384,58 +426,92 @@ static void store_results_back(const struct correlation *c, const float *results
     }
 }
 
-/* One channel of the destination. */
-static void store_channel(const struct correlation *c, const float *results, size_t image,
-                          size_t channel, const struct residue *y, const struct residue *x,
-                          size_t first_row, size_t rows)
+/* What was summed in scratch. */
+static void store_panel(const struct correlation *c, const struct panel *p)
 {
-    const float bias = c->bias ? c->bias[channel] : 0;
-    struct channel_move move = {.channel = channel};
-    if (c->backward)
-        move = channel_move_of(&c->sizes.moves, channel);
-    float *plane =
-        c->to + (image * c->groups * c->rows + move.channel) * shape_area(c->destination);
-    if (move.dy || move.dx)
-        store_results_back(c, results, plane, y, x, first_row, rows, &move);
-    else
-        store_results(c, results, plane, y, x, first_row, rows, bias);
+    const struct channel_moves none = {.channels = c->groups * c->rows};
+    const float *results = p->results;
+    for (size_t r = first_channel(c, p->begin); r < first_channel(c, p->end); r++) {
+        const size_t channel = p->group * c->rows + r;
+        const struct channel_move move =
+            channel_move_of(c->backward ? &c->sizes.moves : &none, channel);
+        float *plane = panel_plane(c, p, move.channel);
+        if (move.dy || move.dx)
+            store_results_back(c, p, results, plane, &move);
+        else
+            store_results(c, p, results, plane);
+        results += result_stride(c);
+    }
 }
 
-/* Tiles [begin, end) at the positions of some rows of one residue. The source of a step and a block
- * of terms is read by every tile while it is in the level-1 cache. */
-static void correlate(const struct correlation *c, const float *source, size_t group, size_t begin,
-                      size_t end, size_t ry, size_t rx, const size_t *offsets, size_t first_row,
-                      size_t rows, float *results)
+/* --- the sums --- */
+
+/* `count` vectors of positions from vector v on, for the terms from k on. `out` is where they are
+ * for the first channel. */
+static void correlate_vectors(const struct correlation *c, const struct panel *p, size_t k,
+                              size_t v, size_t count, bool add, float *out, size_t stride)
 {
-    const size_t terms = residue_terms(c, ry, rx), stride = result_stride(c);
-    const size_t vectors = divide_up((rows - 1) * c->layout.pitch + c->x[rx].count, LANES);
-    const size_t steps = divide_up(vectors, TILE_VECTORS);
-    const size_t first_channel = piece_begin(c->rows, c->tiles, begin);
-    source += first_row * c->layout.pitch;
-    for (size_t k = 0; k == 0 || k < terms; k += c->block_terms)
+    const float *source = p->source + p->first_row * c->layout.pitch + v * LANES;
+    for (size_t tile = p->begin; tile < p->end; tile++) {
+        const size_t channel = first_channel(c, tile);
+        const size_t channels = first_channel(c, tile + 1) - channel;
+        const float *bias = c->bias ? c->bias + p->group * c->rows + channel : NULL;
+        tiles_correlate[channels - 1][count - 1](
+            source, p->offsets + k, p->weights + channel * p->terms + k * channels,
+            least(c->block_terms, p->terms - k), bias, add || k > 0,
+            out + (channel - first_channel(c, p->begin)) * stride, stride);
+    }
+}
+
+/* Sums vectors [begin, end) of positions at `out`, which begins with vector `begin`. The source of
+ * a step and a block of terms is read by every tile while it is in the level-1 cache. */
+static void correlate(const struct correlation *c, const struct panel *p, size_t begin, size_t end,
+                      bool add, float *out, size_t stride)
+{
+    const size_t steps = divide_up(end - begin, TILE_VECTORS);
+    for (size_t k = 0; k == 0 || k < p->terms; k += c->block_terms)
         for (size_t step = 0; step < steps; step++) {
-            const size_t v = piece_begin(vectors, steps, step);
-            const size_t count = piece_begin(vectors, steps, step + 1) - v;
-            for (size_t tile = begin; tile < end; tile++) {
-                const size_t channel = piece_begin(c->rows, c->tiles, tile);
-                const size_t channels = piece_begin(c->rows, c->tiles, tile + 1) - channel;
-                tiles_correlate[channels - 1][count - 1](
-                    source + v * LANES, offsets + k,
-                    packed_at(c, group, ry, rx, tile) + k * channels,
-                    least(c->block_terms, terms - k), k > 0,
-                    results + (channel - first_channel) * stride + v * LANES, stride);
-            }
+            const size_t v = piece_begin(end - begin, steps, step);
+            const size_t count = piece_begin(end - begin, steps, step + 1) - v;
+            correlate_vectors(c, p, k, begin + v, count, add, out + v * LANES, stride);
         }
 }
 
-/* The results of channels [begin, end) of a group. */
-static void store_channels(const struct correlation *c, const float *results, size_t image,
-                           size_t group, size_t begin, size_t end, size_t ry, size_t rx,
-                           size_t first_row, size_t rows)
+/* Where positions of the source are those of the destination, sums are taken there, and only those
+ * that do not fill a vector in scratch. */
+static void correlate_in_place(const struct correlation *c, const struct panel *p)
 {
-    for (size_t r = begin; r < end; r++, results += result_stride(c))
-        store_channel(c, results, image, group * c->rows + r, &c->y[ry], &c->x[rx], first_row,
-                      rows);
+    const size_t positions = panel_positions(c, p), whole = positions / LANES;
+    const size_t first = first_channel(c, p->begin), area = shape_area(c->destination);
+    float *to = panel_plane(c, p, p->group * c->rows + first) + p->first_row * c->destination.width;
+    correlate(c, p, 0, whole, c->accumulate, to, area);
+    if (positions % LANES == 0)
+        return;
+    correlate(c, p, whole, whole + 1, false, p->results, LANES);
+    for (size_t r = 0; r < first_channel(c, p->end) - first; r++)
+        store_row(c, p->results + r * LANES, positions % LANES, to + r * area + whole * LANES, 1);
+}
+
+static void correlate_panel(const struct correlation *c, const struct panel *p)
+{
+    if (c->in_place) {
+        correlate_in_place(c, p);
+        return;
+    }
+    correlate(c, p, 0, divide_up(panel_positions(c, p), LANES), false, p->results,
+              result_stride(c));
+    store_panel(c, p);
+}
+
+/* The rows of a residue in a band, panel by panel. */
+static void correlate_rows(const struct correlation *c, struct panel *p, size_t band)
+{
+    const size_t first = band * c->bands_rows, last = least(p->y->count, first + c->bands_rows);
+    for (size_t row = first; row < last && p->x->count; row += c->panel_rows) {
+        p->first_row = row;
+        p->rows = least(c->panel_rows, last - row);
+        correlate_panel(c, p);
+    }
 }
 
 /* Tiles [begin, end) in band `band` of the rows, for every residue. */
@@ -443,23 +519,26 @@ static void correlate_band(const struct correlation *c, const float *source, siz
                            size_t group, size_t begin, size_t end, size_t band, size_t thread,
                            float *results)
 {
-    const size_t *offsets = c->offsets;
     const uint64_t start = profile_start(c->call->profile);
+    struct panel panel = {.image = image,
+                          .group = group,
+                          .begin = begin,
+                          .end = end,
+                          .source = source,
+                          .offsets = c->offsets,
+                          .results = results};
     for (size_t ry = 0; ry < c->residues_y; ry++)
         for (size_t rx = 0; rx < c->residues_x; rx++) {
-            const size_t first = band * c->bands_rows;
-            const size_t last = least(c->y[ry].count, first + c->bands_rows);
-            for (size_t row = first; row < last && c->x[rx].count; row += c->panel_rows) {
-                const size_t rows = least(c->panel_rows, last - row);
-                correlate(c, source, group, begin, end, ry, rx, offsets, row, rows, results);
-                store_channels(c, results, image, group, piece_begin(c->rows, c->tiles, begin),
-                               piece_begin(c->rows, c->tiles, end), ry, rx, row, rows);
-            }
-            offsets += residue_terms(c, ry, rx);
+            panel.y = &c->y[ry];
+            panel.x = &c->x[rx];
+            panel.terms = residue_terms(c, ry, rx);
+            panel.weights = packed_at(c, group, ry, rx, 0);
+            correlate_rows(c, &panel, band);
+            panel.offsets += panel.terms;
         }
     if (c->call->profile) {
         const struct conv_sizes *s = &c->sizes;
-        size_t rows = piece_begin(c->rows, c->tiles, end) - piece_begin(c->rows, c->tiles, begin);
+        size_t rows = first_channel(c, end) - first_channel(c, begin);
         size_t area = shape_area(s->out) / c->bands, terms = s->taps;
         if (c->backward)
             profile_add_gemm(c->call->profile, thread, GEMM_TN, rows * terms, area, s->outputs,
@@ -469,6 +548,8 @@ static void correlate_band(const struct correlation *c, const float *source, siz
                              start);
     }
 }
+
+/* --- tasks --- */
 
 /* Copies channels [begin, end) of a group's source into its layout. */
 static void copy_source(const struct correlation *c, size_t image, size_t group, size_t begin,

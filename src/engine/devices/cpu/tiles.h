@@ -20,21 +20,22 @@
 
 enum { TERM_BLOCK = 64 }; /* the adding up costs one step in so many */
 
-/* `add`: to what is in `out` already. */
+/* `add`: to what is in `out` already. Else sums begin with bias[r], or 0 where that is NULL. */
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
-                            size_t terms, bool add, float *out, size_t out_stride);
+                            size_t terms, const float *bias, bool add, float *out,
+                            size_t out_stride);
 
 /* One block of terms, that begins the results or is added to them. */
 TILE_INLINE void correlate_block(const float *source, const size_t *offsets, const float *weights,
-                                 size_t terms, bool add, float *out, size_t out_stride,
-                                 const int rows, const int vectors)
+                                 size_t terms, const float *bias, bool add, float *out,
+                                 size_t out_stride, const int rows, const int vectors)
 {
     vector sum[TILE_ROWS][TILE_VECTORS];
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 3
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = (vector){0};
+            sum[r][v] = (vector){0} + (bias ? bias[r] : 0);
     for (size_t k = 0; k < terms; k++, weights += rows) {
         const float *from = source + offsets[k];
         vector value[TILE_VECTORS];
@@ -57,14 +58,15 @@ TILE_INLINE void correlate_block(const float *source, const size_t *offsets, con
 }
 
 TILE_INLINE void correlate_body(const float *source, const size_t *offsets, const float *weights,
-                                size_t terms, bool add, float *out, size_t out_stride,
-                                const int rows, const int vectors)
+                                size_t terms, const float *bias, bool add, float *out,
+                                size_t out_stride, const int rows, const int vectors)
 {
     size_t k = 0;
     do {
         const size_t block = least(terms - k, TERM_BLOCK);
-        correlate_block(source, offsets + k, weights + k * (size_t)rows, block, add || k > 0, out,
-                        out_stride, rows, vectors);
+        const bool more = add || k > 0;
+        correlate_block(source, offsets + k, weights + k * (size_t)rows, block, more ? NULL : bias,
+                        more, out, out_stride, rows, vectors);
         k += block;
     } while (k < terms);
 }
@@ -145,11 +147,12 @@ TILE_INLINE void dot_body(const float *source, const size_t *offsets, const floa
 }
 
 #define TILE_FUNCTIONS(rows, vectors)                                                              \
-    static void correlate_##rows##x##vectors(const float *source, const size_t *offsets,           \
-                                             const float *weights, size_t terms, bool add,         \
-                                             float *out, size_t out_stride)                        \
+    static void correlate_##rows##x##vectors(                                                      \
+        const float *source, const size_t *offsets, const float *weights, size_t terms,            \
+        const float *bias, bool add, float *out, size_t out_stride)                                \
     {                                                                                              \
-        correlate_body(source, offsets, weights, terms, add, out, out_stride, rows, vectors);      \
+        correlate_body(source, offsets, weights, terms, bias, add, out, out_stride, rows,          \
+                       vectors);                                                                   \
     }                                                                                              \
     static void gradient_##rows##x##vectors(const struct tile_positions *positions,                \
                                             const float *source, const size_t *offsets,            \

@@ -1,0 +1,27 @@
+/* What a forecast says in words. */
+#include "session/forecast.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <stdio.h>
+
+char *forecast_limit_words(const struct memory_forecast *memory, char *text, size_t size)
+{
+    char limited[32], unlimited[32];
+    const double work = memory_forecast_extra_work(memory);
+    if (size > 0)
+        text[0] = '\0';
+    if (memory->unlimited <= memory->total)
+        return text;
+    text_bytes(memory->total, limited, sizeof limited);
+    text_bytes(memory->unlimited, unlimited, sizeof unlimited);
+    if (work >= 0.05)
+        snprintf(text, size, _("%s instead of %s by computing values again: %.1f %% more FLOPs"),
+                 limited, unlimited, work);
+    else
+        snprintf(text, size,
+                 _("%s instead of %s by computing values again: under 0.1 %% more FLOPs"), limited,
+                 unlimited);
+    return text;
+}

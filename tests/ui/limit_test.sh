@@ -1,0 +1,42 @@
+#!/bin/sh
+# A memory limit in the workbench: asked for in the form, priced beside it, seen in the arena.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "a memory limit in the form"
+cd "$T" || exit 99
+case $TINCA in /*) ;; *) TINCA=$OLDPWD/$TINCA ;; esac
+
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32
+screen_wait 'What it takes'
+screen_lacks 'Memory limit' "the form is not full of what few need"
+screen_keys '*'
+screen_shows 'Memory limit' "but has it under *"
+screen_end
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 \
+    --threads 1 --memory-limit 40M
+screen_shows 'Memory limit +40M' "a limit that is set is shown"
+screen_shows 'limit saves +[0-9.]+ MiB for [0-9.]+ % more FLOPs' "with its price"
+screen_resize 80x24
+screen_shows 'limit saves' "in a usual terminal, too"
+screen_resize 40x12
+screen_shows 'memory [0-9]' "and a small one says what is needed"
+screen_end
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 \
+    --threads 1 --memory-limit 10M
+screen_shows 'raise the limit to [0-9]+MiB' "one that cannot be kept is refused with one that can"
+screen_end
+screen_start 120x40 C.UTF-8 "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
+    --memory-limit 30M --iterations 1000 --start
+screen_wait 'smoothed'
+screen_keys 3
+screen_shows 'Memory limit: .* instead of ' "the run's memory says it"
+screen_keys 4
+screen_shows 'values again' "the arena shows what comes again"
+screen_shows 'forward .*[|] backward' "with a longer way back"
+screen_end
+screen_start 80x24 C "$TINCA" ui resnet20 --data shapes,limit=64 --batch 32 --threads 1 \
+    --memory-limit 30M --iterations 1000 --start
+screen_wait 'smoothed'
+screen_keys 4
+screen_shows '[+][+] values again' "in ASCII, too"
+screen_end
+done_testing
