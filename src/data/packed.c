@@ -82,7 +82,8 @@ static bool read_all(gzFile file, const char *path, size_t limit, bool whole, ui
     if (code != Z_OK && code != Z_STREAM_END)
         return set_gzip_error(file, path, *size, error);
     if (*size > limit)
-        return error_set(error, ERROR_INPUT, path, NULL, "more than the %zu bytes expected", limit);
+        return error_set(error, ERROR_INPUT, path, "is it the right file?",
+                         "more than the %zu bytes expected", limit);
     return true;
 }
 
