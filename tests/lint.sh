@@ -23,9 +23,11 @@ fi
 if wanted clang-tidy; then
     if command -v clang-tidy >/dev/null; then
         # the kernels' families (devices/cpu) are compiled with flags of their own
-        find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' -exec clang-tidy --quiet \
-            --warnings-as-errors='*' {} + -- -std=c11 $includes $CPPFLAGS \
-            -DLOCALEDIR='""' 2>/dev/null || failed=1
+        find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' -exec sh -c '
+            flags=$1
+            shift
+            clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=c11 $flags 2>/dev/null' \
+            tidy "$includes $CPPFLAGS -DLOCALEDIR=\"/\"" {} + || failed=1
     else
         missing clang-tidy
     fi

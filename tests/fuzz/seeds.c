@@ -74,13 +74,33 @@ static const char *const session_files[] = {
     "\"top1\": 97}",
     "{\"networks\": [\"lenet\", \"mlp\"], \"batches\": [\"1..512\"], \"devices\": [\"cpu\"], "
     "\"data\": \"digits\", \"epochs\": 1, \"lr\": [0.1, 0.01]}",
-    "{\"format\": \"tinca-measurements\", \"version\": 1, \"measurements\": [{\"device\": \"cpu\", "
-    "\"host\": \"here\", \"threads\": 1, \"data\": \"digits\", \"images\": 4, \"ms_per_image\": "
-    "{\"count\": 4, \"mean\": 1, \"sd\": 0.1}, \"top1\": 90, \"weights\": "
-    "\"weights.safetensors\"}]}",
-    "{\"format\": \"tinca-study\", \"version\": 1, \"studies\": [{\"network\": \"pix2pix\", "
-    "\"seconds\": 1, \"images\": [{\"name\": \"a\", \"generated\": true}], \"votes\": "
-    "[{\"participant\": \"p\", \"answers\": [true]}]}]}"};
+    "{\"format\": \"tinca-measurements\", \"version\": 1, \"devices\": [{\"ms_per_image\": "
+    "{\"median\": 0.3, \"min\": 0.2, \"mean\": 0.33, \"sd\": 0.1, \"ci95\": 0.08}, \"device\""
+    ": \"cpu\", \"host\": \"here\", \"cpu\": \"a processor\", \"threads\": 2, \"created\": \"202"
+    "6-11-22T05:36:11Z\", \"data\": \"digits\", \"weights\": \"weights.safetensors\", \"ima"
+    "ges\": 8, \"top1\": 25, \"top5\": 50, \"loss\": 2.3, \"model_bytes\": 2144816, \"model"
+    "_changed\": 1795325768, \"memory_bytes\": 2146368}]}",
+    "{\"format\": \"tinca-study\", \"version\": 1, \"studies\": [{\"network\": \"pix2pix\", \""
+    "real\": \"maps\", \"generated\": \"a run\", \"fingerprint\": \"0123456789abcdef\", \"see"
+    "d\": 1, \"seconds\": 1, \"shown_twice\": 0, \"seen_in_training\": null, \"images\": ["
+    "{\"name\": \"a\", \"generated\": true, \"practice\": false}, {\"name\": \"b\", \"generate"
+    "d\": false, \"practice\": false}], \"votes\": [{\"participant\": \"p\", \"created\": \"2"
+    "026-11-22T05:36:11Z\", \"graphics\": \"256\", \"columns\": 80, \"rows\": 24, \"answers"
+    "\": [{\"image\": 1, \"real\": true, \"seconds\": 1.5}, {\"image\": 0, \"real\": false, "
+    "\"seconds\": 2}]}]}]}",
+    "{\"format\": \"tinca-profile\", \"version\": 1, \"iteration\": 3, \"iterations\": 2, \""
+    "images\": 8, \"threads\": 1, \"seconds\": 0.5, \"cost\": 0.1, \"networks\": [{\"name\":"
+    " \"mlp\", \"layers\": [{\"name\": \"ip1\", \"op\": \"linear\", \"kernel\": \"gemm\", \"choice"
+    "\": \"first\", \"memory_bytes\": 64, \"forward_seconds\": 0.1, \"backward_seconds\": "
+    "0.2, \"forward_flops\": 9, \"backward_flops\": null, \"output\": [4, 1, 1]}], \"gem"
+    "m\": [{\"kind\": \"nn\", \"shape\": [1, 2, 3], \"calls\": 2, \"seconds\": 0.1}], \"weigh"
+    "ts\": [{\"name\": \"ip1.weight\", \"count\": 4, \"rank\": 2, \"learnable\": true, \"mean"
+    "\": 0, \"deviation\": 1, \"low\": -1, \"high\": 1, \"norm\": 2, \"gradient_norm\": null"
+    ", \"update_norm\": 0.1, \"histogram\": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+    ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}]}], \"arenas\": [{\"na"
+    "me\": \"mlp\", \"steps\": 2, \"bytes\": 128, \"workspace\": 64, \"times\": 4, \"arrays\":"
+    " [{\"kind\": \"value\", \"name\": \"ip1\", \"offset\": 0, \"bytes\": 64, \"first\": 0, \"la"
+    "st\": 3}]}]}"};
 
 static void write_sessions(void)
 {
