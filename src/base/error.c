@@ -40,9 +40,11 @@ bool error_set_errno(struct error *error, const char *what, const char *advice, 
 
 bool error_set_memory(struct error *error, const char *what, size_t bytes)
 {
-    return error_set(error, ERROR_MEMORY, what,
-                     "choose a smaller batch or network, or free some memory",
-                     "could not allocate %zu bytes (%.1f MiB)", bytes, (double)bytes / 1048576.0);
+    const char *advice = N_("choose a smaller batch or network, or free some memory");
+    if (bytes == 0)
+        return error_set(error, ERROR_MEMORY, what, advice, "no memory is left");
+    return error_set(error, ERROR_MEMORY, what, advice, "could not allocate %zu bytes (%.1f MiB)",
+                     bytes, (double)bytes / 1048576.0);
 }
 
 char *error_format(const struct error *error, char *text, size_t size)

@@ -37,7 +37,7 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
 /* The same for a failed system call: `why` is "ACTION: strerror(errno)". */
 bool error_set_errno(struct error *error, const char *what, const char *advice, const char *action);
 
-/* The same for a failed allocation of `bytes` bytes for `what`. */
+/* The same for a failed allocation of `bytes` bytes (0: of unknown size) for `what`. */
 bool error_set_memory(struct error *error, const char *what, size_t bytes);
 
 /* Writes "what: why: what to do" into `text`, control characters made visible. Returns `text`. */

@@ -123,7 +123,21 @@ static void sync_directory_of(const char *path)
     free(copy);
 }
 
+/* The old file moves out of the way, if there is one, and the new one into its place. */
+static bool put_in_place(const struct file_writer *writer, const char *previous)
+{
+    if (previous && rename(writer->path, previous) != 0 && errno != ENOENT)
+        return false;
+    return rename(writer->aside, writer->path) == 0;
+}
+
 bool file_writer_commit(struct file_writer *writer, struct error *error)
+{
+    return file_writer_commit_keeping(writer, NULL, error);
+}
+
+bool file_writer_commit_keeping(struct file_writer *writer, const char *previous,
+                                struct error *error)
 {
     bool written = fflush(writer->stream) == 0 && !ferror(writer->stream) &&
                    fsync(fileno(writer->stream)) == 0;
@@ -133,7 +147,7 @@ bool file_writer_commit(struct file_writer *writer, struct error *error)
         code = errno;
     }
     writer->stream = NULL;
-    if (written && rename(writer->aside, writer->path) == 0) {
+    if (written && put_in_place(writer, previous)) {
         sync_directory_of(writer->path);
         free(writer->aside);
         writer->aside = NULL; /* nothing to remove any more */

@@ -32,6 +32,10 @@ struct file_writer {
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error);
 bool file_writer_commit(struct file_writer *writer, struct error *error);
+/* The same; the file that was there until now stays as `previous`, in the same folder, so that at
+ * every moment one of the two is whole. */
+bool file_writer_commit_keeping(struct file_writer *writer, const char *previous,
+                                struct error *error);
 void file_writer_abandon(struct file_writer *writer); /* also after a commit: does nothing then */
 
 bool file_write(const char *path, const void *bytes, size_t size, bool private_file,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +69,23 @@ static bool check_limits(const char *text, size_t length, const char *name, stru
     return true;
 }
 
+/* cJSON says no more than where it stopped; that memory ran out is in errno, by POSIX. */
+static bool parse_source(struct json_document *document, size_t length, struct error *error)
+{
+    const char *stopped = NULL;
+    errno = 0;
+    document->root =
+        (struct json *)cJSON_ParseWithLengthOpts(document->source, length + 1, &stopped, true);
+    if (document->root)
+        return true;
+    if (errno == ENOMEM)
+        return error_set_memory(error, document->name, 0);
+    size_t offset = stopped ? (size_t)(stopped - document->source) : 0;
+    return error_set(error, ERROR_INPUT, document->name, "correct the file there",
+                     "line %zu: this is not JSON",
+                     line_at(document->source, offset < length ? offset : length));
+}
+
 bool json_parse(struct json_document *document, const char *text, size_t length, const char *name,
                 struct error *error)
 {
@@ -84,14 +102,8 @@ bool json_parse(struct json_document *document, const char *text, size_t length,
         return false;
     }
     memcpy(document->source, text, length);
-    const char *stopped = NULL;
-    document->root =
-        (struct json *)cJSON_ParseWithLengthOpts(document->source, length + 1, &stopped, true);
-    if (document->root)
+    if (parse_source(document, length, error))
         return true;
-    size_t offset = stopped ? (size_t)(stopped - document->source) : 0;
-    error_set(error, ERROR_INPUT, name, "correct the file there", "line %zu: this is not JSON",
-              line_at(document->source, offset < length ? offset : length));
     json_document_free(document);
     return false;
 }

@@ -23,12 +23,6 @@ static int later_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command later_commands[] = {
-    {"resume", "", N_("Go on with a run that was interrupted."),
-     N_("until then start it again with tinca train"), later_run},
-    {"import", "", N_("Take over the losses of a Caffe or TensorFlow log."),
-     N_("until then train the network here with tinca train"), later_run},
-    {"explain", "", N_("The arithmetic of Caffe's running mean, step by step."),
-     N_("until then read the finding and the three means in tinca export"), later_run},
     {"attach", "", N_("Watch a run that another process computes."),
      N_("until then look at it with tinca runs"), later_run},
 };

@@ -1,5 +1,7 @@
 #include "cli/progress.h"
 
+#include "cli/output.h"
+
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/text.h"
@@ -81,6 +83,31 @@ static void show_findings(struct progress *progress, const struct run *run,
     }
 }
 
+static void show_beginning(struct progress *progress, const struct run_snapshot *snapshot)
+{
+    if (progress->begun || snapshot->status == RUN_PREPARING)
+        return;
+    progress->begun = true;
+    if (snapshot->begun_at > 0)
+        fprintf(stderr, _("goes on after iteration %llu of %llu\n"),
+                (unsigned long long)snapshot->begun_at, (unsigned long long)snapshot->iterations);
+}
+
+/* Each trouble once; that it is over is said as well. What ends a run is said at its end. */
+static void show_trouble(struct progress *progress, const struct run_snapshot *snapshot)
+{
+    const struct error *error = &snapshot->error;
+    if (run_status_is_over(snapshot->status) ||
+        (error->kind == progress->trouble.kind && strcmp(error->why, progress->trouble.why) == 0))
+        return;
+    clear_line(progress);
+    if (error->kind != ERROR_NONE)
+        output_error(error);
+    else if (!progress->quiet)
+        fprintf(stderr, _("it can be written again: nothing is lost\n"));
+    progress->trouble = *error;
+}
+
 static void show_live(struct progress *progress, const char *line)
 {
     size_t width = terminal_width();
@@ -104,9 +131,11 @@ void progress_show(struct progress *progress, const struct run *run)
 {
     struct run_snapshot snapshot;
     char line[LINE_SIZE];
+    run_snapshot(run, &snapshot);
+    show_trouble(progress, &snapshot);
     if (progress->quiet)
         return;
-    run_snapshot(run, &snapshot);
+    show_beginning(progress, &snapshot);
     show_findings(progress, run, &snapshot);
     describe(&snapshot, line, sizeof line);
     if (progress->terminal)

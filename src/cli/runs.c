@@ -40,9 +40,13 @@ static bool add_readable(struct json *object, const struct run *run)
            json_add_string(object, "network", facts->network) &&
            json_add_string(object, "technique", facts->technique) &&
            json_add_string(object, "data", config->data) &&
-           json_add_count(object, "batch", config->batch) &&
+           (config->batch ? json_add_count(object, "batch", config->batch)
+                          : json_add_null(object, "batch")) &&
            json_add_string(object, "device", config->device) &&
            json_add_string(object, "created", facts->created) &&
+           (facts->imported[0] ? json_add_string(object, "imported", facts->imported)
+                               : json_add_null(object, "imported")) &&
+           json_add_string(object, "host", facts->host) &&
            json_add_string(object, "directory", facts->directory) &&
            json_add_count(object, "iteration", snapshot.iteration) &&
            json_add_count(object, "iterations", snapshot.iterations) &&
@@ -66,6 +70,22 @@ static bool add_json(struct json *list, const char *id)
                 json_add_string(object, "error", error_format(&error, text, sizeof text));
     run_free(run);
     return added;
+}
+
+/* An imported run says so, with the machine if it is known. */
+static void add_what(struct table *table, const struct run *run)
+{
+    char batch[24] = "?";
+    const struct run_facts *facts = run_facts(run);
+    const struct run_config *config = run_config(run);
+    if (config->batch)
+        snprintf(batch, sizeof batch, "%zu", config->batch);
+    if (!facts->imported[0])
+        table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
+                   config->data);
+    else
+        table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
+                   config->device, facts->imported, facts->host[0] ? facts->host : "?");
 }
 
 static void add_row(struct table *table, const char *id)
@@ -97,8 +117,7 @@ static void add_row(struct table *table, const char *id)
         table_cell(table, "%.2f %%", snapshot.top1);
     else
         table_cell(table, "-");
-    table_cell(table, _("%s batch %zu on %s, %s"), run_facts(run)->network, run_config(run)->batch,
-               run_config(run)->device, run_config(run)->data);
+    add_what(table, run);
     run_free(run);
 }
 

@@ -478,7 +478,7 @@ const struct command command_sweep = {
     "sweep", "[FILE.json]", N_("Train a grid of networks, techniques, batches and devices."),
     N_("Every combination is a cell, and every cell a run of its own, kept among all runs. The "
        "same command again goes on where the last one ended: what is done is skipped, what was "
-       "interrupted is run again, what failed stays failed until --retry. Cells that the memory "
+       "interrupted is resumed, what failed stays failed until --retry. Cells that the memory "
        "forecast says cannot fit are marked and not tried.\n"
        "FILE.json holds the grid: {\"networks\": [\"mlp\", \"lenet\"], \"batches\": \"1..512\", "
        "\"data\": \"digits\", \"iterations\": 100}; options replace what it says. Exit status 1: a "

@@ -66,10 +66,30 @@ static int note_refusal(struct sweep *sweep, size_t index, const struct error *r
     return status_of(cell);
 }
 
+/* What was interrupted goes on in its own folder, with the threads that it may have now. */
+static struct run *start_cell(const struct sweep *sweep, size_t index, bool *resumed,
+                              struct error *error)
+{
+    char threads[24];
+    struct run_config changes;
+    const struct run_config *config = &sweep->cells[index].config;
+    char *directory = sweep_unfinished(sweep, index);
+    *resumed = directory;
+    if (!directory)
+        return run_start(config, NULL, error);
+    config_defaults(&changes);
+    config_set(&changes, "threads", config_get(config, "threads", threads, sizeof threads), NULL);
+    struct run *run = run_resume(directory, &changes, NULL, error);
+    free(directory);
+    return run;
+}
+
 static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
 {
     struct error error;
-    struct run *run = run_start(&sweep->cells[index].config, NULL, &error);
+    struct run_snapshot end;
+    bool resumed;
+    struct run *run = start_cell(sweep, index, &resumed, &error);
     if (!run)
         return note_refusal(sweep, index, &error);
     if (!sweep_note(sweep, index, run_facts(run)->id, NULL, &error)) {
@@ -77,8 +97,11 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
         return output_error(&error);
     }
     follow(run, quiet);
+    run_snapshot(run, &end);
     run_free(run);
-    return EXIT_DONE;
+    /* a run that could not go on is as it was before: only the cell can tell why */
+    return resumed && end.status == RUN_REFUSED ? note_refusal(sweep, index, &end.error)
+                                                : EXIT_DONE;
 }
 
 static void say_state(const struct sweep_cell *cell, bool quiet)

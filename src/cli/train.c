@@ -73,14 +73,25 @@ static bool check_is_complete(const struct run_config *config, const struct oper
     return true;
 }
 
-static bool check_request(const struct train *train, struct error *error)
+bool train_check_targets(const struct train *train, struct error *error)
 {
-    return config_check(&train->config, error) &&
-           check_target("--save", train->options.save_path, error) &&
+    return check_target("--save", train->options.save_path, error) &&
            check_target("--export", train->export_path, error);
 }
 
 /* --- after --- */
+
+/* What it cost to be able to resume the run. */
+static void print_checkpoints(const struct run_snapshot *snapshot)
+{
+    const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
+    if (snapshot->checkpoints == 0)
+        return;
+    printf(ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
+                    "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n",
+                    snapshot->checkpoints),
+           (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
+}
 
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
@@ -98,23 +109,33 @@ static void print_summary(const struct train *train, const struct run *run,
     else
         printf(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
                snapshot->ms_per_image_median);
+    print_checkpoints(snapshot);
     printf(_("  kept in %s\n"), facts->directory);
     if (train->options.save_path)
         printf(_("  weights in %s\n"), train->options.save_path);
     if (train->export_path)
         printf(_("  session in %s\n"), train->export_path);
+    if (snapshot->status == RUN_STOPPED)
+        printf(_("  tinca resume %s goes on with it\n"), facts->id);
 }
 
-/* Even a run that failed is worth exporting: it says why. One that was refused has nothing. */
+/* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
+ * that is done may have lost something on the way. */
 static int finish(const struct train *train, struct run *run)
 {
     struct run_snapshot snapshot;
     struct error error;
     int status = EXIT_DONE;
     run_snapshot(run, &snapshot);
-    if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED)
+    if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
-    else if (snapshot.status == RUN_STOPPED && stop_signal_came())
+        if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
+            fprintf(stderr, _("tinca resume %s goes on after iteration %llu\n"), run_facts(run)->id,
+                    (unsigned long long)snapshot.checkpoint_iteration);
+    } else if (snapshot.error.kind != ERROR_NONE) {
+        output_error(&snapshot.error);
+        status = EXIT_FAILED;
+    } else if (snapshot.status == RUN_STOPPED && stop_signal_came())
         status = EXIT_INTERRUPTED;
     if (train->export_path && snapshot.status != RUN_REFUSED &&
         !export_session(&run, 1, train->export_path, &error))
@@ -124,7 +145,7 @@ static int finish(const struct train *train, struct run *run)
     return status;
 }
 
-static int follow(const struct train *train, struct run *run)
+int train_follow(const struct train *train, struct run *run)
 {
     struct progress progress = progress_begin(train->quiet);
     bool asked = false;
@@ -134,7 +155,9 @@ static int follow(const struct train *train, struct run *run)
         progress_show(&progress, run);
     }
     progress_end(&progress, run);
-    return finish(train, run);
+    int status = finish(train, run);
+    run_free(run);
+    return status;
 }
 
 /* What it trades for what, before the first iteration. */
@@ -154,16 +177,14 @@ static void announce_limit(const struct train *train, const struct run *run)
 int train_go(const struct train *train)
 {
     struct error error;
-    if (!check_request(train, &error))
+    if (!config_check(&train->config, &error) || !train_check_targets(train, &error))
         return output_error(&error);
     stop_signal_catch();
     struct run *run = run_start(&train->config, &train->options, &error);
     if (!run)
         return output_error(&error);
     announce_limit(train, run);
-    int status = follow(train, run);
-    run_free(run);
-    return status;
+    return train_follow(train, run);
 }
 
 static int train_run(const struct command *command, int argc, char **argv)

@@ -18,4 +18,9 @@ struct train {
  * caught. Returns the exit status. */
 int train_go(const struct train *train);
 
+/* The parts of it that a resumed run shares: whether what is to be written can be; and a run that
+ * is on, shown to its end and freed. */
+bool train_check_targets(const struct train *train, struct error *error);
+int train_follow(const struct train *train, struct run *run);
+
 #endif

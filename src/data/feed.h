@@ -26,7 +26,7 @@ struct feed_settings {
     uint64_t seed;
     struct normalisation normalisation;
     size_t threads;                    /* readers; 0: decided here */
-    uint64_t first_epoch, first_batch; /* where to begin: resuming */
+    uint64_t first_epoch, first_batch; /* where to begin, batches counted on: resuming */
 };
 
 /* A batch lent to the consumer until the next call of feed_next. */

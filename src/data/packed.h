@@ -1,7 +1,7 @@
 /* packed.h: files that may be gzip-compressed, read as if they were not.
  *
  * `name` is looked for as it is and with ".gz". What is inflated is limited, so that a small file
- * cannot fill the memory. Internal to data/.
+ * cannot fill the memory.
  */
 #ifndef TINCA_DATA_PACKED_H
 #define TINCA_DATA_PACKED_H

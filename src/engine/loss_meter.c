@@ -17,27 +17,42 @@ void loss_meter_free(struct loss_meter *meter)
     *meter = (struct loss_meter){0};
 }
 
+struct loss_step loss_meter_step(size_t size, uint64_t seen, float mean, float leaving, float loss)
+{
+    /* volatile: each intermediate is rounded to float32, as in Caffe, on every machine */
+    volatile float first, second, after;
+    const bool filling = seen < size;
+    const size_t held = filling ? (size_t)seen + 1 : size;
+    if (filling) {
+        first = mean * (float)seen;
+        second = first + loss;
+        after = second / (float)held;
+    } else {
+        first = loss - leaving;
+        second = first / (float)size;
+        after = mean + second;
+    }
+    return (struct loss_step){.filling = filling,
+                              .held = held,
+                              .before = mean,
+                              .leaving = filling ? 0 : leaving,
+                              .loss = loss,
+                              .first = first,
+                              .second = second,
+                              .after = after};
+}
+
 void loss_meter_add(struct loss_meter *meter, float loss)
 {
-    float size = (float)meter->size;
-    size_t slot = meter->seen % meter->size;
-    /* volatile: each intermediate is rounded to float32, as in Caffe, on every machine */
-    volatile float value;
-    if (meter->seen < meter->size) {
-        value = meter->caffe * (float)meter->seen;
-        value = value + loss;
-        meter->caffe = value / (float)(meter->seen + 1);
-    } else {
-        value = loss - meter->window[slot];
-        value = value / size;
-        meter->caffe = meter->caffe + value;
-    }
+    const size_t slot = meter->seen % meter->size;
+    const struct loss_step step =
+        loss_meter_step(meter->size, meter->seen, meter->caffe, meter->window[slot], loss);
+    meter->caffe = step.after;
     meter->window[slot] = loss;
     meter->seen++;
 
-    size_t held = meter->seen < meter->size ? (size_t)meter->seen : meter->size;
     double sum = 0;
-    for (size_t i = 0; i < held; i++)
-        sum += meter->window[i];
-    meter->exact = sum / (double)held;
+    for (size_t i = 0; i < step.held; i++)
+        sum += (double)meter->window[i];
+    meter->exact = sum / (double)step.held;
 }

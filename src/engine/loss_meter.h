@@ -11,8 +11,20 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* One step of Caffe's mean, with every value that its float32 arithmetic rounds. */
+struct loss_step {
+    bool filling;        /* the window was not full before */
+    size_t held;         /* losses in the window after it */
+    float before;        /* the mean */
+    float leaving, loss; /* what leaves the window (0 while it fills), and what enters */
+    float first;         /* loss - leaving; filling: before * (held - 1) */
+    float second;        /* first / held; filling: first + loss */
+    float after;         /* before + second; filling: second / held */
+};
 
 struct loss_meter {
     float *window;
@@ -24,6 +36,9 @@ struct loss_meter {
 
 bool loss_meter_create(struct loss_meter *meter, size_t average_loss, struct error *error);
 void loss_meter_free(struct loss_meter *meter);
+
+/* The step from `mean` after `seen` losses, in a window of `size`. */
+struct loss_step loss_meter_step(size_t size, uint64_t seen, float mean, float leaving, float loss);
 void loss_meter_add(struct loss_meter *meter, float loss);
 
 #endif

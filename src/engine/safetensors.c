@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors files are little-endian; this code copies them as they are"
@@ -242,6 +243,15 @@ static char *build_header(const struct safetensors_array *arrays, size_t count,
     return padded;
 }
 
+static void write_all(FILE *stream, const char *header, uint64_t length,
+                      const struct safetensors_array *arrays, size_t count)
+{
+    fwrite(&length, LENGTH_BYTES, 1, stream);
+    fwrite(header, 1, length, stream);
+    for (size_t i = 0; i < count; i++)
+        fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), stream);
+}
+
 bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
                        const char *const *metadata, struct error *error)
 {
@@ -252,11 +262,109 @@ bool safetensors_write(const char *path, const struct safetensors_array *arrays,
         free(header);
         return false;
     }
-    uint64_t stored_length = length;
-    fwrite(&stored_length, LENGTH_BYTES, 1, writer.stream);
-    fwrite(header, 1, length, writer.stream);
+    write_all(writer.stream, header, length, arrays, count);
     free(header);
-    for (size_t i = 0; i < count; i++)
-        fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), writer.stream);
     return file_writer_commit(&writer, error);
+}
+
+/* --- checksums: zlib's CRC-32 over header and data, with zeros in its own place in the header ---
+ */
+
+static const char checksum_key[] = "tinca.crc32", checksum_none[] = "00000000";
+enum { CHECKSUM_DIGITS = sizeof checksum_none - 1 };
+
+/* The digits' place in a header; NULL: it has none. */
+static char *find_digits(char *header)
+{
+    char *key = strstr(header, checksum_key);
+    char *digits = key ? key + sizeof checksum_key - 1 : NULL;
+    if (!digits || strncmp(digits, "\":\"", 3) != 0 || strlen(digits) < 3 + CHECKSUM_DIGITS + 1 ||
+        digits[3 + CHECKSUM_DIGITS] != '"')
+        return NULL;
+    return digits + 3;
+}
+
+static unsigned long checksum_of(const char *header, size_t length,
+                                 const struct safetensors_array *arrays, size_t count)
+{
+    unsigned long sum = crc32_z(0, (const unsigned char *)header, length);
+    for (size_t i = 0; i < count; i++)
+        sum = crc32_z(sum, arrays[i].data, array_bytes(&arrays[i]));
+    return sum;
+}
+
+/* `metadata` with the checksum's place in front. */
+static const char **with_checksum(const char *const *metadata, struct error *error)
+{
+    size_t count = 0;
+    while (metadata && metadata[count])
+        count++;
+    const char **all = memory_new(count + 3, sizeof *all, "the metadata", error);
+    if (!all)
+        return NULL;
+    all[0] = checksum_key;
+    all[1] = checksum_none;
+    memcpy(all + 2, metadata, count * sizeof *all);
+    return all;
+}
+
+bool safetensors_write_checked(const char *path, const char *previous,
+                               const struct safetensors_array *arrays, size_t count,
+                               const char *const *metadata, uint64_t *bytes, struct error *error)
+{
+    size_t length;
+    char digits[CHECKSUM_DIGITS + 1];
+    const char **all = with_checksum(metadata, error);
+    char *header = all ? build_header(arrays, count, all, &length, error) : NULL;
+    struct file_writer writer;
+    free(all);
+    if (!header || !file_writer_open(&writer, path, true, error)) {
+        free(header);
+        return false;
+    }
+    snprintf(digits, sizeof digits, "%08lx", checksum_of(header, length, arrays, count));
+    memcpy(find_digits(header), digits, CHECKSUM_DIGITS);
+    write_all(writer.stream, header, length, arrays, count);
+    free(header);
+    *bytes = LENGTH_BYTES + length;
+    for (size_t i = 0; i < count; i++)
+        *bytes += array_bytes(&arrays[i]);
+    return file_writer_commit_keeping(&writer, previous, error);
+}
+
+/* Of everything behind the first 8 bytes, but for the checksum itself. */
+static bool sum_file(struct safetensors *file, char *header, size_t length, char *written,
+                     unsigned long *sum)
+{
+    unsigned char block[1 << 16];
+    if (fseeko(file->file, LENGTH_BYTES, SEEK_SET) != 0 ||
+        fread(header, 1, length, file->file) != length)
+        return false;
+    char *digits = find_digits(header);
+    if (!digits)
+        return false;
+    memcpy(written, digits, CHECKSUM_DIGITS);
+    memcpy(digits, checksum_none, CHECKSUM_DIGITS);
+    *sum = crc32_z(0, (const unsigned char *)header, length);
+    for (size_t got; (got = fread(block, 1, sizeof block, file->file)) > 0;)
+        *sum = crc32_z(*sum, block, got);
+    return !ferror(file->file);
+}
+
+bool safetensors_check(struct safetensors *file, struct error *error)
+{
+    const size_t length = file->data_start - LENGTH_BYTES;
+    char written[CHECKSUM_DIGITS + 1] = "", found[CHECKSUM_DIGITS + 1];
+    unsigned long sum = 0;
+    char *header = memory_new(length + 1, 1, file->path, error);
+    if (!header)
+        return false;
+    const bool read = sum_file(file, header, length, written, &sum);
+    free(header);
+    if (!read)
+        return wrong(file, error, "", N_("it holds no checksum, or cannot be read"));
+    snprintf(found, sizeof found, "%08lx", sum);
+    return strcmp(found, written) == 0 ||
+           error_set(error, ERROR_INPUT, file->path, "the disk may be failing",
+                     "its checksum is %s, but that of what it holds is %s", written, found);
 }

@@ -12,7 +12,7 @@
 enum safetensors_type { SAFETENSORS_F32, SAFETENSORS_I32, SAFETENSORS_U8, SAFETENSORS_I64 };
 
 struct safetensors_entry {
-    char name[96];
+    char name[128];
     enum safetensors_type type;
     size_t dims[4], rank;
     uint64_t offset, bytes; /* of the data section */
@@ -50,6 +50,15 @@ struct safetensors_array {
 /* Writes a whole file atomically. `metadata` is keys and values in turn, NULL-ended, or NULL. */
 bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
                        const char *const *metadata, struct error *error);
+
+/* The same for the user alone (0600) and with a checksum of the whole file in its metadata; the
+ * file that was there stays as `previous`. Returns its bytes in *bytes. */
+bool safetensors_write_checked(const char *path, const char *previous,
+                               const struct safetensors_array *arrays, size_t count,
+                               const char *const *metadata, uint64_t *bytes, struct error *error);
+
+/* Whether a file that was written so is whole, to the last bit: reads all of it. */
+bool safetensors_check(struct safetensors *file, struct error *error);
 
 size_t safetensors_type_size(enum safetensors_type type);
 

@@ -97,14 +97,14 @@ static struct trace *add_trace(struct traces *traces, const struct run *run, enu
     return trace;
 }
 
-static bool has_negative_loss(const struct run *run)
+static bool has_wrong_mean(const struct run *run)
 {
     struct run_snapshot snapshot;
     struct finding finding;
     run_snapshot(run, &snapshot);
     for (size_t i = 0; i < snapshot.finding_count; i++) {
         run_finding(run, i, &finding);
-        if (finding.kind == FINDING_NEGATIVE_LOSS)
+        if (finding.kind == FINDING_NEGATIVE_LOSS || finding.kind == FINDING_RESIDUE)
             return true;
     }
     return false;
@@ -116,7 +116,7 @@ static void trace_one_run(const struct run *run, struct traces *losses, struct t
     const bool makes_images = adversarial || !run_facts(run)->classes;
     add_trace(losses, run, VALUE_LOSS, raw_colour, 0.14,
               adversarial ? _("generator, raw") : _("loss, raw"));
-    if (run_config(run)->average_loss > 1 || has_negative_loss(run))
+    if (run_config(run)->average_loss > 1 || has_wrong_mean(run))
         add_trace(losses, run, VALUE_CAFFE, palette[3], 0.2, _("Caffe's running mean"));
     add_trace(losses, run, VALUE_SMOOTHED, palette[0], 0.26,
               adversarial ? _("generator, smoothed") : _("smoothed"));

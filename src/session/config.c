@@ -107,6 +107,13 @@ const struct config_field config_fields[] = {
      MEMBER(normalise), 0, 0, normalisations, false},
     {"seed", N_("Seed"), "S", N_("The same seed gives the same bits."), CONFIG_COUNT, MEMBER(seed),
      0, 999999999999999.0, NULL, true},
+    {"checkpoint", N_("Checkpoint"), "SECONDS",
+     N_("Time between two checkpoints, from which a run can be resumed; 0: at the end of epochs "
+        "only."),
+     CONFIG_NUMBER, MEMBER(checkpoint), 0, 1e6, NULL, false},
+    {"checkpoint-share", N_("Checkpoint share"), "PERCENT",
+     N_("How much of the run's time checkpoints may take: they become rarer above it."),
+     CONFIG_NUMBER, MEMBER(checkpoint_share), 0.01, 100, NULL, false},
 };
 const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
 _Static_assert(sizeof config_fields / sizeof *config_fields <= 64, "given has 64 bits");
@@ -127,6 +134,8 @@ void config_defaults(struct run_config *config)
                                   .device = "cpu",
                                   .epochs = 10,
                                   .seed = 1,
+                                  .checkpoint = 60,
+                                  .checkpoint_share = 1,
                                   .solver = SOLVER_SGD,
                                   .learning_rate = 0.01,
                                   .momentum = 0.9,

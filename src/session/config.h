@@ -32,7 +32,9 @@ struct run_config {
     size_t iterations; /* with has_iterations: the run's length, instead of epochs */
     bool has_iterations;
     size_t seed;
-    size_t solver; /* enum solver_kind */
+    double checkpoint;       /* seconds between two; 0: at the end of epochs only */
+    double checkpoint_share; /* percent of the run's time that they may take */
+    size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     size_t schedule; /* enum schedule_kind */
     double gamma, power;
@@ -98,6 +100,8 @@ uint64_t config_memory_limit(const struct run_config *config);
 bool config_check(const struct run_config *config, struct error *error);
 
 bool config_to_json(const struct run_config *config, struct json *object);
+/* The same of the fields that config_set was asked for, and no others. */
+bool config_known_to_json(const struct run_config *config, struct json *object);
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error);
 

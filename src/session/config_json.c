@@ -43,6 +43,15 @@ bool config_to_json(const struct run_config *config, struct json *object)
     return object;
 }
 
+bool config_known_to_json(const struct run_config *config, struct json *object)
+{
+    for (size_t i = 0; i < config_field_count; i++)
+        if (config_is_given(config, config_fields[i].key) &&
+            !add_field(object, config, &config_fields[i]))
+            return false;
+    return object;
+}
+
 /* --- reading --- */
 
 /* The value as text for config_set; false when it is of the wrong kind. */

@@ -12,58 +12,58 @@
 /* --- saving --- */
 
 /* Beside the last generator: what it was trained against. */
-static bool save_discriminator(struct trainer *trainer)
+static bool save_discriminator(struct trainer *trainer, struct error *error)
 {
     struct gan *gan = trainer->prepared.gan;
     if (!gan)
         return true;
     char *path = file_join(trainer->run->directory, "discriminator.safetensors");
-    bool saved = path ? weights_save(gan_discriminator(gan), path, NULL, trainer->error)
-                      : error_set_memory(trainer->error, "a path", 0);
+    bool saved = path ? weights_save(gan_discriminator(gan), path, NULL, error)
+                      : error_set_memory(error, "a path", 0);
     free(path);
     return saved;
 }
 
-bool trainer_save_samples(struct trainer *trainer)
+void trainer_save_samples(struct trainer *trainer)
 {
     char name[48];
+    struct error failed;
     const struct samples *samples = &trainer->prepared.samples;
     if (samples->count == 0 || trainer->sampled == trainer->moment.iteration)
-        return true;
+        return;
     snprintf(name, sizeof name, "sample-%04.0f.png", ceil(trainer->moment.epoch));
     char *path = file_join(trainer->run->directory, name);
-    bool saved = path ? samples_write(samples, path, trainer->error)
-                      : error_set_memory(trainer->error, "a path", 0);
+    bool saved =
+        path ? samples_write(samples, path, &failed) : error_set_memory(&failed, "a path", 0);
     free(path);
+    if (!saved)
+        trainer_lose(trainer, &failed);
     trainer->sampled = trainer->moment.iteration;
     trainer->mark = clock_nanoseconds();
-    return saved;
 }
 
-bool trainer_save(struct trainer *trainer, const char *name)
+bool trainer_save(struct trainer *trainer, struct error *error)
 {
     struct model_facts facts = prepare_model_facts(&trainer->prepared);
-    char *path = file_join(trainer->run->directory, name);
-    if (strcmp(name, "weights.safetensors") == 0 && !save_discriminator(trainer)) {
-        free(path);
+    if (!save_discriminator(trainer, error))
         return false;
-    }
-    bool saved = path ? model_file_save(&facts, &trainer->prepared.weights, path, trainer->error)
-                      : error_set_memory(trainer->error, "a path", 0);
+    char *path = file_join(trainer->run->directory, "weights.safetensors");
+    bool saved = path ? model_file_save(&facts, &trainer->prepared.weights, path, error)
+                      : error_set_memory(error, "a path", 0);
     free(path);
     return saved;
 }
 
-/* A checkpoint that was asked for may fail without costing the run: the snapshot says so. */
-static bool save_now(struct trainer *trainer)
+/* What was asked for may fail without costing the run: the snapshot says so. The checkpoint is
+ * written between this iteration and the next. */
+static void save_now(struct trainer *trainer)
 {
-    struct error *wanted = trainer->error, failed = {0};
-    trainer->error = &failed;
-    trainer_save(trainer, "weights.safetensors");
-    trainer->error = wanted;
+    struct error failed = {0};
+    trainer_save(trainer, &failed);
+    trainer->keeping.wanted = true;
     trainer->now.error = failed;
     trainer_publish(trainer);
-    return journal_add_event(&trainer->run->journal, "save", NULL, trainer->error);
+    journal_add_event(&trainer->run->journal, "save", NULL);
 }
 
 /* --- looking inside --- */
@@ -110,9 +110,10 @@ static void change_rate(struct trainer *trainer, double wanted)
     double rate = schedule_rate(&trainer->schedule, &plain, trainer->moment.iteration);
     if (rate > 0 && wanted >= 0 && isfinite(wanted))
         trainer->schedule_state.scale = wanted / rate;
+    trainer->keeping.wanted = true; /* nobody says it again when the run is resumed */
 }
 
-static bool obey(struct trainer *trainer, const struct commands *commands)
+static void obey(struct trainer *trainer, const struct commands *commands)
 {
     trainer->stop |= commands_have(commands, COMMAND_STOP);
     trainer->stop_at_epoch |= commands_have(commands, COMMAND_STOP_AT_EPOCH);
@@ -120,7 +121,8 @@ static bool obey(struct trainer *trainer, const struct commands *commands)
         change_rate(trainer, commands->learning_rate);
     if (commands_have(commands, COMMAND_INSPECT))
         begin_look(trainer);
-    return !commands_have(commands, COMMAND_SAVE) || save_now(trainer);
+    if (commands_have(commands, COMMAND_SAVE))
+        save_now(trainer);
 }
 
 static void set_status(struct trainer *trainer, enum run_status status)
@@ -130,34 +132,33 @@ static void set_status(struct trainer *trainer, enum run_status status)
 }
 
 /* Until the user says go on, or stop. */
-static bool pause_run(struct trainer *trainer)
+static void pause_run(struct trainer *trainer)
 {
     enum run_status before = trainer->now.status;
     uint64_t began = clock_nanoseconds();
-    bool going = false,
-         good = journal_add_event(&trainer->run->journal, "pause", NULL, trainer->error);
+    bool going = false;
+    journal_add_event(&trainer->run->journal, "pause", NULL);
     set_status(trainer, RUN_PAUSED);
-    while (good && !going && !trainer->stop) {
+    while (!going && !trainer->stop) {
         commands_wait(&trainer->run->commands);
         struct commands commands = commands_take(&trainer->run->commands);
-        good = obey(trainer, &commands);
+        obey(trainer, &commands);
         going = commands_have(&commands, COMMAND_GO_ON);
     }
     trainer->paused += clock_nanoseconds() - began;
     set_status(trainer, before);
-    return good && journal_add_event(&trainer->run->journal, "go-on", NULL, trainer->error);
+    journal_add_event(&trainer->run->journal, "go-on", NULL);
 }
 
-bool trainer_obey(struct trainer *trainer)
+void trainer_obey(struct trainer *trainer)
 {
     struct commands commands = commands_take(&trainer->run->commands);
     if (commands.set == 0)
-        return true;
-    bool good = obey(trainer, &commands);
-    if (good && commands_have(&commands, COMMAND_PAUSE) && !trainer->stop)
-        good = pause_run(trainer);
+        return;
+    obey(trainer, &commands);
+    if (commands_have(&commands, COMMAND_PAUSE) && !trainer->stop)
+        pause_run(trainer);
     trainer->mark = clock_nanoseconds();
-    return good;
 }
 
 /* --- validation --- */
@@ -168,25 +169,24 @@ static bool show_progress(void *context, uint64_t done, struct error *error)
     trainer->now.validation_done = done;
     trainer->now.elapsed_seconds = trainer_seconds(trainer, clock_nanoseconds());
     trainer_publish(trainer);
-    if (!trainer_obey(trainer)) /* which has set the same error */
-        return false;
+    trainer_obey(trainer);
     return !trainer->stop ||
            error_set(error, ERROR_INTERRUPTED, "the validation", NULL, "it was stopped");
 }
 
 /* By accuracy, and by loss where there is none. */
-static bool keep_best(struct trainer *trainer, const struct evaluation *evaluation)
+static void keep_best(struct trainer *trainer, const struct evaluation *evaluation)
 {
     double reached = isnan(evaluation->top1) ? -evaluation->loss : evaluation->top1;
     if (isnan(reached) || (trainer->has_best && !(reached > trainer->best)))
-        return true;
+        return;
     trainer->has_best = true;
     trainer->best = reached;
     trainer->now.best_top1 = evaluation->top1;
-    return trainer_save(trainer, "best.safetensors");
+    trainer_keep_best(trainer);
 }
 
-static bool record_validation(struct trainer *trainer, const struct evaluation *evaluation)
+static void record_validation(struct trainer *trainer, const struct evaluation *evaluation)
 {
     struct run_snapshot *now = &trainer->now;
     struct finding finding;
@@ -204,16 +204,14 @@ static bool record_validation(struct trainer *trainer, const struct evaluation *
     now->top5 = evaluation->top5;
     now->pixel_accuracy = evaluation->pixel_accuracy;
     series_add_validation(&trainer->run->own_series, &validation);
-    if (!journal_add_validation(&trainer->run->journal, &validation, trainer->error))
-        return false;
+    journal_add_validation(&trainer->run->journal, &validation);
     double train_loss = trainer->epoch_iterations
                             ? trainer->epoch_loss / (double)trainer->epoch_iterations
                             : trainer->meter.exact;
     if (watcher_validation(&trainer->watcher, trainer->moment, train_loss, evaluation->loss,
-                           &finding) &&
-        !trainer_find(trainer, &finding))
-        return false;
-    return keep_best(trainer, evaluation);
+                           &finding))
+        trainer_find(trainer, &finding);
+    keep_best(trainer, evaluation);
 }
 
 bool trainer_validate(struct trainer *trainer)
@@ -223,21 +221,23 @@ bool trainer_validate(struct trainer *trainer)
     trainer->now.validation_of = dataset_facts(trainer->prepared.validation)->images;
     trainer->now.validation_done = 0;
     set_status(trainer, RUN_VALIDATING);
-    bool good = journal_flush(&trainer->run->journal, trainer->error) &&
-                evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
-                              trainer->error) &&
-                record_validation(trainer, &evaluation);
+    journal_flush(&trainer->run->journal);
+    bool good = evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
+                              trainer->error);
+    if (good)
+        record_validation(trainer, &evaluation);
     trainer->validation_seconds += clock_seconds(began, clock_nanoseconds());
     trainer->validations++;
     set_status(trainer, RUN_RUNNING);
     trainer->mark = clock_nanoseconds();
     /* stopped in the middle: there is no result, and nothing has failed */
-    return good || (trainer->stop && trainer->error->kind == ERROR_INTERRUPTED);
+    trainer->epoch_end_due = !good && trainer->stop && trainer->error->kind == ERROR_INTERRUPTED;
+    return good || trainer->epoch_end_due;
 }
 
 /* --- the end of an epoch --- */
 
-static bool ask_schedule(struct trainer *trainer)
+static void ask_schedule(struct trainer *trainer)
 {
     struct finding finding;
     bool plateau;
@@ -246,19 +246,23 @@ static bool ask_schedule(struct trainer *trainer)
     double old_rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
     trainer->ended = !schedule_epoch(&trainer->schedule, &trainer->schedule_state, mean, &plateau);
     if (!plateau)
-        return true;
+        return;
     double new_rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
     watcher_plateau(trainer->moment, old_rate, new_rate, trainer->schedule_state.plateaus_seen,
                     trainer->ended, &finding);
-    return trainer_find(trainer, &finding);
+    trainer_find(trainer, &finding);
 }
 
 bool trainer_end_epoch(struct trainer *trainer)
 {
-    bool good = (!trainer->prepared.validation || trainer_validate(trainer)) &&
-                trainer_save_samples(trainer) && ask_schedule(trainer);
+    if (trainer->prepared.validation && !trainer_validate(trainer))
+        return false;
+    if (trainer->epoch_end_due)
+        return true;
+    trainer_save_samples(trainer);
+    ask_schedule(trainer);
     trainer->epoch_loss = 0;
     trainer->epoch_iterations = 0;
     trainer->stop |= trainer->stop_at_epoch;
-    return good;
+    return true;
 }

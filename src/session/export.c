@@ -166,10 +166,25 @@ static bool put_timing(FILE *stream, const struct run *run, const struct run_sna
     return put_tree(stream, "timing", tree, complete, error);
 }
 
+/* Where an imported run comes from. */
+static bool put_import(FILE *stream, const struct run_facts *facts, struct error *error)
+{
+    struct json *tree = json_new_object();
+    const bool complete = json_add_string(tree, "framework", facts->imported) &&
+                          json_add_string(tree, "host", facts->host) &&
+                          json_add_bool(tree, "mean_only", facts->mean_only);
+    return put_tree(stream, "imported", tree, complete, error);
+}
+
 static bool put_config(FILE *stream, const struct run *run, struct error *error)
 {
     struct json *tree = json_new_object();
-    return put_tree(stream, "config", tree, config_to_json(run_config(run), tree), error);
+    const bool imported = run_facts(run)->imported[0];
+    return put_tree(stream, "config", tree,
+                    imported ? config_known_to_json(run_config(run), tree)
+                             : config_to_json(run_config(run), tree),
+                    error) &&
+           (!imported || put_import(stream, run_facts(run), error));
 }
 
 static bool put_memory(FILE *stream, const struct run_facts *facts, struct error *error)

@@ -5,6 +5,7 @@
 static const struct {
     const char *name, *words;
 } kinds[] = {[FINDING_NEGATIVE_LOSS] = {"negative-loss", N_("negative loss")},
+             [FINDING_RESIDUE] = {"loss-residue", N_("loss residue")},
              [FINDING_OVERFITTING] = {"overfitting", N_("overfitting")},
              [FINDING_DIVERGENCE] = {"divergence", N_("divergence")},
              [FINDING_PLATEAU] = {"plateau", N_("plateau")},

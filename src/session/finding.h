@@ -7,6 +7,7 @@
 
 enum finding_kind {
     FINDING_NEGATIVE_LOSS, /* Caffe's running mean fell below zero */
+    FINDING_RESIDUE,       /* Caffe's running mean is above zero, and mostly residue */
     FINDING_OVERFITTING,   /* validation loss rises while training loss falls */
     FINDING_DIVERGENCE,    /* a value that is no number; the run stops */
     FINDING_PLATEAU,       /* the schedule lowered the rate */

@@ -58,7 +58,8 @@ bool past_run_tells(const struct run_outline *outline, const struct run_config *
 {
     const struct run_snapshot *end = &outline->snapshot;
     const bool over = end->status == RUN_DONE || end->status == RUN_STOPPED;
-    const bool here = !outline->facts.host[0] || strcmp(outline->facts.host, host) == 0;
+    const bool ours = !outline->facts.host[0] || strcmp(outline->facts.host, host) == 0;
+    const bool here = ours && !outline->facts.imported[0];
     const double begun = seconds_of(outline->facts.created);
     if (!over || !here || !(end->ms_per_image_median > 0) ||
         !past_run_is_alike(&outline->config, config))

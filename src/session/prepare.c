@@ -142,13 +142,14 @@ static bool allocate(struct preparation *prepared, const struct run_config *conf
 /* --- batches --- */
 
 static bool open_feed(struct preparation *prepared, const struct run_config *config,
-                      struct error *error)
+                      uint64_t first_iteration, struct error *error)
 {
     struct feed_settings settings = {.batch = config->batch,
                                      .training = true,
                                      .augment = config->augment,
                                      .pad = settings_pad(config, dataset_facts(prepared->data)),
                                      .seed = config->seed,
+                                     .first_batch = first_iteration,
                                      .normalisation = prepared->normalisation};
     prepared->feed = feed_open(prepared->data, &settings, error);
     if (!prepared->feed)
@@ -197,7 +198,7 @@ static uint64_t memory_of_evaluator(const struct evaluator *evaluator)
 /* --- all of it --- */
 
 static bool prepare_all(struct preparation *prepared, const struct run_config *config,
-                        struct error *error)
+                        uint64_t first_iteration, struct error *error)
 {
     if (!(prepared->network = build_network(config, 0, error)) ||
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
@@ -206,7 +207,8 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !choose_normalisation(prepared, config, error))
         return false;
     uint64_t before = host_process_memory();
-    if (!make_plan(prepared, config, error) || !open_feed(prepared, config, error) ||
+    if (!make_plan(prepared, config, error) ||
+        !open_feed(prepared, config, first_iteration, error) ||
         !allocate(prepared, config, error) || !make_evaluator(prepared, config, error) ||
         !make_samples(prepared, error))
         return false;
@@ -218,10 +220,11 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
     return true;
 }
 
-bool prepare(struct preparation *prepared, const struct run_config *config, struct error *error)
+bool prepare(struct preparation *prepared, const struct run_config *config,
+             uint64_t first_iteration, struct error *error)
 {
     *prepared = (struct preparation){0};
-    if (prepare_all(prepared, config, error))
+    if (prepare_all(prepared, config, first_iteration, error))
         return true;
     prepare_free(prepared);
     return false;

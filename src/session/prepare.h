@@ -28,9 +28,11 @@ struct preparation {
     uint64_t memory_expected;       /* resident bytes, with everything that was forecast */
 };
 
-/* To be called by the thread that runs: the device belongs to it. On failure everything is freed
+/* To be called by the thread that runs: the device belongs to it. Batches begin with that of
+ * `first_iteration`: 0, or where a resumed run goes on. On failure everything is freed
  * again and `error` says why the configuration cannot work. */
-bool prepare(struct preparation *prepared, const struct run_config *config, struct error *error);
+bool prepare(struct preparation *prepared, const struct run_config *config,
+             uint64_t first_iteration, struct error *error);
 void prepare_free(struct preparation *prepared); /* leaves it {0} */
 
 struct model_facts prepare_model_facts(const struct preparation *prepared);

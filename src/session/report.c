@@ -83,6 +83,9 @@ static void put_state(struct text *text, const struct run *run, const struct run
         text_append(text, "%s\n", _("It is still on: these are the figures of this moment."));
     if (run_facts(run)->created[0])
         text_append(text, _("Begun %s.\n"), run_facts(run)->created);
+    if (run_facts(run)->imported[0])
+        text_append(text, _("Imported from a log of %s, host %s.\n"), run_facts(run)->imported,
+                    run_facts(run)->host[0] ? run_facts(run)->host : "?");
     if (now->error.kind == ERROR_NONE)
         return;
     text_append(text, "\n> ");
@@ -96,7 +99,9 @@ static void put_settings(struct text *text, const struct run *run)
     text_append(text, "\n### %s\n\n", _("Settings"));
     begin_table(text, _("Setting"), _("Value"));
     for (size_t i = 0; i < config_field_count; i++) {
-        if (!config_applies(run_config(run), &config_fields[i]))
+        const char *key = config_fields[i].key;
+        const bool known = !run_facts(run)->imported[0] || config_is_given(run_config(run), key);
+        if (!known || !config_applies(run_config(run), &config_fields[i]))
             continue;
         config_get(run_config(run), config_fields[i].key, value, sizeof value);
         put_row(text, config_fields[i].key, value[0] ? value : "-");

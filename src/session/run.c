@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "session/forecast.h"
+#include "session/resume.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
 #include "session/run_state.h"
@@ -47,13 +48,17 @@ static bool check_request(const struct run_config *config, const struct run_opti
 
 /* --- starting --- */
 
-static void set_early_facts(struct run *run, const struct forecast *forecast)
+static void set_origin(struct run_facts *facts)
 {
-    struct run_facts *facts = &run->early_facts;
     struct host host;
     host_describe(&host);
     snprintf(facts->host, sizeof facts->host, "%s", host.name);
     clock_now_rfc3339(facts->created, sizeof facts->created);
+}
+
+static void set_early_facts(struct run *run, const struct forecast *forecast)
+{
+    struct run_facts *facts = &run->early_facts;
     snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
     snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(run->config.network));
     snprintf(facts->technique, sizeof facts->technique, "%s",
@@ -74,10 +79,11 @@ static bool make_files(struct run *run, const struct run_options *options,
         return false;
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
         return false;
+    set_origin(&run->early_facts);
     set_early_facts(run, forecast);
     run->lock = run_directory_lock(run->directory, error);
     return run->lock >= 0 && run_files_write_config(run, error) &&
-           journal_open(&run->journal, run->directory, error);
+           journal_open(&run->journal, run->directory, UINT64_MAX, error);
 }
 
 /* Signals are for the thread that the program began with. */
@@ -106,6 +112,51 @@ struct run *run_start(const struct run_config *config, const struct run_options 
         return NULL;
     struct run *run = run_state_create(config, error);
     if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+/* --- going on --- */
+
+/* What was asked for then, what may change now, and whether the run can go on at all. */
+static bool read_kept(struct run *run, const struct run_config *changes, struct error *error)
+{
+    struct run_snapshot end = {.status = RUN_INTERRUPTED};
+    struct run_facts *facts = &run->early_facts;
+    if (!run_state_read_config(run->directory, &run->config, facts, error))
+        return false;
+    run_files_read_summary(run->directory, &end);
+    return resume_allows(&end, facts->id, error) &&
+           (!changes || resume_change(&run->config, changes, &run->changed, error));
+}
+
+static bool take_up(struct run *run, const char *directory, const struct run_config *changes,
+                    const struct run_options *options, struct error *error)
+{
+    struct forecast forecast;
+    run->resumes = true;
+    if (!(run->directory = memory_copy_text(directory, error)))
+        return false;
+    if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
+        return false;
+    run->lock = run_directory_lock(run->directory, error);
+    if (run->lock < 0 || !read_kept(run, changes, error) ||
+        !check_request(&run->config, options, &forecast, error))
+        return false;
+    set_early_facts(run, &forecast);
+    return true;
+}
+
+struct run *run_resume(const char *directory, const struct run_config *changes,
+                       const struct run_options *options, struct error *error)
+{
+    const struct run_options plain = {0};
+    struct run_config config;
+    config_defaults(&config);
+    struct run *run = run_state_create(&config, error);
+    if (run && take_up(run, directory, changes, options ? options : &plain, error) &&
+        start_worker(run, error))
         return run;
     run_free(run);
     return NULL;

@@ -50,9 +50,15 @@ struct run_snapshot {
     double validation_loss, top1, top5, best_top1; /* percent */
     double pixel_accuracy;                         /* percent; NaN: the network tells classes */
     uint64_t validation_done, validation_of;       /* images, while validating */
+    uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
+    uint64_t checkpoints;          /* written so far */
+    uint64_t checkpoint_iteration; /* of the last one; 0: none yet */
+    double checkpoint_seconds;     /* spent on them, in all */
     size_t finding_count;
-    struct error
-        error; /* when failed or refused; while running: a save or look on command that failed */
+    /* When failed or refused: why. While it runs: what cannot be kept now (a full disk) and is
+     * tried again, or a save or look on command that failed. When done or stopped: what was lost.
+     */
+    struct error error;
 };
 
 enum run_command {
@@ -60,7 +66,7 @@ enum run_command {
     COMMAND_GO_ON,
     COMMAND_STOP,          /* after this iteration, save */
     COMMAND_STOP_AT_EPOCH, /* after this epoch, save */
-    COMMAND_SAVE,          /* a checkpoint now */
+    COMMAND_SAVE,          /* model and checkpoint now */
     COMMAND_LEARNING_RATE, /* value: the rate from the next iteration on */
     COMMAND_INSPECT,       /* look inside the next iterations: run_inspection has it later */
 };
@@ -71,8 +77,10 @@ struct run;
  * the forecast knew. Ask run_facts again after a change of status: the address may change. */
 struct run_facts {
     char id[40];
-    char created[24]; /* RFC 3339 */
-    char host[128];   /* the machine it ran on; "": not known */
+    char created[24];  /* RFC 3339 */
+    char host[128];    /* the machine it ran on; "": not known */
+    char imported[16]; /* the framework whose log it was taken from; "": it ran here */
+    bool mean_only;    /* imported: loss is Caffe's mean, the losses themselves are not known */
     char directory[512];
     char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
     char technique[16];
@@ -95,6 +103,12 @@ struct run_options {
  * is wrong with the configuration and can be known at once is refused here (NULL). */
 struct run *run_start(const struct run_config *config, const struct run_options *options,
                       struct error *error);
+
+/* Goes on with a run that is not complete (resume.h), in its own directory. `changes`: settings
+ * that were asked for and may change; NULL: none. NULL when it is complete, cannot be changed so,
+ * or when another process has it. The options' run_directory is not used. */
+struct run *run_resume(const char *directory, const struct run_config *changes,
+                       const struct run_options *options, struct error *error);
 
 /* A run from its directory, finished or interrupted: only to be looked at. */
 struct run *run_open(const char *directory, struct error *error);

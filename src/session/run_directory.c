@@ -294,6 +294,7 @@ bool run_directory_is_own_file(const char *name)
                                       "weights.safetensors",
                                       "best.safetensors",
                                       "checkpoint.safetensors",
+                                      "checkpoint.previous.safetensors",
                                       "discriminator.safetensors",
                                       "summary.json",
                                       "measurements.json",
@@ -307,6 +308,17 @@ bool run_directory_is_own_file(const char *name)
     return is_sample(name, length);
 }
 
+void run_directory_clear_parts(const char *directory)
+{
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));)
+        if (length_without_part(entry->d_name) < strlen(entry->d_name) &&
+            run_directory_is_own_file(entry->d_name))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
 /* --- the lock --- */
 
 static int open_lock(const char *directory, int flags)
@@ -317,14 +329,56 @@ static int open_lock(const char *directory, int flags)
     return descriptor;
 }
 
+/* Somebody who only asks whether the run is alive holds the lock for a moment. */
+static bool take_lock(int descriptor)
+{
+    for (int tries = 0; tries < 5; tries++) {
+        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK)
+            return false;
+        clock_sleep(0.002);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
+/* A disk that is full leaves it out. */
+static void write_process(int descriptor)
+{
+    char text[24];
+    const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) != length)
+        return;
+}
+
+static long read_process(int descriptor)
+{
+    char text[24];
+    const ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
+static void refuse_held(const char *directory, long process, struct error *error)
+{
+    if (process > 0)
+        error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+                  "process %ld has a run there", process);
+    else
+        error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+                  "another process has a run there");
+}
+
 int run_directory_lock(const char *directory, struct error *error)
 {
     int descriptor = open_lock(directory, O_RDWR | O_CREAT);
-    if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    if (descriptor >= 0 && take_lock(descriptor)) {
+        write_process(descriptor);
         return descriptor;
+    }
     if (descriptor >= 0 && errno == EWOULDBLOCK)
-        error_set(error, ERROR_USAGE, directory, "choose another folder",
-                  "another process has a run there");
+        refuse_held(directory, read_process(descriptor), error);
     else
         error_set_errno(error, directory, "check space and permissions", "cannot be locked");
     if (descriptor >= 0)

@@ -5,13 +5,15 @@
  *   journal.jsonl          append only, a line an event; a torn last line is ignored
  *   weights.safetensors    the model at the end, or when it was last asked for
  *   best.safetensors       with validation: the model with the best accuracy so far
+ *   checkpoint.safetensors, checkpoint.previous.safetensors    until it is complete: from where it
+ *                          can go on (checkpoint.h)
  *   summary.json           how it ended; written last
  *   discriminator.safetensors, sample-EPOCH.png    of networks that make pictures
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           what a look inside the run found (inspection.h)
  *   name.txt               the user's own name for it (run_name.h)
- *   lock                   held (flock) while the run is alive: a run without summary whose lock is
- *                          free was interrupted
+ *   lock                   held (flock) while the run is alive, by the process whose number it
+ *                          holds: a run without summary whose lock is free was interrupted
  */
 #ifndef TINCA_SESSION_RUN_DIRECTORY_H
 #define TINCA_SESSION_RUN_DIRECTORY_H
@@ -42,6 +44,9 @@ char *run_directory_create(const char *wanted, const char *network, char *id, si
 /* Whether tinca writes files of this name into a run's directory (also ones that a crash left half
  * written beside: NAME.PID.part). */
 bool run_directory_is_own_file(const char *name);
+
+/* Deletes what a crash left half written. The run's lock must be held. */
+void run_directory_clear_parts(const char *directory);
 
 /* Takes the lock of a run: a descriptor to be closed when the run is over, or -1. */
 int run_directory_lock(const char *directory, struct error *error);

@@ -50,11 +50,13 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, top1),
                                              COUNT(run_snapshot, top5),
                                              COUNT(run_snapshot, best_top1),
-                                             COUNT(run_snapshot, pixel_accuracy)};
+                                             COUNT(run_snapshot, pixel_accuracy),
+                                             COUNT(run_snapshot, checkpoint_seconds)};
 
-static const struct place count_places[] = {COUNT(run_snapshot, iteration),
-                                            COUNT(run_snapshot, iterations),
-                                            COUNT(run_snapshot, memory_measured)};
+static const struct place count_places[] = {
+    COUNT(run_snapshot, iteration),       COUNT(run_snapshot, iterations),
+    COUNT(run_snapshot, memory_measured), COUNT(run_snapshot, begun_at),
+    COUNT(run_snapshot, checkpoints),     COUNT(run_snapshot, checkpoint_iteration)};
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 #define LENGTH(table) (sizeof(table) / sizeof *(table))
@@ -125,6 +127,25 @@ static bool write_tree(const struct run *run, const char *name, struct json *tre
 
 /* --- config.json --- */
 
+static bool add_import(struct json *tree, const struct run_facts *facts)
+{
+    struct json *object = json_add_object(tree, "imported");
+    return json_add_string(object, "framework", facts->imported) &&
+           json_add_bool(object, "mean_only", facts->mean_only);
+}
+
+/* What its log did not say is not known: no default stands for it. */
+static void read_import(const struct json *tree, struct run_config *config, struct run_facts *facts)
+{
+    const struct json *object = json_member(tree, "imported");
+    const struct json *flag = json_member(object, "mean_only");
+    read_text(object, "framework", facts->imported, sizeof facts->imported);
+    if (flag && !json_bool(flag, &facts->mean_only))
+        facts->mean_only = false;
+    if (facts->imported[0] && !config_is_given(config, "batch"))
+        config->batch = 0;
+}
+
 bool run_files_write_config(const struct run *run, struct error *error)
 {
     struct json *tree = json_new_object();
@@ -134,7 +155,10 @@ bool run_files_write_config(const struct run *run, struct error *error)
                     json_add_string(tree, "created", run->early_facts.created) &&
                     json_add_string(tree, "host", run->early_facts.host) &&
                     json_add_string(tree, "tinca", PACKAGE_VERSION) &&
-                    config_to_json(&run->config, json_add_object(tree, "config"));
+                    (run->early_facts.imported[0]
+                         ? add_import(tree, &run->early_facts) &&
+                               config_known_to_json(&run->config, json_add_object(tree, "config"))
+                         : config_to_json(&run->config, json_add_object(tree, "config")));
     return write_tree(run, "config.json", tree, complete, error);
 }
 
@@ -157,6 +181,8 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
         read = error_set(error, ERROR_INPUT, document.name, NULL, "this is no run of tinca");
     else
         read = config_from_json(config, &document, json_member(document.root, "config"), error);
+    if (read)
+        read_import(document.root, config, facts);
     json_document_free(&document);
     return read;
 }

@@ -5,7 +5,6 @@
 #include "session/run_directory.h"
 #include "session/run_files.h"
 #include "session/run_state.h"
-#include "session/tempo.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,33 +13,50 @@
 
 struct reading {
     struct run *run;
-    struct run_snapshot snapshot;
-    struct tempo tempo;
+    struct run_snapshot *snapshot;
+    struct tempo *tempo;
+    struct run_facts facts; /* the start event's */
     bool started;
 };
 
 /* --- lines --- */
 
+/* A resumed run may have become longer than it was when it started. */
+static void lengthen(struct run_snapshot *now, const struct run_config *config)
+{
+    const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
+    const double asked = config->has_iterations ? (double)config->iterations
+                                                : round(per_epoch * (double)config->epochs);
+    if (!(per_epoch > 0) || !(asked > (double)now->iterations) || asked > 1e15)
+        return;
+    now->iterations = (uint64_t)asked;
+    now->epochs = asked / per_epoch;
+}
+
 static bool take_start(struct reading *reading, const struct json *line, struct error *error)
 {
     struct run *run = reading->run;
-    struct run_facts facts = run->early_facts;
-    run_files_read_start(line, &facts, &reading->snapshot);
-    double epochs = ceil(reading->snapshot.epochs);
+    reading->facts = run->early_facts;
+    run_files_read_start(line, &reading->facts, reading->snapshot);
+    lengthen(reading->snapshot, &run->config);
+    size_t tests;
+    double epochs = ceil(reading->snapshot->epochs);
+    const struct json *validations = json_member(line, "validations"); /* an imported run's */
+    if (validations && json_count(validations, &tests))
+        epochs = (double)tests;
     if (!(epochs >= 0 && epochs <= 1e7))
         epochs = 0;
-    if (!series_create(&run->own_series, reading->snapshot.iterations, (size_t)epochs, error))
-        return false;
-    run_state_publish(run, &facts);
-    reading->started = true;
-    return true;
+    reading->started =
+        series_create(&run->own_series, reading->snapshot->iterations, (size_t)epochs, error);
+    return reading->started;
 }
 
 static void take_point(struct reading *reading, const struct series_point *point)
 {
-    struct run_snapshot *now = &reading->snapshot;
+    struct run_snapshot *now = reading->snapshot;
     series_add(&reading->run->own_series, point);
-    tempo_add(&reading->tempo, (double)point->ms_per_image);
+    if (isfinite(point->ms_per_image))
+        tempo_add(reading->tempo, (double)point->ms_per_image);
     now->iteration = point->iteration;
     now->epoch = (double)point->epoch;
     now->loss = point->loss;
@@ -55,7 +71,7 @@ static void take_point(struct reading *reading, const struct series_point *point
 
 static void take_validation(struct reading *reading, const struct series_validation *validation)
 {
-    struct run_snapshot *now = &reading->snapshot;
+    struct run_snapshot *now = reading->snapshot;
     series_add_validation(&reading->run->own_series, validation);
     if (!now->has_validation || (double)validation->top1 > now->best_top1)
         now->best_top1 = (double)validation->top1;
@@ -64,6 +80,27 @@ static void take_validation(struct reading *reading, const struct series_validat
     now->top1 = (double)validation->top1;
     now->top5 = (double)validation->top5;
     now->pixel_accuracy = (double)validation->pixel_accuracy;
+}
+
+static void read_number(const struct json *line, const char *key, double *value)
+{
+    const struct json *member = json_member(line, key);
+    if (member)
+        json_number(member, value);
+}
+
+static void take_event(struct run_snapshot *now, const char *event, const struct json *line)
+{
+    double iteration = 0, seconds = 0;
+    read_number(line, "iteration", &iteration);
+    read_number(line, "seconds", &seconds);
+    if (strcmp(event, "resume") == 0)
+        now->begun_at = (uint64_t)iteration;
+    if (strcmp(event, "checkpoint") != 0)
+        return;
+    now->checkpoints++;
+    now->checkpoint_iteration = (uint64_t)iteration;
+    now->checkpoint_seconds += seconds;
 }
 
 static bool take_line(void *context, const struct json *line, struct error *error)
@@ -79,8 +116,10 @@ static bool take_line(void *context, const struct json *line, struct error *erro
         take_point(reading, &point);
     else if (journal_read_validation(line, &validation))
         take_validation(reading, &validation);
-    else if (journal_read_finding(line, &finding) && run_state_add_finding(reading->run, &finding))
-        reading->snapshot.finding_count++;
+    else if (journal_read_finding(line, &finding))
+        reading->snapshot->finding_count += run_state_add_finding(reading->run, &finding);
+    else if (event)
+        take_event(reading->snapshot, event, line);
     return true;
 }
 
@@ -93,16 +132,31 @@ static bool read_journal(struct reading *reading, struct error *error)
         return error_set_memory(error, "a path", 0);
     bool read = !file_exists(path) || journal_read(path, take_line, reading, error);
     free(path);
-    reading->snapshot.ms_per_image_now = tempo_now(&reading->tempo);
-    reading->snapshot.ms_per_image_median = tempo_median(&reading->tempo);
-    if (reading->snapshot.ms_per_image_now > 0)
-        reading->snapshot.images_per_second = 1e3 / reading->snapshot.ms_per_image_now;
+    reading->snapshot->ms_per_image_now = tempo_now(reading->tempo);
+    reading->snapshot->ms_per_image_median = tempo_median(reading->tempo);
+    if (reading->snapshot->ms_per_image_now > 0)
+        reading->snapshot->images_per_second = 1e3 / reading->snapshot->ms_per_image_now;
+    return read;
+}
+
+bool run_state_read_journal(struct run *run, struct run_snapshot *snapshot, struct tempo *tempo,
+                            struct error *error)
+{
+    struct reading *reading = memory_new(1, sizeof *reading, "a run", error);
+    if (!reading)
+        return false;
+    *reading = (struct reading){.run = run, .snapshot = snapshot, .tempo = tempo};
+    bool read = read_journal(reading, error);
+    if (read && !reading->started)
+        read = error_set(error, ERROR_INPUT, run->directory, "start it anew with tinca train",
+                         "its journal does not say what was prepared");
+    free(reading);
     return read;
 }
 
 /* config.json, and what follows from it. */
-static bool read_config(const char *directory, struct run_config *config, struct run_facts *facts,
-                        struct error *error)
+bool run_state_read_config(const char *directory, struct run_config *config,
+                           struct run_facts *facts, struct error *error)
 {
     snprintf(facts->directory, sizeof facts->directory, "%s", directory);
     snprintf(facts->id, sizeof facts->id, "%.39s", file_base_name(directory));
@@ -122,16 +176,24 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
 
 static bool rebuild(struct run *run, struct error *error)
 {
-    struct reading *reading = memory_new(1, sizeof *reading, "a run", error);
-    if (!reading)
+    struct opening {
+        struct reading reading;
+        struct run_snapshot snapshot;
+        struct tempo tempo;
+    } *opening = memory_new(1, sizeof *opening, "a run", error);
+    if (!opening)
         return false;
-    reading->run = run;
-    reading->snapshot.eta_seconds = -1;
-    bool rebuilt = read_config(run->directory, &run->config, &run->early_facts, error) &&
+    struct reading *reading = &opening->reading;
+    *reading =
+        (struct reading){.run = run, .snapshot = &opening->snapshot, .tempo = &opening->tempo};
+    opening->snapshot.eta_seconds = -1;
+    bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&
                    read_journal(reading, error);
-    read_end(run->directory, &reading->snapshot);
-    snapshot_publish(&run->snapshot, &reading->snapshot);
-    free(reading);
+    if (reading->started)
+        run_state_publish(run, &reading->facts);
+    read_end(run->directory, &opening->snapshot);
+    snapshot_publish(&run->snapshot, &opening->snapshot);
+    free(opening);
     return rebuilt;
 }
 
@@ -141,7 +203,7 @@ bool run_peek(const char *directory, struct run_outline *outline, struct error *
         .snapshot = {
             .eta_seconds = -1, .loss_discriminator = NAN, .loss_l1 = NAN, .pixel_accuracy = NAN}};
     config_defaults(&outline->config);
-    if (!read_config(directory, &outline->config, &outline->facts, error))
+    if (!run_state_read_config(directory, &outline->config, &outline->facts, error))
         return false;
     read_end(directory, &outline->snapshot);
     return true;

@@ -12,6 +12,7 @@
 #include "session/journal.h"
 #include "session/run.h"
 #include "session/snapshot.h"
+#include "session/tempo.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,6 +22,8 @@ struct run {
     char *directory, *save_path; /* save_path NULL: none */
     int lock;                    /* descriptor; -1: none */
     struct journal journal;      /* the worker's */
+    bool resumes;                /* goes on with what its directory holds */
+    bool changed;                /* config.json is to be written again */
 
     struct snapshot_cell snapshot;
     struct run_facts early_facts, prepared_facts;
@@ -53,6 +56,14 @@ bool run_state_add_finding(struct run *run, const struct finding *finding);
 
 /* Hands a look over to the readers. */
 void run_state_put_inspection(struct run *run, struct inspection *inspection);
+
+/* In run_open.c: config.json, and what follows from it. */
+bool run_state_read_config(const char *directory, struct run_config *config,
+                           struct run_facts *facts, struct error *error);
+/* In run_open.c: creates the series and fills it, the findings, `snapshot` and `tempo` from the
+ * journal; publishes nothing. `tempo` starts as {0}. */
+bool run_state_read_journal(struct run *run, struct run_snapshot *snapshot, struct tempo *tempo,
+                            struct error *error);
 
 /* In worker.c: the worker's life. */
 void *worker_main(void *run);

@@ -317,6 +317,41 @@ void sweep_watch(struct sweep *sweep, size_t index)
 
 /* --- working --- */
 
+/* Settings that make no difference to what a run computes. */
+static bool changes_nothing(const char *key)
+{
+    return strcmp(key, "threads") == 0 || strncmp(key, "checkpoint", 10) == 0;
+}
+
+/* Whether a run computes what the cell asks for. */
+static bool is_same_work(const struct run_config *one, const struct run_config *other)
+{
+    char mine[1024], its[1024];
+    bool same = true;
+    for (size_t i = 0; same && i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        if (changes_nothing(key) || (one->has_iterations && strcmp(key, "epochs") == 0))
+            continue;
+        config_get(one, key, mine, sizeof mine);
+        config_get(other, key, its, sizeof its);
+        same = strcmp(mine, its) == 0;
+    }
+    return same;
+}
+
+char *sweep_unfinished(const struct sweep *sweep, size_t index)
+{
+    struct run_outline outline;
+    const struct sweep_cell *cell = &sweep->cells[index];
+    char *directory = sweep_files_run(cell->run);
+    if (directory && run_peek(directory, &outline, NULL) &&
+        (outline.snapshot.status == RUN_INTERRUPTED || outline.snapshot.status == RUN_STOPPED) &&
+        is_same_work(&cell->config, &outline.config))
+        return directory;
+    free(directory);
+    return NULL;
+}
+
 int sweep_claim(struct sweep *sweep, size_t index, struct error *error)
 {
     return sweep_files_claim(sweep->directory, sweep->cells[index].id, error);

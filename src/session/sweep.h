@@ -25,7 +25,7 @@ enum sweep_state {
     SWEEP_WAITING,
     SWEEP_RUNNING,     /* here or in another process */
     SWEEP_DONE,        /* is never computed again */
-    SWEEP_INTERRUPTED, /* was begun, and will be run again from its beginning */
+    SWEEP_INTERRUPTED, /* was begun, and will be resumed (sweep_unfinished) */
     SWEEP_FAILED,      /* is tried again only when asked for */
     SWEEP_CANNOT_FIT,  /* by the forecast and what memory is free: it was not tried */
     SWEEP_SKIPPED,     /* is no configuration that could work, such as shift in an mlp */
@@ -100,6 +100,10 @@ bool sweep_is_due(const struct sweep *sweep, size_t index);
 void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES]);
 /* By its id, or by its number from 1 on; sweep->count: there is none. */
 size_t sweep_cell_find(const struct sweep *sweep, const char *id);
+
+/* The directory of the interrupted run that a cell can go on with (run_resume); NULL: there is
+ * none, or it was set up otherwise. Owned by the caller. */
+char *sweep_unfinished(const struct sweep *sweep, size_t index);
 
 /* Takes the lock of a cell: a descriptor to be closed when its run is over. -1 with an error, of
  * kind ERROR_NONE when another process works at it. */

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 bool timing_of_series(const struct series *series, struct statistics *statistics,
@@ -11,9 +12,11 @@ bool timing_of_series(const struct series *series, struct statistics *statistics
     double *times = memory_new(count, sizeof *times, "the times of a run", error);
     if (!times)
         return false;
+    size_t known = 0; /* of imported runs some, or all, are not */
     for (size_t i = 0; i < count; i++)
-        times[i] = (double)series->points[i].ms_per_image;
-    bool computed = statistics_compute(times, count, statistics, error);
+        if (isfinite(series->points[i].ms_per_image))
+            times[known++] = (double)series->points[i].ms_per_image;
+    bool computed = statistics_compute(times, known, statistics, error);
     free(times);
     return computed;
 }

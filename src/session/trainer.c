@@ -15,7 +15,7 @@ static const uint64_t look_interval = 250000000; /* nanoseconds */
 
 double trainer_seconds(const struct trainer *trainer, uint64_t now)
 {
-    return clock_seconds(trainer->began + trainer->paused, now);
+    return trainer->before + clock_seconds(trainer->began + trainer->paused, now);
 }
 
 void trainer_publish(struct trainer *trainer)
@@ -23,32 +23,31 @@ void trainer_publish(struct trainer *trainer)
     snapshot_publish(&trainer->run->snapshot, &trainer->now);
 }
 
-bool trainer_find(struct trainer *trainer, const struct finding *finding)
+void trainer_find(struct trainer *trainer, const struct finding *finding)
 {
     if (!run_state_add_finding(trainer->run, finding))
-        return true; /* no room: the first ones say it */
+        return; /* no room: the first ones say it */
     trainer->now.finding_count++;
-    return journal_add_finding(&trainer->run->journal, finding, trainer->error);
+    journal_add_finding(&trainer->run->journal, finding);
 }
 
 /* --- a few times a second --- */
 
-bool trainer_look_around(struct trainer *trainer)
+void trainer_look_around(struct trainer *trainer)
 {
     struct feed_statistics feed;
     struct finding finding;
     struct preparation *prepared = &trainer->prepared;
     feed_statistics(prepared->feed, &feed);
-    trainer->now.feed_wait_seconds = feed.waited_seconds;
+    trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
     trainer->now.memory_measured = host_process_memory();
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
-                       trainer->now.memory_measured, &finding) &&
-        !trainer_find(trainer, &finding))
-        return false;
+                       trainer->now.memory_measured, &finding))
+        trainer_find(trainer, &finding);
     uint64_t skipped = dataset_facts(prepared->data)->skipped + feed.skipped;
-    return !watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
-                         &finding) ||
-           trainer_find(trainer, &finding);
+    if (watcher_data(&trainer->watcher, trainer->moment, skipped, trainer->run->config.data,
+                     &finding))
+        trainer_find(trainer, &finding);
 }
 
 /* --- the record --- */
@@ -84,7 +83,7 @@ static void update_snapshot(struct trainer *trainer, const struct series_point *
     trainer_publish(trainer);
 }
 
-static bool record(struct trainer *trainer, const struct gan_losses *losses, double rate)
+static void record(struct trainer *trainer, const struct gan_losses *losses, double rate)
 {
     const float loss = losses->generator;
     const struct preparation *prepared = &trainer->prepared;
@@ -100,8 +99,7 @@ static bool record(struct trainer *trainer, const struct gan_losses *losses, dou
     trainer->epoch_iterations++;
     if (now - trainer->looked >= look_interval) {
         trainer->looked = now;
-        if (!trainer_look_around(trainer))
-            return false;
+        trainer_look_around(trainer);
     }
     struct series_point point = {.iteration = trainer->moment.iteration,
                                  .epoch = (float)trainer->moment.epoch,
@@ -115,12 +113,11 @@ static bool record(struct trainer *trainer, const struct gan_losses *losses, dou
                                  .seconds = (float)trainer_seconds(trainer, now),
                                  .memory_bytes = trainer->now.memory_measured};
     series_add(&trainer->run->own_series, &point);
-    bool recorded = journal_add_point(&trainer->run->journal, &point, now, trainer->error);
-    if (recorded && watcher_loss(&trainer->watcher, trainer->moment, loss, trainer->meter.caffe,
-                                 trainer->meter.size, &finding))
-        recorded = trainer_find(trainer, &finding);
+    journal_add_point(&trainer->run->journal, &point, now);
+    if (watcher_loss(&trainer->watcher, trainer->moment, loss, &trainer->meter, &finding))
+        trainer_find(trainer, &finding);
+    trainer_tell(trainer);
     update_snapshot(trainer, &point);
-    return recorded;
 }
 
 /* --- the iteration --- */
@@ -134,8 +131,7 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     const uint64_t iteration = trainer->moment.iteration;
     bool found = prepared->gan ? gan_find_culprit(prepared->gan, iteration, &culprit)
                                : execution_find_culprit(prepared->execution, iteration, &culprit);
-    if (!record(trainer, losses, rate))
-        return false;
+    record(trainer, losses, rate);
     watcher_divergence(trainer->moment, losses->generator, found ? &culprit : NULL, &finding);
     trainer_find(trainer, &finding);
     trainer_publish(trainer);
@@ -187,8 +183,7 @@ bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
     if (looking)
         trainer->mark += inspector_after(&trainer->inspector, prepared, batch.count);
     *epoch_over = batch.last;
-    if (!record(trainer, &losses, rate))
-        return false;
+    record(trainer, &losses, rate);
     if (looking)
         trainer_end_look(trainer, false);
     return true;

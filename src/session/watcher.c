@@ -18,12 +18,10 @@ report(struct finding *finding, enum finding_kind kind, struct moment when, cons
     return true;
 }
 
-bool watcher_loss(struct watcher *watcher, struct moment now, float loss, float caffe,
-                  size_t window, struct finding *finding)
+static bool find_negative(struct watcher *watcher, struct moment now, float loss,
+                          const struct loss_meter *meter, struct finding *finding)
 {
-    if (loss > watcher->largest_loss)
-        watcher->largest_loss = loss;
-    if (!(caffe < 0) || watcher->negative_reported)
+    if (!(meter->caffe < 0) || watcher->negative_reported)
         return false;
     watcher->negative_reported = true;
     return report(finding, FINDING_NEGATIVE_LOSS, now,
@@ -31,8 +29,34 @@ bool watcher_loss(struct watcher *watcher, struct moment now, float loss, float 
                      "never negative. Its float32 mean over %zu only adds differences: rounding "
                      "against early losses (up to %.3g) leaves a residue of either sign "
                      "(BVLC/caffe issue 3029)."),
-                  (double)caffe, (unsigned long long)now.iteration, (double)loss, window,
-                  (double)watcher->largest_loss);
+                  (double)meter->caffe, (unsigned long long)now.iteration, (double)loss,
+                  meter->size, (double)watcher->largest_loss);
+}
+
+/* More than half of a positive mean is residue. */
+static bool find_residue(struct watcher *watcher, struct moment now, const struct loss_meter *meter,
+                         struct finding *finding)
+{
+    const double caffe = (double)meter->caffe;
+    if (!(caffe > 0 && caffe - meter->exact > meter->exact) || watcher->residue_reported)
+        return false;
+    watcher->residue_reported = true;
+    return report(
+        finding, FINDING_RESIDUE, now,
+        N_("Caffe would print %.6g at iteration %llu, but the exact mean of the same losses is "
+           "%.6g (window %zu). The rest is a residue of rounding against early losses "
+           "(up to %.3g), as negative losses are."),
+        caffe, (unsigned long long)now.iteration, meter->exact, meter->size,
+        (double)watcher->largest_loss);
+}
+
+bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
+                  const struct loss_meter *meter, struct finding *finding)
+{
+    if (loss > watcher->largest_loss)
+        watcher->largest_loss = loss;
+    return find_negative(watcher, now, loss, meter, finding) ||
+           find_residue(watcher, now, meter, finding);
 }
 
 /* Twice in a row above the best, by more than 1 %, while training got better. */

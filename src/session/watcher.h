@@ -6,6 +6,7 @@
 #define TINCA_SESSION_WATCHER_H
 
 #include "engine/execution.h"
+#include "engine/loss_meter.h"
 #include "session/finding.h"
 
 #include <stdbool.h>
@@ -14,7 +15,8 @@
 /* Starts as {0}. */
 struct watcher {
     float largest_loss; /* so far: what Caffe's mean was rounded against */
-    bool negative_reported, overfitting_reported, memory_reported, validation_reported;
+    bool negative_reported, residue_reported, overfitting_reported, memory_reported,
+        validation_reported;
     size_t validations, worse; /* in all; in a row above the best */
     double best_loss, train_at_best, best_epoch;
     uint64_t best_iteration;
@@ -27,8 +29,10 @@ struct moment {
     double epoch;
 };
 
-bool watcher_loss(struct watcher *watcher, struct moment now, float loss, float caffe,
-                  size_t window, struct finding *finding);
+/* After an iteration, whose loss the meter has taken in: Caffe's mean below zero, or above it and
+ * mostly residue. */
+bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
+                  const struct loss_meter *meter, struct finding *finding);
 
 /* After a validation; `train_loss` is the mean loss of the epoch that led to it. */
 bool watcher_validation(struct watcher *watcher, struct moment now, double train_loss,

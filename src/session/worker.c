@@ -1,6 +1,6 @@
 /* A run's life: prepare, train, save, say how it ended. Whatever happens, the last thing is a
  * published snapshot whose status is over, and run_wait woken. */
-#include "session/trainer.h"
+#include "session/checkpoint.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -15,7 +15,7 @@
 
 /* --- the beginning --- */
 
-static struct run_facts describe(const struct trainer *trainer)
+struct run_facts worker_describe(const struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     struct run_facts facts = trainer->run->early_facts;
@@ -35,9 +35,10 @@ static struct run_facts describe(const struct trainer *trainer)
     return facts;
 }
 
-static bool begin(struct trainer *trainer)
+/* What does not depend on where the run stands. */
+static bool set_out(struct trainer *trainer)
 {
-    struct run *run = trainer->run;
+    const struct run *run = trainer->run;
     const struct preparation *prepared = &trainer->prepared;
     trainer->now.iterations = prepared->iterations;
     trainer->now.epochs = (double)prepared->iterations / (double)prepared->per_epoch;
@@ -47,37 +48,61 @@ static bool begin(struct trainer *trainer)
     trainer->schedule = settings_schedule(&run->config, prepared->iterations);
     trainer->schedule_state = schedule_begin();
     trainer->now.learning_rate = trainer->schedule.learning_rate;
-    struct run_facts facts = describe(trainer);
-    size_t epochs = (size_t)ceil(trainer->now.epochs);
-    if (!loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error) ||
-        !series_create(&run->own_series, prepared->iterations, epochs, trainer->error))
-        return false;
-    run_state_publish(run, &facts);
+    return loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
+}
+
+/* From the first iteration. */
+bool worker_begin(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+    const struct run_facts facts = worker_describe(trainer);
+    const size_t epochs = (size_t)ceil(trainer->now.epochs);
     struct json *event = run_files_start_event(&facts, &trainer->now);
     if (!event)
         return error_set_memory(trainer->error, "the journal", 0);
-    return journal_add_event(&run->journal, "start", event, trainer->error);
+    if (!series_create(&run->own_series, trainer->prepared.iterations, epochs, trainer->error)) {
+        json_free(event);
+        return false;
+    }
+    run_state_publish(run, &facts);
+    journal_add_event(&run->journal, "start", event);
+    return true;
 }
 
 /* --- the middle --- */
 
+static bool is_epoch_over(const struct trainer *trainer)
+{
+    return trainer->moment.iteration % trainer->prepared.per_epoch == 0;
+}
+
+/* What a run that was stopped within its validation still has to do. */
+static bool catch_up(struct trainer *trainer)
+{
+    const bool due = trainer->epoch_end_due && is_epoch_over(trainer);
+    trainer->epoch_end_due = false;
+    return !due || trainer_end_epoch(trainer);
+}
+
 static bool train(struct trainer *trainer)
 {
-    bool epoch_over = true;
+    bool epoch_over = is_epoch_over(trainer);
     trainer->now.status = RUN_RUNNING;
     trainer_publish(trainer);
-    trainer->began = trainer->mark = clock_nanoseconds();
+    trainer->began = trainer->mark = trainer->keeping.tried = clock_nanoseconds();
+    if (!catch_up(trainer))
+        return false;
     while (trainer->moment.iteration < trainer->now.iterations && !trainer->ended) {
-        if (!trainer_obey(trainer))
-            return false;
+        trainer_obey(trainer);
         if (trainer->stop)
             return true;
         if (!trainer_iterate(trainer, &epoch_over) || (epoch_over && !trainer_end_epoch(trainer)))
             return false;
+        trainer_keep(trainer, epoch_over);
     }
+    trainer_look_around(trainer);
     /* a run that ends within an epoch has not seen its last weights validated */
-    return trainer_look_around(trainer) &&
-           (epoch_over || !trainer->prepared.validation || trainer_validate(trainer));
+    return epoch_over || !trainer->prepared.validation || trainer_validate(trainer);
 }
 
 /* --- the end --- */
@@ -102,38 +127,67 @@ static bool save_where_asked(struct trainer *trainer)
 
 static bool save_all(struct trainer *trainer)
 {
-    return trainer_save_samples(trainer) && trainer_save(trainer, "weights.safetensors") &&
-           save_where_asked(trainer);
+    trainer_save_samples(trainer);
+    return trainer_save(trainer, trainer->error) && save_where_asked(trainer);
+}
+
+/* The checkpoint is written before all else: a run that is stopped goes on from there. */
+static bool save_stopped(struct trainer *trainer)
+{
+    if (trainer->moment.iteration == 0)
+        return true;
+    if (!trainer_checkpoint(trainer))
+        trainer_lose(trainer, &trainer->keeping.unsaved);
+    return save_all(trainer);
+}
+
+static bool start(struct trainer *trainer)
+{
+    return set_out(trainer) &&
+           (trainer->run->resumes ? resume_begin(trainer) : worker_begin(trainer));
 }
 
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
-    if (!prepare(&trainer->prepared, &run->config, trainer->error))
+    uint64_t first = 0;
+    if (run->resumes && !resume_look(trainer, &first))
         return RUN_REFUSED;
-    if (!begin(trainer) || !train(trainer))
+    if (!prepare(&trainer->prepared, &run->config, first, trainer->error))
+        return RUN_REFUSED;
+    if (!start(trainer))
+        return run->resumes ? RUN_REFUSED : RUN_FAILED;
+    if (!train(trainer))
         return RUN_FAILED;
     trainer_end_look(trainer, true);
-    bool stopped = trainer->stop && trainer->moment.iteration < trainer->now.iterations;
-    if (trainer->moment.iteration > 0 && !save_all(trainer))
-        return RUN_FAILED;
-    return stopped ? RUN_STOPPED : RUN_DONE;
+    bool stopped = trainer->stop &&
+                   (trainer->moment.iteration < trainer->now.iterations || trainer->epoch_end_due);
+    if (stopped)
+        return save_stopped(trainer) ? RUN_STOPPED : RUN_FAILED;
+    return save_all(trainer) ? RUN_DONE : RUN_FAILED;
 }
 
+/* A resumed run that could not go on stays as it was found. */
 static void write_end(struct trainer *trainer, enum run_status status, const struct error *error)
 {
     struct run *run = trainer->run;
-    trainer->now.status = status;
-    trainer->now.error = status == RUN_FAILED || status == RUN_REFUSED ? *error : (struct error){0};
-    trainer->now.eta_seconds = 0;
     struct error lost = {0};
-    if (journal_add_event(&run->journal, "end", NULL, &lost) &&
-        run_files_write_summary(run, &trainer->now, &lost))
+    bool failed = status == RUN_FAILED || status == RUN_REFUSED;
+    trainer->now.status = status;
+    trainer->now.eta_seconds = 0;
+    if (!run->journal.path) {
+        trainer->now.error = *error;
         return;
-    if (trainer->now.error.kind == ERROR_NONE) {
+    }
+    journal_add_event(&run->journal, "end", NULL);
+    trainer_keep_last(trainer);
+    trainer->now.error = failed ? *error : trainer->keeping.lost;
+    if (!run_files_write_summary(run, &trainer->now, &lost) && !failed) {
         trainer->now.status = RUN_FAILED;
         trainer->now.error = lost;
     }
+    if (trainer->now.status == RUN_DONE)
+        checkpoint_remove(run->directory);
 }
 
 static void announce_end(struct run *run)
@@ -153,6 +207,7 @@ void *worker_main(void *context)
     enum run_status status = live(&trainer);
     write_end(&trainer, status, &error);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
+    safetensors_close(&trainer.checkpoint);
     loss_meter_free(&trainer.meter);
     prepare_free(&trainer.prepared);
     journal_close(&run->journal);

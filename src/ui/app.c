@@ -132,6 +132,23 @@ static void log_start(struct app *app, const struct run_entry *before)
     log_concerns(&app->log, run_entry_directory(entry));
 }
 
+/* The run that was just put at the end of the list: starts it, if none is on. */
+static void start_last(struct app *app, bool busy)
+{
+    run_list_step(&app->runs);
+    if (!busy)
+        log_start(app, NULL);
+    if (busy)
+        app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
+    else
+        app_show_run(app, app->runs.count - 1);
+}
+
+void app_start_resumed(struct app *app)
+{
+    start_last(app, run_list_active(&app->runs) != NULL);
+}
+
 static void start_run(struct app *app)
 {
     struct error error = {0};
@@ -142,13 +159,7 @@ static void start_run(struct app *app)
     }
     if (app->options->remember)
         last_form_write(&app->form.config, NULL); /* here already: who knows how this ends */
-    run_list_step(&app->runs);
-    if (!busy)
-        log_start(app, NULL);
-    if (busy)
-        app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
-    else
-        app_show_run(app, app->runs.count - 1);
+    start_last(app, busy);
 }
 
 void app_run_form(struct app *app)
@@ -311,6 +322,20 @@ static void tell_findings(struct app *app, const struct run_entry *entry, size_t
     }
 }
 
+/* What the disk does not take, and when it does again. */
+static void tell_trouble(struct app *app, const struct run_entry *entry, const struct error *before)
+{
+    const struct error *now = &entry->snapshot.error;
+    if (run_status_is_over(entry->snapshot.status) ||
+        (now->kind == before->kind && strcmp(now->why, before->why) == 0))
+        return;
+    if (now->kind != ERROR_NONE)
+        app_say_error(app, now);
+    else if (before->kind == ERROR_SYSTEM)
+        app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
+    log_concerns(&app->log, run_entry_directory(entry));
+}
+
 static void take_news_of_sweep(struct app *app)
 {
     char counts[200];
@@ -324,10 +349,13 @@ static void take_news_of_runs(struct app *app)
     const struct run_entry *on = run_list_active(&app->runs);
     size_t index = on ? (size_t)(on - app->runs.entries) : 0;
     size_t findings = on ? on->snapshot.finding_count : 0;
+    const struct error trouble = on ? on->snapshot.error : (struct error){0};
     size_t before_waiting = run_list_waiting(&app->runs);
     size_t ended = run_list_step(&app->runs);
-    if (on && !app->closing)
+    if (on && !app->closing) {
         tell_findings(app, &app->runs.entries[index], findings);
+        tell_trouble(app, &app->runs.entries[index], &trouble);
+    }
     if (app->closing || ended == app->runs.count)
         return;
     setup_look_again(&app->setup);
@@ -337,7 +365,7 @@ static void take_news_of_runs(struct app *app)
     if (failed && in_sight) { /* the screen shows why */
         char text[480];
         log_add(&app->log, ROLE_BAD, error_format(&entry->snapshot.error, text, sizeof text));
-    } else if (failed)
+    } else if (failed || entry->snapshot.error.kind != ERROR_NONE)
         app_say_error(app, &entry->snapshot.error);
     else
         app_say(app, ROLE_GOOD,

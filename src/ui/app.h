@@ -18,6 +18,7 @@
 #include "ui/insight.h"
 #include "ui/keys.h"
 #include "ui/log_book.h"
+#include "ui/loss_view.h"
 #include "ui/places.h"
 #include "ui/plot_window.h"
 #include "ui/preferences.h"
@@ -78,6 +79,7 @@ struct run_view {
     struct insight insight;
     struct insight_table_view layers, gemm, weights;
     struct arena_view arena;
+    struct loss_view loss;
     /* figures that jitter are renewed once a second, so that they can be read and cost little */
     struct run_snapshot calm;
     uint64_t calm_since; /* 0: not yet */
@@ -155,6 +157,8 @@ void app_apply_preferences(struct app *app);
 void app_form_changed(struct app *app);
 /* Runs what the form says, or puts it in the queue. */
 void app_run_form(struct app *app);
+/* Starts the last run of the list, which was put there to be resumed, when none is on. */
+void app_start_resumed(struct app *app);
 /* The run that the run screen shows, or NULL. */
 struct run_entry *app_entry(const struct app *app);
 

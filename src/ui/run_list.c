@@ -20,6 +20,18 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
     return true;
 }
 
+bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
+                     struct error *error)
+{
+    const struct run_config asked = *config; /* it may lie in the list, which moves */
+    if (!run_list_add(list, &asked, NULL, error))
+        return false;
+    struct run_entry *entry = &list->entries[list->count - 1];
+    snprintf(entry->resumes, sizeof entry->resumes, "%s", directory);
+    run_name_read(directory, entry->name);
+    return true;
+}
+
 bool run_entry_waits(const struct run_entry *entry)
 {
     return !entry->run && !entry->refused && !run_entry_is_kept(entry);
@@ -41,7 +53,9 @@ const char *run_entry_status(const struct run_entry *entry)
 
 static void start(struct run_entry *entry)
 {
-    entry->run = run_start(&entry->config, &entry->options, &entry->error);
+    entry->run = entry->resumes[0]
+                     ? run_resume(entry->resumes, NULL, &entry->options, &entry->error)
+                     : run_start(&entry->config, &entry->options, &entry->error);
     entry->refused = !entry->run;
     if (entry->run)
         run_snapshot(entry->run, &entry->snapshot);
@@ -155,6 +169,8 @@ static const char **known_ids(const struct run_list *kept, const struct run_list
     for (size_t i = 0; ids && i < sitting->count; i++)
         if (sitting->entries[i].run)
             ids[(*count)++] = run_facts(sitting->entries[i].run)->id;
+        else if (run_entry_waits(&sitting->entries[i]) && sitting->entries[i].resumes[0])
+            ids[(*count)++] = file_base_name(sitting->entries[i].resumes);
     if (ids)
         qsort(ids, *count, sizeof *ids, by_text);
     return ids;

@@ -21,6 +21,7 @@ struct run_entry {
     struct error error;
     struct run_snapshot snapshot; /* as of the last step */
 
+    char resumes[512];   /* where the run lies that this one goes on with; "": a new one */
     char directory[512]; /* kept: where it lies; else "" */
     bool peeked;         /* kept: config and snapshot are there */
 };
@@ -33,6 +34,10 @@ struct run_list {
 /* Puts a run at the end. It starts with the next step when nothing else is on. */
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
+
+/* The same for a run that is to go on in its directory (session/resume.h). */
+bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
+                     struct error *error);
 
 /* Copies what is new of every run, and starts the next one when none is on. Returns the index of a
  * run that has ended since the last step, or list->count. */

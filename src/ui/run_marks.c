@@ -23,7 +23,8 @@ static const struct curve *curve_of(const struct run_picture *picture,
                                     const struct run_panel *panel, enum finding_kind kind)
 {
     const struct curve *curves = picture->app->run.curves.trace;
-    if (kind == FINDING_NEGATIVE_LOSS && panel->traces & TRACE_BIT(TRACE_CAFFE))
+    if ((kind == FINDING_NEGATIVE_LOSS || kind == FINDING_RESIDUE) &&
+        panel->traces & TRACE_BIT(TRACE_CAFFE))
         return &curves[TRACE_CAFFE];
     for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
         if (panel->traces & TRACE_BIT(trace))

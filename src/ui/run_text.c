@@ -41,11 +41,31 @@ static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
     put(writer, label, ROLE_TEXT, "%s", bytes ? text_bytes(bytes, text, sizeof text) : "-");
 }
 
-/* "3.42", with as many digits as an epoch has meaning for. */
+/* "3.42", with as many digits as an epoch has meaning for; of imported runs it may be unknown. */
 static const char *epoch_text(double epoch, char *text, size_t size)
 {
-    snprintf(text, size, "%.2f", epoch);
+    snprintf(text, size, isnan(epoch) ? "-" : "%.2f", epoch);
     return text;
+}
+
+static const char *epochs_text(double epochs, char *text, size_t size)
+{
+    snprintf(text, size, isnan(epochs) ? "-" : "%.4g", epochs);
+    return text;
+}
+
+static void put_rate(struct writer *writer, const char *label, double rate)
+{
+    char text[24];
+    put(writer, label, ROLE_RATE, "%s", epochs_text(rate, text, sizeof text));
+}
+
+static void put_images(struct writer *writer, double images_per_second)
+{
+    if (isnan(images_per_second))
+        put(writer, N_("images/s"), ROLE_TEXT, "-");
+    else
+        put(writer, N_("images/s"), ROLE_TEXT, "%.0f", images_per_second);
 }
 
 static void put_speed(struct writer *writer, const char *label, double value)
@@ -134,11 +154,11 @@ static void grid_normal(struct writer *writer, const struct run_news *news)
     else
         put_class_losses(writer, news);
     put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
-        (snprintf(epochs, sizeof epochs, "%.4g", now->epochs), epochs));
+        epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
         (unsigned long long)now->iterations);
-    put(writer, N_("learning rate"), ROLE_RATE, "%.4g", now->learning_rate);
-    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
+    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_images(writer, calm->images_per_second);
     put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
     put_speed(writer, N_(" median"), calm->ms_per_image_median);
     put_bytes(writer, N_("memory"), calm->memory_measured);
@@ -153,23 +173,23 @@ static void small_losses(struct writer *writer, const struct run_news *news)
     if (now->has_validation)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
     else
-        put(writer, N_("rate"), ROLE_RATE, "%.4g", now->learning_rate);
+        put_rate(writer, N_("rate"), now->learning_rate);
     put_bytes(writer, N_("memory"), news->calm.memory_measured);
 }
 
 static void grid_small(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
-    char epoch[24];
+    char epoch[24], epochs[24];
     if (is_contest(now))
         put_contest(writer, news, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
     else
         small_losses(writer, news);
-    put(writer, N_("epoch"), ROLE_TEXT, "%s/%.4g", epoch_text(now->epoch, epoch, sizeof epoch),
-        now->epochs);
+    put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
+        epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
     put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
-    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
+    put_images(writer, calm->images_per_second);
 }
 
 static void tiny(struct writer *writer, const struct run_news *news)
@@ -197,25 +217,38 @@ static void panel_losses(struct writer *writer, const struct run_news *news)
     put_top1(writer, now);
 }
 
+/* From where the run could be resumed, and what share of its time that costs. */
+static void put_checkpoint(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->checkpoints == 0)
+        return;
+    put(writer, N_("checkpoint"), ROLE_TEXT, _("at %llu"),
+        (unsigned long long)now->checkpoint_iteration);
+    if (now->elapsed_seconds > 0)
+        put(writer, N_(" their cost"), ROLE_TEXT, "%.2g %%",
+            100 * now->checkpoint_seconds / now->elapsed_seconds);
+}
+
 static void panel_progress(struct writer *writer, const struct run_news *news)
 {
     const struct run_snapshot *now = &news->now, *calm = &news->calm;
-    char text[48];
+    char text[48], epochs[24];
     put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
     if (is_contest(now))
         put_contest(writer, news, N_("generator"), N_("discriminator"), N_("pixels right"));
     else
         panel_losses(writer, news);
-    put(writer, N_("learning rate"), ROLE_RATE, "%.4g", now->learning_rate);
+    put_rate(writer, N_("learning rate"), now->learning_rate);
     put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
-    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %.4g"), epoch_text(now->epoch, text, sizeof text),
-        now->epochs);
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, text, sizeof text),
+        epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
         (unsigned long long)now->iterations);
+    put_checkpoint(writer, now);
     put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
     put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
     put_speed(writer, N_(" median"), calm->ms_per_image_median);
-    put(writer, N_("images/s"), ROLE_TEXT, "%.0f", calm->images_per_second);
+    put_images(writer, calm->images_per_second);
     put(writer, N_("data waited"), ROLE_TEXT, "%s",
         text_duration(calm->feed_wait_seconds, text, sizeof text));
     put(writer, N_("Memory"), ROLE_HEADING, "%s", "");

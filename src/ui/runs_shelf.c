@@ -1,6 +1,7 @@
 #include "ui/runs_shelf.h"
 
 #include "base/language.h"
+#include "session/resume.h"
 #include "session/run_remove.h"
 #include "ui/app.h"
 
@@ -140,6 +141,52 @@ static void forget(struct app *app, struct run_entry *entry)
     if (app->run.kept == kept && app->run.entry != (size_t)-1 && app->run.entry > place)
         app->run.entry--;
     app->table.stale = true;
+}
+
+/* --- going on --- */
+
+static bool may_resume(struct run_entry *entry, struct error *error)
+{
+    run_entry_peek(entry);
+    if (run_entry_is_kept(entry) && entry->refused) {
+        *error = entry->error;
+        return false;
+    }
+    return resume_allows(&entry->snapshot, runs_id(entry), error);
+}
+
+/* The list of this sitting may have moved: the run is looked for again. */
+static void forget_resumed(struct app *app, const char *directory)
+{
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        struct run_entry *entry = app_run_at(app, i);
+        const char *there = run_entry_directory(entry);
+        if (there && strcmp(there, directory) == 0) {
+            forget(app, entry);
+            return;
+        }
+    }
+}
+
+void shelf_resume(struct app *app, size_t index)
+{
+    struct error error;
+    struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
+    const char *there = entry ? run_entry_directory(entry) : NULL;
+    char directory[512];
+    if (!there) {
+        app_say(app, ROLE_WARNING, "%s",
+                entry ? _("This run has not begun.") : _("There is no run to go on with."));
+        return;
+    }
+    snprintf(directory, sizeof directory, "%s", there);
+    if (!may_resume(entry, &error) ||
+        !run_list_resume(&app->runs, &entry->config, directory, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    forget_resumed(app, directory);
+    app_start_resumed(app);
 }
 
 static bool delete_one(struct app *app, struct run_entry *entry, struct error *error)

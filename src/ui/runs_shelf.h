@@ -1,5 +1,5 @@
 /* runs_shelf.h: what can be done with runs that are kept: naming, taking their settings into the
- * form, deleting. Each asks for what it needs. */
+ * form, going on with them, deleting. Each asks for what it needs. */
 #ifndef TINCA_UI_RUNS_SHELF_H
 #define TINCA_UI_RUNS_SHELF_H
 
@@ -15,6 +15,9 @@ struct run_entry *shelf_subject(const struct app *app);
 /* `index` is one of app_run_at, or app_run_count: there is none. */
 void shelf_rename(struct app *app, size_t index);
 void shelf_clone(struct app *app, size_t index);
+
+/* Goes on with a run that is not complete: it becomes one of this sitting, and waits its turn. */
+void shelf_resume(struct app *app, size_t index);
 
 /* Drops a run that waits from the queue; else asks whether the marked runs in sight, or without
  * marks this one, are to be deleted. */

@@ -100,7 +100,7 @@ static void figure_text(const struct run_entry *entry, enum runs_column column, 
 {
     const struct run_snapshot *now = &entry->snapshot;
     if (column == RUNS_BATCH)
-        snprintf(text, size, "%zu", entry->config.batch);
+        snprintf(text, size, entry->config.batch ? "%zu" : "?", entry->config.batch);
     else if (column == RUNS_EPOCHS)
         epochs_text(entry, text, size);
     else if (column == RUNS_LOSS && is_started(entry) && now->iteration > 0)

@@ -18,8 +18,8 @@ static const struct key_binding bindings[] = {
      N_("stop the run: asks whether now or after this epoch")},
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: curves, findings, memory, the plan's arena, layers, matrix products, "
-        "weights; of networks that make pictures a sample")},
-    {'1', 0, ACTION_VIEW_1, "1 .. 8", NULL, N_("one of these views: its digit stands at its tab")},
+        "weights, Caffe's mean; of networks that make pictures a sample")},
+    {'1', 0, ACTION_VIEW_1, "1 .. 9", NULL, N_("one of these views: its digit stands at its tab")},
     {'2', 0, ACTION_VIEW_1 + 1, "2", NULL, NULL},
     {'3', 0, ACTION_VIEW_1 + 2, "3", NULL, NULL},
     {'4', 0, ACTION_VIEW_1 + 3, "4", NULL, NULL},
@@ -35,7 +35,8 @@ static const struct key_binding bindings[] = {
      N_("a cursor that reads the values of all curves, moved by Left, Right, PgUp, PgDn, Home and "
         "End; i again or Esc puts it away")},
     {'b', 0, ACTION_BEST, "b", NULL, N_("the cursor to the best epoch")},
-    {'f', 0, ACTION_FINDING, "f", NULL, N_("the cursor to the next finding")},
+    {'f', 0, ACTION_FINDING, "f", NULL,
+     N_("the cursor to the next finding; in the loss lab where Caffe's mean falls below zero")},
     {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"),
      N_("look closer: at the cursor, else at the newest points, which stay in sight")},
     {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
@@ -62,9 +63,11 @@ static const struct key_binding bindings[] = {
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
     {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL,
-     N_("sort a table by the column before; in the arena the plan before")},
+     N_("sort a table by the column before; in the arena the plan before, in the loss lab the "
+        "iteration before")},
     {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL,
-     N_("sort a table by the next column; in the arena the next plan")},
+     N_("sort a table by the next column; in the arena the next plan, in the loss lab the next "
+        "iteration")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
      N_("the selected row's details, where a table leaves no room for them")},
 };
@@ -139,7 +142,8 @@ static bool take_key(struct app *app, int key)
 static void act(struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
-    if (is_about_curves(action) && views_shown(app, entry) != &view_curves)
+    const bool laboratory = views_shown(app, entry) == &view_loss && action == ACTION_FINDING;
+    if (is_about_curves(action) && views_shown(app, entry) != &view_curves && !laboratory)
         views_go(app, entry, 1);
     const struct view *view = views_shown(app, entry);
     if (action >= ACTION_VIEW_1 && action <= ACTION_VIEW_9) {
@@ -392,7 +396,7 @@ static void shorten_data(const char *spec, char *text, size_t size)
 static void title(const struct app *app, char *text, size_t size)
 {
     const struct run_entry *entry = app_entry(app);
-    char technique[16], data[128], number[32] = "";
+    char technique[16], data[128], number[48] = "", batch[24] = "?";
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
         snprintf(text, size, _("Run"));
@@ -400,14 +404,18 @@ static void title(const struct app *app, char *text, size_t size)
     }
     config_get(&entry->config, "technique", technique, sizeof technique);
     bool plain = strcmp(technique, "none") == 0;
-    if (app->run.kept)
+    if (entry->run && run_facts(entry->run)->imported[0])
+        snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
+    else if (app->run.kept)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
     shorten_data(entry->config.data, data, sizeof data);
-    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %zu %s %s"), number, dot,
-             entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot,
-             entry->config.batch, dot, entry->config.device);
+    if (entry->config.batch)
+        snprintf(batch, sizeof batch, "%zu", entry->config.batch);
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s"), number, dot,
+             entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch,
+             dot, entry->config.device);
 }
 
 /* Nothing slow: the run is asked for what the view in sight needs. */

@@ -22,6 +22,8 @@ static const struct key_binding bindings[] = {
     {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
     {'i', 0, ACTION_REVERSE, "i", NULL, N_("the other way round; the unknown stays last")},
     {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("take all settings of the run into the form")},
+    {'r', 0, ACTION_RESUME, "r", N_("resume"),
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
     {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
     {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
      N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
@@ -148,6 +150,9 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_CLONE:
         shelf_clone(app, index);
+        break;
+    case ACTION_RESUME:
+        shelf_resume(app, index);
         break;
     case ACTION_REMOVE:
         shelf_delete(app, index);

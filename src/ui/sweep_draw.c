@@ -237,7 +237,7 @@ static const char *state_word(const struct sweep_cell *cell)
     static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
                                                     [SWEEP_RUNNING] = N_("is on"),
                                                     [SWEEP_DONE] = "-",
-                                                    [SWEEP_INTERRUPTED] = N_("again"),
+                                                    [SWEEP_INTERRUPTED] = N_("partly"),
                                                     [SWEEP_FAILED] = N_("failed"),
                                                     [SWEEP_CANNOT_FIT] = N_("no room"),
                                                     [SWEEP_SKIPPED] = N_("skipped")};

@@ -37,7 +37,7 @@ void ask_sweep_stop(struct app *app)
     dialog->choices[dialog->choice_count++] =
         (struct dialog_choice){'e', 0, _("when this cell is done")};
     dialog->choices[dialog->choice_count++] =
-        (struct dialog_choice){'n', 's', _("now, and save; the cell will be run again")};
+        (struct dialog_choice){'n', 's', _("now, and save; the cell can be resumed")};
     dialog->choices[dialog->choice_count++] = (struct dialog_choice){'c', 'q', _("carry on")};
 }
 

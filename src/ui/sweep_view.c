@@ -207,6 +207,18 @@ static void refuse_cell(struct sweep_view *view, size_t index, const struct erro
         sweep_note(&view->sweep, index, NULL, refusal, NULL);
 }
 
+/* What was interrupted goes on. */
+static bool add_cell(const struct sweep_view *view, struct run_list *runs, size_t index,
+                     struct error *error)
+{
+    const struct run_config *config = &view->sweep.cells[index].config;
+    char *directory = sweep_unfinished(&view->sweep, index);
+    bool added = directory ? run_list_resume(runs, config, directory, error)
+                           : run_list_add(runs, config, NULL, error);
+    free(directory);
+    return added;
+}
+
 static void start_cell(struct sweep_view *view, struct run_list *runs, size_t index)
 {
     struct error error = {0};
@@ -219,7 +231,7 @@ static void start_cell(struct sweep_view *view, struct run_list *runs, size_t in
         return;
     }
     const struct run_entry *entry = NULL;
-    if (run_list_add(runs, &cell->config, NULL, &error)) {
+    if (add_cell(view, runs, index, &error)) {
         run_list_step(runs);
         entry = &runs->entries[runs->count - 1];
         error = entry->error;

@@ -6,7 +6,7 @@
 
 static const struct view *const views[] = {&view_curves,  &view_findings, &view_memory,
                                            &view_arena,   &view_layers,   &view_gemm,
-                                           &view_weights, &view_sample};
+                                           &view_weights, &view_sample,   &view_loss};
 enum { VIEWS = sizeof views / sizeof *views };
 
 static bool is_available(const struct view *view, const struct run_entry *entry)

@@ -25,7 +25,7 @@ struct view {
 };
 
 extern const struct view view_curves, view_findings, view_memory, view_arena, view_layers,
-    view_gemm, view_weights, view_sample;
+    view_gemm, view_weights, view_sample, view_loss;
 
 /* The view in sight: the one that was chosen or, where the run has no such thing, the first. */
 const struct view *views_shown(const struct app *app, const struct run_entry *entry);

@@ -3,8 +3,8 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-commands="ui train sweep info bench eval predict runs measure compare advise study export devices networks datasets"
-later="resume import explain attach"
+commands="ui train resume sweep info bench eval predict runs measure compare advise study explain import export devices networks datasets"
+later="attach"
 
 # No line of a help text is wider than a terminal.
 fits() {
@@ -42,6 +42,10 @@ refuses 2 "more arguments" "a missing argument" info
 refuses 2 "more arguments" "predict without a picture" predict model.safetensors
 refuses 2 "such option" "an unknown letter" train -z
 
+refuses 2 "more arguments" "resume without a run" resume
+refuses 2 "no such run|no runs" "resume of a run that is not there" resume nosuchrun
+refuses 2 "would change what the run computes" "resume with another learning rate" \
+    resume nosuchrun --lr 0.1
 refuses 2 "no network was named" "train without a network" train
 refuses 2 "shapes, digits, tench, maps" "train without data names the built-in sets" train lenet
 refuses 2 "one of them" "both epochs and iterations" \

@@ -223,6 +223,16 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     return run;
 }
 
+/* A resumed run is another one to the screens. */
+struct run *run_resume(const char *directory, const struct run_config *changes,
+                       const struct run_options *options, struct error *error)
+{
+    struct run_config config;
+    (void)directory;
+    config_defaults(&config);
+    return run_start(changes ? changes : &config, options, error);
+}
+
 /* A kept run is called DATE-TIME-NETWORK-BATCH, and has trained to its end. */
 static bool read_name(const char *directory, struct run_config *config, struct error *error)
 {

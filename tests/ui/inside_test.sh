@@ -37,8 +37,6 @@ screen_shows 'conv2 \(gradients\): 3.00 MiB' "Down: the next one"
 screen_shows 'from backward 3 to backward 2' "and when it lives"
 screen_keys 3
 screen_shows 'Measured over time' "3: memory, over time too"
-screen_keys 9
-screen_shows 'no such view' "9: there is none"
 screen_keys 8
 screen_shows 'nothing to show there' "8: a network of classes has no samples"
 for size in 40x12 20x6 1x1 200x60; do

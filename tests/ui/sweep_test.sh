@@ -97,8 +97,10 @@ screen_shows 'Sweep lasting' "Enter opens one"
 screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is on"
 kill -INT $cell
 wait $cell
-screen_keys v v v r
-screen_shows '> [0-9]+ % +waits' "what was interrupted is run again"
+screen_keys v v v
+screen_shows 'partly +waits' "and then interrupted"
+screen_keys r
+screen_shows '> [0-9]+ % +waits' "what was interrupted goes on"
 screen_keys Space
 screen_shows 'Paused: 0 of 2 done' "space pauses"
 screen_shows 'Sweep lasting +paused' "the run as well"
@@ -111,7 +113,7 @@ screen_keys s
 screen_shows 'Stop the sweep' "s asks how"
 screen_keys n
 screen_shows 'Not on: 0 of 2 done' "now: it is stopped"
-screen_shows 'again +waits' "and its cell will be run again"
+screen_shows 'partly +waits' "and its cell can go on again"
 screen_resize 40x12
 screen_shows 'batch +4 +8' "a small terminal shows the table"
 screen_resize 10x4

@@ -12,6 +12,14 @@ static struct moment at(uint64_t iteration, double epoch)
     return (struct moment){iteration, epoch};
 }
 
+/* A loss and the means that would go with it in a window of 20. */
+static bool tell_mean(struct watcher *watcher, struct moment now, float loss, float caffe,
+                      double exact, struct finding *finding)
+{
+    const struct loss_meter meter = {.size = 20, .caffe = caffe, .exact = exact};
+    return watcher_loss(watcher, now, loss, &meter, finding);
+}
+
 /* The losses that the original program was measured with, and others that stay positive. */
 static void test_negative_loss(void)
 {
@@ -25,7 +33,8 @@ static void test_negative_loss(void)
         float loss = i < 5 ? 2.3025851f / (float)i : i < 30 ? 1e-4f / (float)(i * i) : 0;
         loss_meter_add(&meter, loss);
         negative |= meter.caffe < 0;
-        if (watcher_loss(&watcher, at(i, (double)i / 10), loss, meter.caffe, 1, &finding)) {
+        if (watcher_loss(&watcher, at(i, (double)i / 10), loss, &meter, &finding) &&
+            finding.kind == FINDING_NEGATIVE_LOSS) {
             first = found++ == 0 ? finding : first;
             tap_ok(meter.caffe < 0, "reported where Caffe's mean is negative (%g)",
                    (double)meter.caffe);
@@ -34,11 +43,11 @@ static void test_negative_loss(void)
     loss_meter_free(&meter);
     tap_ok(found == (negative ? 1 : 0), "once, and only when it is (%zu)", found);
     watcher = (struct watcher){0};
-    bool silent = !watcher_loss(&watcher, at(1, 0), 7, 7, 1, &finding) &&
-                  !watcher_loss(&watcher, at(2, 0), 0, 0, 1, &finding) &&
-                  !watcher_loss(&watcher, at(3, 0), 0, -0.0f, 1, &finding);
+    bool silent = !tell_mean(&watcher, at(1, 0), 7, 7, 7, &finding) &&
+                  !tell_mean(&watcher, at(2, 0), 0, 0, 0, &finding) &&
+                  !tell_mean(&watcher, at(3, 0), 0, -0.0f, 0, &finding);
     tap_ok(silent, "zero is not negative");
-    tap_ok(watcher_loss(&watcher, at(4, 0.5), 0, -4.5e-8f, 20, &finding) &&
+    tap_ok(tell_mean(&watcher, at(4, 0.5), 0, -4.5e-8f, 0, &finding) &&
                finding.kind == FINDING_NEGATIVE_LOSS && finding.iteration == 4 &&
                finding.epoch == 0.5 && strstr(finding.text, "-4.5e-08") &&
                strstr(finding.text, "never negative") && strstr(finding.text, "up to 7"),
@@ -46,6 +55,29 @@ static void test_negative_loss(void)
     tap_ok(strcmp(finding_kind_name(finding.kind), "negative-loss") == 0 &&
                strcmp(finding_kind_words(finding.kind), "negative loss") == 0,
            "and has its name");
+}
+
+static void test_residue(void)
+{
+    struct watcher watcher = {0};
+    struct finding finding;
+    bool silent = !tell_mean(&watcher, at(1, 0), 7, 7, 7, &finding) &&
+                  !tell_mean(&watcher, at(2, 0), 1e-6f, 1.9e-6f, 1e-6, &finding) &&
+                  !tell_mean(&watcher, at(3, 0), 0, 0, 1e-9, &finding);
+    tap_ok(silent, "a mean that is mostly loss is none");
+    tap_ok(tell_mean(&watcher, at(4, 0.5), 0, 4.5e-8f, 0, &finding) &&
+               finding.kind == FINDING_RESIDUE && finding.iteration == 4 &&
+               strstr(finding.text, "4.5e-08") && strstr(finding.text, "exact mean") &&
+               strstr(finding.text, "up to 7"),
+           "a mean of 0 that Caffe prints otherwise: %s", finding.text);
+    tap_ok(strlen(finding.text) < sizeof finding.text - 40, "with room for a longer language");
+    tap_ok(strcmp(finding_kind_name(finding.kind), "loss-residue") == 0, "and has its name");
+    tap_ok(!tell_mean(&watcher, at(5, 0.6), 0, 4.5e-8f, 0, &finding), "once");
+    tap_ok(tell_mean(&watcher, at(6, 0.7), 0, -1e-9f, 0, &finding) &&
+               finding.kind == FINDING_NEGATIVE_LOSS,
+           "a negative one is told all the same");
+    watcher = (struct watcher){0};
+    tap_ok(tell_mean(&watcher, at(1, 0), 0, 3e-8f, 1e-8, &finding), "most of it is enough");
 }
 
 static size_t validate(const double *train, const double *test, size_t count,
@@ -113,6 +145,7 @@ static void test_others(void)
 int main(void)
 {
     test_negative_loss();
+    test_residue();
     test_overfitting();
     test_others();
     return tap_done();

@@ -5,6 +5,7 @@
 
 #include "session_files.h"
 
+#include <fcntl.h>
 #include <math.h>
 
 struct reading {
@@ -47,15 +48,15 @@ static void test_round_trip(void)
     struct series_validation validation = {2, 0.5f, 1.1f, 12.34f, 56.78f, 9.5f, 33.25f};
     struct finding finding = {FINDING_NEGATIVE_LOSS, 2, 0.25, "quotes \" and \\ and\nlines"};
     struct reading reading = {0};
-    if (!tap_ok(journal_open(&journal, test_home, &error), "a journal is opened"))
+    if (!tap_ok(journal_open(&journal, test_home, UINT64_MAX, &error), "a journal is opened"))
         return note_error(&error);
     uint64_t now = clock_nanoseconds();
-    bool written = journal_add_event(&journal, "start", NULL, &error) &&
-                   journal_add_point(&journal, &awkward, now, &error) &&
-                   journal_add_point(&journal, &broken, now, &error) &&
-                   journal_add_validation(&journal, &validation, &error) &&
-                   journal_add_finding(&journal, &finding, &error);
-    tap_ok(written, "everything is written");
+    journal_add_event(&journal, "start", NULL);
+    journal_add_point(&journal, &awkward, now);
+    journal_add_point(&journal, &broken, now);
+    journal_add_validation(&journal, &validation);
+    journal_add_finding(&journal, &finding);
+    tap_ok(journal.trouble.kind == ERROR_NONE && journal.lost == 0, "everything is written");
     /* not closed: another process reads while the run goes on */
     tap_ok(journal_read(journal.path, visit, &reading, &error) && reading.point_count == 2 &&
                reading.validation_count == 1 && reading.finding_count == 1 && reading.others == 1,
@@ -90,9 +91,9 @@ static void test_torn(void)
     fclose(file);
     tap_ok(journal_read(path, visit, &after, &error) && after.point_count == before.point_count,
            "a torn last line is ignored");
-    bool appended = journal_open(&journal, test_home, &error) &&
-                    journal_add_point(&journal, &awkward, clock_nanoseconds(), &error);
-    journal_close(&journal);
+    bool appended = journal_open(&journal, test_home, UINT64_MAX, &error);
+    journal_add_point(&journal, &awkward, clock_nanoseconds());
+    appended = journal_close(&journal) == 0 && appended;
     after = (struct reading){0};
     tap_ok(appended && journal_read(path, visit, &after, &error) &&
                after.point_count == before.point_count + 1,
@@ -100,21 +101,73 @@ static void test_torn(void)
     tap_ok(!journal_read(home_path("nosuch"), visit, &after, &error), "a missing file is an error");
 }
 
+/* What stands behind a checkpoint comes again when the run goes on. */
+static void test_cut(void)
+{
+    struct journal journal;
+    struct error error;
+    struct reading reading = {0};
+    struct series_point point = awkward;
+    const char *path = home_path("journal.jsonl");
+    remove(path);
+    journal_open(&journal, test_home, UINT64_MAX, &error);
+    for (point.iteration = 1; point.iteration <= 2; point.iteration++)
+        journal_add_point(&journal, &point, 0);
+    bool synced = journal_sync(&journal);
+    const uint64_t keep = journal.written;
+    journal_add_point(&journal, &point, 0);
+    journal_close(&journal);
+    tap_ok(synced && journal_open(&journal, test_home, keep + 5, &error) && journal.written == keep,
+           "a journal is cut to whole lines (%s)", error.why);
+    journal_close(&journal);
+    tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 2,
+           "and holds those alone");
+    tap_ok(journal_close(&journal) == 0, "closing twice does nothing");
+}
+
+/* The disk is full for a while. */
 static void test_full_disk(void)
 {
     struct journal journal;
     struct error error = {0};
+    struct reading reading = {0};
+    const char *path = home_path("journal.jsonl");
     if (access("/dev/full", W_OK) != 0) {
         tap_skip("there is no /dev/full");
         return;
     }
-    remove(home_path("journal.jsonl"));
-    journal_open(&journal, test_home, &error);
-    fclose(journal.stream);
-    journal.stream = fopen("/dev/full", "a");
-    tap_ok(!journal_add_event(&journal, "start", NULL, &error) && error.kind == ERROR_SYSTEM,
-           "a full disk is reported (%s)", error.why);
-    journal_close(&journal);
+    remove(path);
+    journal_open(&journal, test_home, UINT64_MAX, &error);
+    int good = journal.descriptor;
+    journal.descriptor = open("/dev/full", O_WRONLY);
+    journal_add_event(&journal, "start", NULL);
+    tap_ok(journal.trouble.kind == ERROR_SYSTEM && journal.pending.length > 0,
+           "a full disk is told (%s)", journal.trouble.why);
+    journal_add_point(&journal, &awkward, clock_nanoseconds());
+    tap_ok(!journal_sync(&journal) && journal.lost == 0, "and costs nothing yet");
+    close(journal.descriptor);
+    journal.descriptor = good;
+    tap_ok(journal_sync(&journal) && journal.trouble.kind == ERROR_NONE &&
+               journal.pending.length == 0,
+           "when there is space again all of it is written");
+    tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 1 &&
+               reading.others == 1,
+           "and can be read");
+    close(journal.descriptor);
+    journal.descriptor = open("/dev/full", O_WRONLY);
+    journal_add_event(&journal, "end", NULL);
+    tap_ok(journal_close(&journal) == 1, "what never reached the disk is counted");
+}
+
+/* What waits for the disk does not fill the memory. */
+static void test_limit(void)
+{
+    struct journal journal = {.descriptor = -1, .path = strdup("/dev/full/none")};
+    for (size_t i = 0; journal.lost < 10 && i < 1000000; i++)
+        journal_add_point(&journal, &awkward, 0);
+    tap_ok(journal.lost == 10 && journal.pending.length < JOURNAL_PENDING_MOST + 4096,
+           "a journal in memory has a limit");
+    tap_ok(journal_close(&journal) > 10, "and counts what it dropped");
 }
 
 int main(void)
@@ -123,7 +176,9 @@ int main(void)
         return 99;
     test_round_trip();
     test_torn();
+    test_cut();
     test_full_disk();
+    test_limit();
     remove_home();
     return tap_done();
 }

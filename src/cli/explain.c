@@ -1,0 +1,120 @@
+/* tinca explain: why Caffe's running mean shows what it shows, at one iteration of a run. */
+#include "session/loss_lesson.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/runs.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_cell(const char *text, size_t width)
+{
+    const size_t columns = text_columns(text);
+    printf("%s%*s", text, columns < width ? (int)(width - columns) : 0, "");
+}
+
+static size_t label_width(const struct lesson_line *lines, size_t count)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < count; i++)
+        if (lines[i].value[0] && text_columns(lines[i].label) > widest)
+            widest = text_columns(lines[i].label);
+    return widest;
+}
+
+static void print_lines(const struct loss_lesson *lesson)
+{
+    enum { VALUE_COLUMNS = 17, BITS_COLUMNS = 17 };
+    struct lesson_line lines[LESSON_LINES_MAX];
+    const size_t count = loss_lesson_lines(lesson, lines), width = label_width(lines, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct lesson_line *line = &lines[i];
+        if (!line->value[0]) {
+            printf("\n%s\n", line->label);
+            continue;
+        }
+        printf("  ");
+        print_cell(line->label, width + 2);
+        print_cell(line->value, line->bits[0] ? VALUE_COLUMNS : 0);
+        print_cell(line->bits, line->rounding[0] ? BITS_COLUMNS : 0);
+        printf("%s\n", line->rounding);
+    }
+}
+
+static int print_text(const struct run *run, const struct loss_lesson *lesson)
+{
+    char text[1200];
+    const struct run_facts *facts = run_facts(run);
+    printf(ngettext("%s (%s), iteration %llu: Caffe's running mean of the last loss\n",
+                    "%s (%s), iteration %llu: Caffe's running mean of the last %zu losses\n",
+                    lesson->window),
+           facts->network, facts->id, (unsigned long long)lesson->iteration, lesson->window);
+    print_lines(lesson);
+    printf("\n%s\n\n",
+           _("Columns: the value, its bits in hexadecimal, and what rounding to float32 added."));
+    output_print_wrapped(loss_lesson_conclude(lesson, text, sizeof text), 0, 0, OUTPUT_WIDTH);
+    return EXIT_DONE;
+}
+
+static int print_json(const struct run *run, const struct loss_lesson *lesson)
+{
+    language_begin(language_names[0]); /* programs read the same everywhere */
+    struct json *root = json_new_object();
+    return output_json(root, json_add_string(root, "id", run_facts(run)->id) &&
+                                 loss_lesson_to_json(lesson, root));
+}
+
+static bool explain(const struct run *run, uint64_t iteration, struct loss_lesson *lesson,
+                    struct error *error)
+{
+    struct loss_walk walk = {0};
+    const struct series *series = run_series(run);
+    if (run_facts(run)->mean_only)
+        return error_set(error, ERROR_INPUT, run_facts(run)->id,
+                         "import a log that has Caffe's Train net output lines",
+                         "its log tells Caffe's mean alone, and not the losses it was made from");
+    if (iteration == 0 && series_count(series) > 0)
+        iteration = loss_lesson_choose(series);
+    return loss_walk_to(&walk, series, run_config(run)->average_loss, iteration, lesson, error);
+}
+
+static int explain_run(const struct command *command, int argc, char **argv)
+{
+    struct error error;
+    struct operands operands;
+    struct loss_lesson lesson;
+    size_t iteration = 0;
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {
+        {"iteration", 0, "N",
+         N_("Which iteration; without it the first whose mean is negative, else the first whose "
+            "mean is mostly residue, else the last."),
+         OPTION_COUNT, &iteration, 1, (size_t)1 << 53, NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = 1};
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    struct run *run = runs_open(operands.values[0], &error);
+    if (!run || !explain(run, iteration, &lesson, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(run, &lesson) : print_text(run, &lesson);
+    run_free(run);
+    return status;
+}
+
+const struct command command_explain = {
+    "explain", "RUN", N_("Why Caffe's running mean shows what it shows: its arithmetic."),
+    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
+       "Caffe prints no loss but a float32 mean of the last ones, to which it only adds "
+       "differences. Shown are the raw loss, that mean and the exact one, each operation with what "
+       "its rounding added, the residue, and the unit in the last place of the largest loss so "
+       "far."),
+    explain_run};

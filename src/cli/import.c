@@ -1,0 +1,103 @@
+/* tinca import: logs of other frameworks become kept runs. */
+#include "session/import.h"
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#include "base/language.h"
+
+#include <stdio.h>
+
+static const char *const framework_names[] = {"caffe", "tensorflow", NULL};
+static const char *const device_names[] = {"cpu", "cuda", NULL};
+
+static bool add_json(struct json *list, const struct import_result *result, const char *path)
+{
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "id", result->id) && json_add_string(object, "file", path) &&
+           json_add_string(object, "framework", result->framework) &&
+           json_add_count(object, "iterations", result->iterations) &&
+           json_add_count(object, "validations", result->validations) &&
+           json_add_count(object, "damaged_lines", result->damaged) &&
+           json_add_count(object, "replaced", result->replaced);
+}
+
+static void tell(const struct import_result *result, const char *path)
+{
+    printf(ngettext("%s: %s, %llu iteration from %s\n", "%s: %s, %llu iterations from %s\n",
+                    result->iterations),
+           result->id, result->framework, (unsigned long long)result->iterations, path);
+    if (result->damaged)
+        fprintf(stderr,
+                ngettext("tinca: %s: %zu damaged line was left out\n",
+                         "tinca: %s: %zu damaged lines were left out\n", result->damaged),
+                path, result->damaged);
+    if (result->replaced)
+        fprintf(stderr,
+                ngettext("tinca: %s: %zu iteration is there twice; the later one was taken\n",
+                         "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
+                         result->replaced),
+                path, result->replaced);
+}
+
+/* All files, or up to the first that cannot be taken over. */
+static int import_files(struct import_request *request, const struct operands *operands,
+                        bool as_json)
+{
+    struct error error = {0};
+    struct import_result result;
+    struct json *root = as_json ? json_new_object() : NULL;
+    struct json *list = as_json ? json_add_array(root, "runs") : NULL;
+    bool complete = true, imported = true;
+    for (size_t i = 0; imported && i < operands->count; i++) {
+        request->path = operands->values[i];
+        imported = import_log(request, &result, &error);
+        if (imported && as_json)
+            complete = add_json(list, &result, request->path) && complete;
+        else if (imported)
+            tell(&result, request->path);
+    }
+    int status = as_json ? output_json(root, complete) : EXIT_DONE;
+    return imported ? status : output_error(&error);
+}
+
+static int import_run(const struct command *command, int argc, char **argv)
+{
+    struct operands operands;
+    struct import_request request = {0};
+    bool as_json = false;
+    int status;
+    const struct option_row rows[] = {
+        {"framework", 0, "NAME", N_("Which one wrote it; without it, found out."), OPTION_NAME,
+         &request.framework, 0, 0, framework_names},
+        {"network", 0, "NET", N_("The network's name, where the log does not say."), OPTION_TEXT,
+         &request.network, 0, 0, NULL},
+        {"batch", 0, "N",
+         N_("Images an iteration; without it or the log's word ms/image is not "
+            "known."),
+         OPTION_COUNT, &request.batch, 1, 65536, NULL},
+        {"images", 0, "N", N_("Images of an epoch; without it epochs are not known."), OPTION_COUNT,
+         &request.images, 1, (size_t)1 << 40, NULL},
+        {"average-loss", 0, "N", N_("The window of Caffe's mean."), OPTION_COUNT,
+         &request.average_loss, 1, 10000, NULL},
+        {"device", 0, "NAME", N_("What computed it."), OPTION_NAME, &request.device, 0, 0,
+         device_names},
+        {"host", 0, "NAME", N_("The machine that computed it."), OPTION_TEXT, &request.host, 0, 0,
+         NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    return import_files(&request, &operands, as_json);
+}
+
+const struct command command_import = {
+    "import", "LOG...", N_("Take over the losses of Caffe's or TensorFlow's logs as runs."),
+    N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
+       "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
+       "solver's and the network's text; of TensorFlow lines that name a step and a loss. "
+       "Iterations count from 1. What is given here goes before what the log says; what neither "
+       "says stays unknown. No run is overwritten."),
+    import_run};

@@ -1,0 +1,87 @@
+/* tinca resume: goes on with a run that was interrupted or stopped, where it lies. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/stop_signal.h"
+#include "cli/train.h"
+
+#include "session/resume.h"
+#include "session/run_directory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool may_change(const char *key)
+{
+    for (size_t i = 0; resume_fields[i]; i++)
+        if (strcmp(resume_fields[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* The other options of tinca train are known, but would make another run of it. */
+static bool check_options(int argc, char **argv, struct error *error)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        char key[32];
+        if (strncmp(argv[i], "--", 2) != 0 || strcspn(argv[i] + 2, "=") >= sizeof key)
+            continue;
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
+        if (config_find(key) && !may_change(key))
+            return error_set(error, ERROR_USAGE, argv[i], "start another run with tinca train",
+                             "it would change what the run computes: only threads, a longer "
+                             "run and checkpoints may change");
+    }
+    return true;
+}
+
+static int go_on(const char *name, const struct train *train)
+{
+    struct error error;
+    char *directory = run_directory_find(name, &error);
+    if (!directory)
+        return output_error(&error);
+    stop_signal_catch();
+    struct run *run = run_resume(directory, &train->config, &train->options, &error);
+    free(directory);
+    return run ? train_follow(train, run) : output_error(&error);
+}
+
+static int resume_run(const struct command *command, int argc, char **argv)
+{
+    struct train train = {0};
+    struct error error;
+    struct operands operands;
+    int status;
+    const struct option_row rows[] = {
+        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
+         &train.options.save_path, 0, 0, NULL},
+        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
+         &train.export_path, 0, 0, NULL},
+        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
+         NULL},
+        {0}};
+    const struct option_set set = {.rows = rows,
+                                   .config = &train.config,
+                                   .fields = resume_fields,
+                                   .operands_min = 1,
+                                   .operands_max = 1};
+    config_defaults(&train.config);
+    if (!check_options(argc, argv, &error))
+        return output_error(&error);
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    if (!train_check_targets(&train, &error))
+        return output_error(&error);
+    return go_on(operands.values[0], &train);
+}
+
+const struct command command_resume = {
+    "resume", "RUN", N_("Go on with a run that was interrupted or stopped."),
+    N_("RUN is its ID, the beginning of it, its name, or its folder. It goes on from its last "
+       "checkpoint to the same bits as if it had never stopped, whatever the number of threads. "
+       "What the options do not name cannot change; it can become longer, unless its schedule "
+       "spreads over the whole run.\n"
+       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+    resume_run};

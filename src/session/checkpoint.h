@@ -1,0 +1,41 @@
+/* checkpoint.h: all that a training is made of, as a file, so that it goes on from there to the
+ * same bits. Internal to session/.
+ *
+ * RUN/checkpoint.safetensors holds the weights (as model files name them), the solver's state
+ * ("solver.0.NAME"), the discriminator's ("discriminator." before both), the window of losses; and
+ * in its metadata ("tinca.NAME": a number in decimal, enough of it to read back exactly) what the
+ * tables of checkpoint.c list. Random numbers need no state: they follow from seed and iteration.
+ * A checksum over the whole tells whether it is whole. The one before it stays as
+ * checkpoint.previous.safetensors: at every moment one of the two is good. */
+#ifndef TINCA_SESSION_CHECKPOINT_H
+#define TINCA_SESSION_CHECKPOINT_H
+
+#include "engine/safetensors.h"
+#include "session/trainer.h"
+
+/* Writes the trainer's state as it is between two iterations; the journal must be on the disk. */
+bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error);
+
+/* Bytes that a checkpoint would have, without its header. */
+uint64_t checkpoint_bytes(const struct trainer *trainer);
+
+/* Opens the newest whole checkpoint of a run. When that is not the last one, *damaged says what is
+ * wrong with the last one, else it is ERROR_NONE. True with file->file NULL: there is none at all.
+ * False: there are some, but none can be read. */
+bool checkpoint_open(const char *directory, struct safetensors *file, struct error *damaged,
+                     struct error *error);
+
+/* The iteration at which an opened checkpoint was written, and the journal's length then. */
+bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
+                      struct error *error);
+
+/* The instruction set of the kernels that computed it; NULL: it does not say. */
+const char *checkpoint_kernels(const struct safetensors *file);
+
+/* Fills a prepared trainer, whose loss meter has been created. */
+bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error);
+
+/* Deletes a run's checkpoints: it is complete. */
+void checkpoint_remove(const char *directory);
+
+#endif

@@ -1,0 +1,30 @@
+/* import.h: a log of Caffe or TensorFlow becomes a kept run, marked as imported, that can be put
+ * beside others. Never changes a run that is there. */
+#ifndef TINCA_SESSION_IMPORT_H
+#define TINCA_SESSION_IMPORT_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What its user knows of the log; what is given goes before what the log says. */
+struct import_request {
+    const char *path;                    /* the log; may be gzip-compressed */
+    const char *framework;               /* "caffe" or "tensorflow"; NULL: found out */
+    const char *network, *host, *device; /* NULL: as the log says */
+    size_t batch, average_loss, images;  /* 0: as the log says; images: of an epoch */
+};
+
+struct import_result {
+    char id[40];
+    char framework[16];
+    uint64_t iterations, validations; /* taken over */
+    size_t damaged, replaced;         /* see import_log.h */
+};
+
+bool import_log(const struct import_request *request, struct import_result *result,
+                struct error *error);
+
+#endif

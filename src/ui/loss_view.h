@@ -1,0 +1,15 @@
+/* loss_view.h: what the negative-loss laboratory remembers between frames. */
+#ifndef TINCA_UI_LOSS_VIEW_H
+#define TINCA_UI_LOSS_VIEW_H
+
+#include "session/loss_lesson.h"
+
+struct loss_view {               /* starts as {0} */
+    const struct series *series; /* of the run in sight */
+    struct loss_walk walk;
+    double cursor;      /* of the curves, when the view went there; NaN: never */
+    uint64_t iteration; /* 0: none was chosen */
+    int top, hidden;    /* the first line in sight, and how many do not fit */
+};
+
+#endif

@@ -1,0 +1,98 @@
+#!/bin/sh
+# tinca resume from the command line: killed, stopped, damaged, held by another process, in a sweep.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+cd "$T" || exit 99
+job="lenet --data digits,limit=200 --batch 20 --epochs 4 --seed 3 --threads 1"
+often="--checkpoint 0.01 --checkpoint-share 100"
+
+# begin COMMAND...: in the background, until its first checkpoint is there; $child, $id
+begin() {
+    "$TINCA" "$@" >out 2>err </dev/null &
+    child=$!
+    tries=0
+    until ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null || [ $tries = 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    id=$(basename "$(dirname "$(head -n 1 files)")")
+}
+
+# shellcheck disable=SC2086 # a list of options
+{
+    succeeds "a run that is left alone" train $job --run-dir "$T/whole" -q
+
+    begin train $job $often
+    kill -9 $child
+    wait $child 2>/dev/null
+    run runs --json
+    case $("$JSON_LOOK" "$T/out" runs.0.status) in
+    interrupted)
+        ok "a run that was killed is interrupted"
+        succeeds "it is resumed by the beginning of its ID" resume "${id%??}" --save k.safetensors \
+            --export k.json
+        shows "$id: done after 40 iterations" "  to its end"
+        shows 'checkpoints?, .* % of the run' "  which says what checkpoints cost"
+        grep -q 'goes on after iteration [0-9]* of 40' "$T/err" && ok "  and where it went on" ||
+            not_ok "  and where it went on" "$(told)"
+        cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
+            not_ok "  with the same bits"
+        is "  and each iteration once" "runs.0.series.iteration.#" 40 k.json
+        is "  the last is the last" runs.0.series.iteration.39 40 k.json
+        ;;
+    *) skip "a run that was killed is interrupted" "it was done before" ;;
+    esac
+    refuses 2 "complete" "a run that is complete" resume "$id"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+
+    long="lenet --data digits --batch 20 --epochs 1000 --threads 1"
+    begin train $long $often
+    refuses 2 "process $child has a run there" "a run that another process has" resume "$id"
+    kill -TERM $child
+    wait $child
+    refuses 2 "longer, not shorter" "fewer epochs" resume "$id" --epochs 3
+    refuses 2 "other unit" "another unit" resume "$id" --iterations 100000
+    refuses 2 "would change what the run computes" "another seed" resume "$id" --seed=4
+    printf 'damage' | dd of="$XDG_STATE_HOME/tinca/runs/$id/checkpoint.safetensors" bs=1 seek=9000 \
+        conv=notrunc 2>/dev/null
+    rm -f err # the signal must not come before the program
+    "$TINCA" resume "$id" -q >out 2>err </dev/null &
+    child=$!
+    tries=0
+    until [ -s err ] || [ $tries = 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -TERM $child
+    wait $child
+    status=$?
+    grep -q 'checkpoint.safetensors: its checksum is' err && ok "a damaged checkpoint is named" ||
+        not_ok "a damaged checkpoint is named" "$(cat err)"
+    [ $status = 130 ] && ok "  and the one before used" || not_ok "  and the one before used" "$status"
+    rm -r "$XDG_STATE_HOME/tinca/runs"
+
+    begin sweep --networks lenet --batches 20 --data digits --epochs 1000 --threads 1 --name s \
+        --vary seed=3 $often -q
+    kill -TERM $child
+    wait $child
+    succeeds "a sweep that was interrupted" sweep --name s --dry-run --json
+    is "  says so" cells.0.state interrupted
+    first=$("$JSON_LOOK" "$T/out" cells.0.run)
+    "$TINCA" sweep --name s -q >out 2>err </dev/null &
+    child=$!
+    journal=$XDG_STATE_HOME/tinca/runs/$first/journal.jsonl
+    tries=0
+    until grep -q '"event":"resume"' "$journal" || [ $tries = 300 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -TERM $child
+    wait $child
+    grep -q '"event":"resume"' "$journal" && ok "goes on within its run" ||
+        not_ok "goes on within its run" "$(cat err)"
+    [ "$(ls "$XDG_STATE_HOME/tinca/runs")" = "$first" ] && ok "  and begins no other" ||
+        not_ok "  and begins no other"
+}
+done_testing

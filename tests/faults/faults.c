@@ -1,0 +1,227 @@
+/* faults.so, to be loaded before the program (LD_PRELOAD): calls of the system that fail.
+ *
+ * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
+ * write (write(2) and stdio's fwrite and fflush, on regular files), open (of files to be written),
+ * fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is
+ *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
+ *   NAME+             and so do all later ones
+ *   NAME+M            and so do the next M
+ *   kill              the process is killed there; half of what was to be written is written
+ * A failing malloc or thread needs no name. FAULT_COUNT=FILE writes at the end how many calls there
+ * were. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum call { NONE, WRITE, OPEN, SYNC, RENAME, MALLOC, THREAD };
+static const char *const names[] = {"none", "write", "open", "fsync", "rename", "malloc", "thread"};
+static const struct {
+    const char *name;
+    int code;
+} codes[] = {{"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EROFS", EROFS},
+             {"EIO", EIO},       {"ESTALE", ESTALE}, {"EAGAIN", EAGAIN}};
+
+static enum call chosen;
+static long first, last;
+static int code;
+static int kills;
+static atomic_long calls;
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+static void read_what(const char *what)
+{
+    char *end = NULL;
+    kills = strcmp(what, "kill") == 0;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (strncmp(what, codes[i].name, strlen(codes[i].name)) == 0)
+            code = codes[i].code;
+    const char *plus = strchr(what, '+');
+    if (!plus)
+        return;
+    last = first + strtol(plus + 1, &end, 10);
+    if (end == plus + 1)
+        last = __LONG_MAX__;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    char name[16] = "";
+    const char *fault = getenv("FAULT");
+    int used = 0;
+    if (!fault || sscanf(fault, "%15[a-z]:%ld%n", name, &first, &used) < 2)
+        return;
+    last = first;
+    read_what(fault[used] ? fault + used + 1 : "");
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            chosen = (enum call)i;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    const char *path = getenv("FAULT_COUNT");
+    long count = atomic_load(&calls);
+    chosen = NONE;
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%ld\n", count);
+    fclose(file);
+}
+
+/* Whether this call is to fail; errno is set. */
+static int fails(enum call call)
+{
+    if (call != chosen)
+        return 0;
+    long n = atomic_fetch_add(&calls, 1) + 1;
+    if (n < first || n > last)
+        return 0;
+    if (kills && call != WRITE)
+        raise(SIGKILL);
+    errno = code ? code : call == MALLOC ? ENOMEM : EAGAIN;
+    return 1;
+}
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+static int is_file(int descriptor)
+{
+    struct stat status;
+    return descriptor > 2 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t count)
+{
+    static ssize_t (*next)(int, const void *, size_t);
+    if (!next)
+        next = NEXT(write);
+    if (chosen != WRITE || !is_file(descriptor) || !fails(WRITE))
+        return next(descriptor, bytes, count);
+    if (kills) {
+        next(descriptor, bytes, count / 2);
+        raise(SIGKILL);
+    }
+    return -1;
+}
+
+size_t fwrite(const void *bytes, size_t size, size_t count, FILE *stream)
+{
+    static size_t (*next)(const void *, size_t, size_t, FILE *);
+    if (!next)
+        next = NEXT(fwrite);
+    if (chosen != WRITE || !is_file(fileno(stream)) || !fails(WRITE))
+        return next(bytes, size, count, stream);
+    if (kills) {
+        next(bytes, 1, size * count / 2, stream);
+        NEXT(fflush)(stream);
+        raise(SIGKILL);
+    }
+    /* the program looks at fflush: let that fail as well */
+    if (last < atomic_load(&calls) + 1)
+        last = atomic_load(&calls) + 1;
+    return 0;
+}
+
+int fflush(FILE *stream)
+{
+    static int (*next)(FILE *);
+    if (!next)
+        next = NEXT(fflush);
+    if (chosen != WRITE || !stream || !is_file(fileno(stream)) || !fails(WRITE))
+        return next(stream);
+    if (kills)
+        raise(SIGKILL);
+    return EOF;
+}
+
+static int fail_open(int flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY && fails(OPEN);
+}
+
+int open(const char *path, int flags, ...)
+{
+    static int (*next)(const char *, int, ...);
+    va_list arguments;
+    va_start(arguments, flags);
+    int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;
+    va_end(arguments);
+    if (!next)
+        next = NEXT(open);
+    return fail_open(flags) ? -1 : next(path, flags, mode);
+}
+
+int fsync(int descriptor)
+{
+    static int (*next)(int);
+    if (!next)
+        next = NEXT(fsync);
+    return fails(SYNC) ? -1 : next(descriptor);
+}
+
+int fdatasync(int descriptor)
+{
+    static int (*next)(int);
+    if (!next)
+        next = NEXT(fdatasync);
+    return fails(SYNC) ? -1 : next(descriptor);
+}
+
+int rename(const char *from, const char *to)
+{
+    static int (*next)(const char *, const char *);
+    if (!next)
+        next = NEXT(rename);
+    return fails(RENAME) ? -1 : next(from, to);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
+{
+    static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (!next)
+        next = NEXT(pthread_create);
+    return fails(THREAD) ? EAGAIN : next(thread, attributes, start, argument);
+}
+
+void *malloc(size_t size)
+{
+    return fails(MALLOC) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails(MALLOC) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+    return fails(MALLOC) ? NULL : __libc_realloc(block, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(MALLOC) ? NULL : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    if (fails(MALLOC))
+        return ENOMEM;
+    *block = __libc_memalign(alignment, size);
+    return *block ? 0 : ENOMEM;
+}

@@ -1,0 +1,121 @@
+#!/bin/sh
+# Calls of the system that fail: a disk that is full, read-only, over quota or gone for a while costs
+# a run nothing, and for good costs it an honest word; memory and threads that are refused end in a
+# message. STEP: every how many allocations one fails (15; 1: each).
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
+STEP=${STEP:-15}
+if [ ! -f "$FAULTS" ]; then
+    skip "calls that fail" "the program is built with a sanitizer"
+    done_testing
+fi
+cd "$T" || exit 99
+job="train lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 10 --epochs 5
+    --seed 3 --threads 1 --checkpoint 0.02 --checkpoint-share 100 -q"
+
+# with FAULT ARGUMENT...: the program with a call that fails; its status is in $status
+with() {
+    failing=$1
+    shift
+    status=0
+    FAULT=$failing FAULT_COUNT=$T/count LD_PRELOAD=$FAULTS "$TINCA" "$@" >out 2>err </dev/null ||
+        status=$?
+}
+
+curves() {
+    sed 's/,"ms_per_image.*//' "$1/journal.jsonl" | grep '^{"iteration"' >"$2"
+}
+
+# shellcheck disable=SC2086 # a list of options
+succeeds "a run without trouble" $job --run-dir whole
+curves whole whole.txt
+
+same() { # same NAME: the run in r has the bits of the one without trouble
+    wrong=
+    for name in weights best; do
+        cmp -s whole/$name.safetensors r/$name.safetensors || wrong="$wrong $name"
+    done
+    curves r r.txt
+    cmp -s whole.txt r.txt || wrong="$wrong curves"
+    if [ -z "$wrong" ]; then ok "$1"; else not_ok "$1" "not the same:$wrong; $(cat err)"; fi
+}
+
+# For a while: the run says so, goes on, and nothing is missing in the end.
+for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
+    write:40:ESTALE+50/tale fsync:2:ENOSPC+3/space fsync:5:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
+    rename:4:EIO+3/error open:4:ENOSPC+3/space; do
+    rm -rf r
+    # shellcheck disable=SC2086
+    with "${fault%/*}" $job --run-dir r
+    if [ "$status" = 0 ]; then ok "${fault%/*}: the run goes on"; else not_ok "${fault%/*}" "exit $status: $(cat err)"; fi
+    same "  and nothing is lost"
+done
+
+# For good: the status is that of a failure, the message names the reason, what was good before still
+# is, and with room again the run is resumed to the same bits.
+for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:4:EIO+/error \
+    rename:2:EROFS+/[Rr]ead-only open:4:ENOSPC+/space; do
+    rm -rf r
+    # shellcheck disable=SC2086
+    with "${fault%/*}" $job --run-dir r
+    if [ "$status" = 1 ] && grep -q "^tinca: .*${fault#*/}" err; then
+        ok "${fault%/*} for good: exit 1 and why"
+    else
+        not_ok "${fault%/*} for good" "exit $status: $(cat err)"
+    fi
+    for left in r/*.part; do
+        [ -e "$left" ] && not_ok "  half a file is left" "$left"
+    done
+    succeeds "  with room again it is resumed" resume ./r -q
+    same "  to the same bits"
+done
+
+# --- memory: the N-th allocation fails ---
+cat >tiny.json <<'FILE'
+{"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
+  {"op": "conv", "name": "c", "output": 2, "kernel": 3, "stride": 2}, {"op": "flatten"},
+  {"op": "linear", "name": "fc", "output": "classes"}]}
+FILE
+small="train tiny.json --data digits,limit=8 --validate digits,split=test,limit=4 --batch 4
+    --iterations 3 --threads 2 -q"
+# shellcheck disable=SC2086
+with malloc:0 $small --run-dir whole2
+calls=$(cat count)
+refused=0
+borne=0
+wrong=
+n=$(($$ % STEP + 1))
+while [ $n -le "$calls" ]; do
+    rm -rf r
+    # shellcheck disable=SC2086
+    with malloc:$n $small --run-dir r
+    if [ "$status" = 1 ] && grep -q '^tinca: .*: ' err && ! grep -q 'not JSON' err; then
+        refused=$((refused + 1))
+    elif [ "$status" = 0 ] && cmp -s whole2/weights.safetensors r/weights.safetensors; then
+        borne=$((borne + 1))
+    else
+        wrong="$wrong $n (exit $status: $(head -c 100 err))"
+    fi
+    n=$((n + STEP))
+done
+echo "# $calls allocations: $refused times a message, $borne times it did without"
+if [ -z "$wrong" ] && [ $refused -gt 0 ]; then
+    ok "an allocation that fails is a message"
+else
+    not_ok "an allocation that fails is a message" "$wrong"
+fi
+
+# --- threads ---
+for n in 1 2 3 4 5 6; do
+    rm -rf r
+    # shellcheck disable=SC2086
+    with thread:$n:EAGAIN+ $small --run-dir r
+    if { [ "$status" = 1 ] && grep -q '^tinca: .*thread' err; } ||
+        { [ "$status" = 0 ] && cmp -s whole2/weights.safetensors r/weights.safetensors; }; then
+        ok "from thread $n on none can be started: exit $status"
+    else
+        not_ok "from thread $n on none can be started" "exit $status: $(cat err)"
+    fi
+done
+done_testing

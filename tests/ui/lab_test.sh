@@ -1,0 +1,43 @@
+#!/bin/sh
+# The loss lab: the arithmetic of Caffe's mean at an iteration, in the workbench.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "the loss lab is shown"
+case $srcdir in /*) ;; *) srcdir=$PWD/$srcdir ;; esac
+cd "$T" || exit 99
+
+succeeds "a run that falls below zero" import "$srcdir/tests/cli/logs/caffe.txt"
+screen_start 80x24 C.UTF-8 "$TINCA"
+screen_shows 'Set up' "the workbench"
+screen_keys m o
+screen_shows 'stopped +lenet' "the imported run is listed"
+screen_keys Enter
+screen_shows 'imported: caffe' "its title says where it comes from"
+screen_shows 'epoch +- of -' "what is not known is shown as such"
+screen_keys 9
+screen_shows '9\[Loss lab\]' "9: the loss lab"
+screen_shows 'Iteration 3 of 4, window 1' "at the first negative mean"
+screen_shows 'as Caffe prints it +-4.50473e-08 +-0x1\.' "with its bits"
+screen_shows 'entering - leaving +-1.82841e-05 +exact' "and each operation"
+screen_keys Left
+screen_shows 'Iteration 2 of 4' "Left: the iteration before"
+screen_keys Home
+screen_shows 'while the window fills' "Home: the first"
+screen_keys Left
+screen_shows 'Iteration 1 of 4' "which is where it ends"
+screen_keys End
+screen_shows 'Iteration 4 of 4' "End: the last"
+screen_keys f
+screen_shows 'Iteration 3 of 4' "f: where the mean falls below zero"
+screen_keys Down Down Down Down Down Down Down Down Down Down Down Down Down Down Down Down Down
+screen_shows 'issue 3029' "Down shows the conclusion"
+for size in 40x12 20x6 1x1 200x60; do
+    screen_resize $size
+    screen_keys Left Right PgUp PgDn Home End Up Down f
+done
+screen_shows 'below zero, although no loss was' "it stands every size, and a large one shows all"
+screen_resize 40x12
+screen_keys Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up
+screen_shows '-4.50473e-08 *$' "a narrow one cuts labels, not numbers"
+screen_keys '?'
+screen_shows 'Help|Watching' "help opens"
+done_testing

@@ -1,0 +1,35 @@
+#!/bin/sh
+# The list of runs goes on with a run that was stopped.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "a run is resumed from the list"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+cd "$T" || exit 99
+"$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q </dev/null 2>/dev/null &
+child=$!
+tries=0
+until grep -q '"iteration":2,' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl 2>/dev/null || [ $tries = 300 ]; do
+    tries=$((tries + 1))
+    sleep 0.1
+done
+kill -TERM $child
+wait $child
+"$TINCA" train mlp --data digits,limit=64 --batch 32 --iterations 2 --threads 1 -q
+
+screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data digits,limit=320 --epochs 2 --threads 1
+screen_wait 'What it takes'
+screen_keys o
+screen_shows 'stopped +lenet' "the list has the run"
+screen_keys r
+screen_shows 'complete' "r on a run that is done says so"
+screen_keys Down r
+screen_shows 'iteration +[0-9]+ of' "r on the stopped one goes on with it"
+screen_keys o
+screen_shows '> +running +lenet|> +1 running +lenet|running +lenet' "it is one of this sitting"
+screen_keys s n
+screen_shows 'stopped +lenet' "it can be stopped again"
+screen_keys r
+screen_shows 'iteration +[0-9]+ of' "and go on again"
+screen_end
+run runs --json
+is "all the time it was the same run" "runs.#" 2
+done_testing
