@@ -76,7 +76,7 @@ static bool read_row(const struct table *table, const char *line, struct row *ro
         at = at && *at == ',' ? import_number(at + 1, &row->loss) : NULL;
     }
     at = at && *at == ',' ? import_number(at + 1, &row->seconds) : NULL;
-    if (!at || at[strspn(at, " \t")] || !(batch >= 1 && batch <= 65536) ||
+    if (!at || at[strspn(at, " \t")] || !(batch >= 0 && batch <= 65536) ||
         !(step >= 0 && step <= 1e9) || step != floor(step))
         return false;
     row->batch = (size_t)batch;
