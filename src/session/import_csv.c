@@ -58,6 +58,8 @@ static void read_name(struct table *table)
             snprintf(table->framework, sizeof table->framework, "%s", frameworks[i]);
     if (framework > host && strcmp(table->framework, "csv") != 0)
         snprintf(table->host, sizeof table->host, "%.*s", (int)(framework - host - 1), host + 1);
+    if (strcmp(table->host, "unknown") == 0) /* as csv.c calls it */
+        table->host[0] = '\0';
     if (request->framework)
         snprintf(table->framework, sizeof table->framework, "%s", request->framework);
 }
@@ -138,7 +140,7 @@ static bool add_row(struct table *table, const struct row *row)
 static void settle(const struct table *table, struct imported_log *log)
 {
     const bool from_zero = log->points[0].iteration == 0;
-    log->times_only = !table->has_losses;
+    log->times_only = !table->has_losses || (log->count == 1 && isnan(log->points[0].loss));
     log->mean_only = table->has_losses && strcmp(log->framework, "caffe") == 0;
     for (size_t i = 0; i < log->count; i++) {
         log->points[i].iteration += from_zero;
