@@ -20,6 +20,7 @@
 #include <string.h>
 
 struct keras_epoch {
+    uint64_t pass;                   /* by which of the log's epochs it was shown */
     uint64_t number, done, total;    /* total 0: Keras did not know either */
     double loss, seconds;            /* NaN: not said */
     double unit_seconds;             /* of an image or a step; NaN: not said */
@@ -35,6 +36,7 @@ static bool starts_epoch(struct import_reader *reader, const char *line)
         count > 10000000)
         return false;
     reader->epoch = number;
+    reader->passes++;
     reader->epochs = count;
     reader->done = reader->total = 0;
     return true;
@@ -126,7 +128,7 @@ static bool keep(struct import_reader *reader, const struct keras_epoch *epoch)
         last = &reader->kept[reader->kept_count - 1];
         if (last->number < epoch->number)
             break;
-        reader->log->replaced += last->number > epoch->number || last->done > epoch->done;
+        reader->log->replaced += last->pass != epoch->pass;
         reader->kept_count--;
     }
     if (!memory_grow(&reader->kept, &reader->kept_capacity, reader->kept_count + 1,
@@ -139,6 +141,7 @@ static bool keep(struct import_reader *reader, const struct keras_epoch *epoch)
 static bool take_progress(struct import_reader *reader, const char *line)
 {
     struct keras_epoch epoch = {.number = reader->epoch,
+                                .pass = reader->passes,
                                 .loss = NAN,
                                 .val_loss = NAN,
                                 .accuracy = NAN,

@@ -29,6 +29,7 @@ struct import_reader {
     double year;      /* seconds of the years that have passed meanwhile */
 
     /* Keras */
+    uint64_t passes;          /* epochs begun so far */
     uint64_t epoch, epochs;   /* the one that is on, of how many; 0: none yet */
     uint64_t done, total;     /* of its progress, in whatever that counts */
     uint64_t first;           /* the smallest progress seen: the batch, or one step; 0: none yet */
