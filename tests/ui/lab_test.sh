@@ -15,6 +15,7 @@ screen_shows 'imported: caffe' "its title says where it comes from"
 screen_shows 'epoch +- of -' "what is not known is shown as such"
 screen_keys 9
 screen_shows '9\[Loss lab\]' "9: the loss lab"
+screen_shows 'Down: [0-9]+ more lines' "what is below is said"
 screen_shows 'Iteration 3 of 4, window 1' "at the first negative mean"
 screen_shows 'as Caffe prints it +-4.50473e-08 +-0x1\.' "with its bits"
 screen_shows 'entering - leaving +-1.82841e-05 +exact' "and each operation"
