@@ -13,6 +13,7 @@
 #include "session/run_files.h"
 #include "session/run_remove.h"
 #include "session/run_state.h"
+#include "session/tempo.h"
 #include "session/watcher.h"
 
 #include <math.h>
@@ -184,9 +185,19 @@ static void fill_facts(const struct import_request *request, const struct import
         snprintf(facts->created, sizeof facts->created, "%s", log->created);
 }
 
+static double median_of(const struct imported_log *log)
+{
+    struct tempo tempo = {0};
+    for (size_t i = 0; i < log->count; i++)
+        if (isfinite(log->points[i].ms_per_image))
+            tempo_add(&tempo, (double)log->points[i].ms_per_image);
+    return tempo.count > 0 ? tempo_median(&tempo) : NAN;
+}
+
 static struct run_snapshot end_of(const struct imported_log *log)
 {
     const struct series_point *last = &log->points[log->count - 1];
+    const double median = median_of(log);
     const bool short_of = last->iteration < log->max_iterations && !log->finished;
     struct run_snapshot end = {.status = short_of ? RUN_STOPPED : RUN_DONE,
                                .iteration = last->iteration,
@@ -198,7 +209,7 @@ static struct run_snapshot end_of(const struct imported_log *log)
                                .loss_mean = (double)last->loss_mean,
                                .learning_rate = (double)last->learning_rate,
                                .ms_per_image_now = (double)last->ms_per_image,
-                               .ms_per_image_median = NAN,
+                               .ms_per_image_median = median,
                                .images_per_second = NAN,
                                .elapsed_seconds = (double)last->seconds,
                                .validation_loss = NAN,
