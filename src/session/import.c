@@ -281,15 +281,6 @@ static bool write_run(const struct import_request *request, const struct importe
 
 /* --- the whole --- */
 
-bool import_is_own(const char *imported, const char *id, struct error *error)
-{
-    return !imported[0] ||
-           error_set(error, ERROR_USAGE, id, "train the network here: tinca train",
-                     "it was imported from a log of %s, which has no weights: only its curves can "
-                     "be looked at, compared and exported",
-                     imported);
-}
-
 static bool import_one(const struct import_request *request, struct imported_log *log,
                        struct import_result *result, struct error *error)
 {

@@ -11,6 +11,7 @@
  * progress of an epoch, which is one batch; so points are made when all lines have been seen. */
 #include "session/import_reader.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <ctype.h>
@@ -269,7 +270,8 @@ static bool settle(struct import_reader *reader)
     for (size_t i = 0; good && i < reader->kept_count; i++) {
         if (steps_done(reader, &reader->kept[i]) == 0)
             good = error_set(reader->error, ERROR_INPUT, reader->request->path,
-                             reader->log->images ? "give --batch" : "give --batch and --images",
+                             reader->log->images ? N_("give --batch")
+                                                 : N_("give --batch and --images"),
                              "its epochs do not say how many iterations they have");
         else
             good = add_epoch(reader, &reader->kept[i]);
