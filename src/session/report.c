@@ -157,8 +157,12 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct finding finding;
         run_finding(run, i, &finding);
-        text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "),
-                    gettext(finding_kind_words(finding.kind)), finding.iteration, finding.epoch);
+        const char *kind = gettext(finding_kind_words(finding.kind));
+        if (isnan(finding.epoch))
+            text_append(text, _("- **%s**, from iteration %" PRIu64 ": "), kind, finding.iteration);
+        else
+            text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "), kind,
+                        finding.iteration, finding.epoch);
         put_plain(text, finding.text);
         text_append(text, "\n");
     }

@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "session/forecast.h"
+#include "session/import.h"
 #include "session/resume.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
@@ -127,7 +128,8 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
     if (!run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
-    return resume_allows(&end, facts->id, error) &&
+    return import_is_own(facts->imported, facts->id, error) &&
+           resume_allows(&end, facts->id, error) &&
            (!changes || resume_change(&run->config, changes, &run->changed, error));
 }
 

@@ -247,6 +247,7 @@ void run_entry_peek(struct run_entry *entry)
         return;
     entry->config = outline.config;
     entry->snapshot = outline.snapshot;
+    snprintf(entry->imported, sizeof entry->imported, "%s", outline.facts.imported);
     run_name_read(entry->directory, entry->name);
 }
 
@@ -260,6 +261,7 @@ bool run_entry_open(struct run_entry *entry)
         return false;
     entry->peeked = true;
     entry->config = *run_config(entry->run);
+    snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(entry->run)->imported);
     run_snapshot(entry->run, &entry->snapshot);
     return true;
 }

@@ -24,6 +24,7 @@ struct run_entry {
     char resumes[512];   /* where the run lies that this one goes on with; "": a new one */
     char directory[512]; /* kept: where it lies; else "" */
     bool peeked;         /* kept: config and snapshot are there */
+    char imported[16];   /* the framework whose log it was taken from; "": none, or not read yet */
 };
 
 struct run_list {

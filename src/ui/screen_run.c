@@ -324,8 +324,12 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
     run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
     const char *kind = finding_kind_words(finding.kind);
     char text[160];
-    snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
-             (unsigned long long)finding.iteration);
+    if (isnan(finding.epoch))
+        snprintf(text, sizeof text, _("! %s from iteration %llu"), kind,
+                 (unsigned long long)finding.iteration);
+    else
+        snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
+                 (unsigned long long)finding.iteration);
     if ((int)columns_of(text) <= area.columns)
         draw_text(&app->canvas, area, 0, 0, ROLE_BAD, text);
     else
