@@ -2,7 +2,7 @@
 # of their own. KERNELS is an ordinary build tree: the kernels, which read nothing of a stranger's,
 # come from there, as do config.h and the texts of the networks.
 CLANG = clang
-TARGETS = network session safetensors idx cifar png jpeg gz
+TARGETS = network session safetensors idx cifar png jpeg gz log
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE -DLOCALEDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \

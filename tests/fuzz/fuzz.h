@@ -13,7 +13,7 @@
 typedef void fuzz_target(const uint8_t *data, size_t size);
 
 fuzz_target fuzz_network, fuzz_session, fuzz_safetensors, fuzz_idx, fuzz_cifar, fuzz_png, fuzz_jpeg,
-    fuzz_gz;
+    fuzz_gz, fuzz_log;
 
 /* --- scratch.c --- */
 

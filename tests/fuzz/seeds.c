@@ -156,6 +156,31 @@ static void write_gzip(void)
     put_text("gz", "plain", "not compressed at all");
 }
 
+/* --- logs of other frameworks --- */
+
+static void write_logs(void)
+{
+    put_text(
+        "log", "caffe",
+        "Log file created at: 2016/11/03 10:11:12\nRunning on machine: titan\n"
+        "I1103 10:11:12.100000 42 solver.cpp:44] Initializing solver from parameters:\n"
+        "base_lr: 0.01\nmax_iter: 6\naverage_loss: 2\n"
+        "I1103 10:11:13.000000 42 solver.cpp:228] Iteration 0 (2 iter/s, 1s/2 iters), loss = 2.3\n"
+        "I1103 10:11:13.000000 42 solver.cpp:244]     Train net output #0: loss = -1.2e-08 (* 1 = "
+        "-1.2e-08 loss)\n"
+        "I1103 10:11:14.000000 42 solver.cpp:404]     Test net output #0: accuracy = 0.98\n");
+    put_text("log", "tensorflow",
+             "2017-03-01 12:00:00.1: step 0, loss = 4.68 (2.4 examples/sec; 0.500 sec/batch)\n"
+             "INFO:tensorflow:loss = 2.3, step = 101 (0.7 sec)\n");
+    put_text("log", "keras",
+             "Epoch 1/2\n  128/60000 [>....] - ETA: 3s - loss: 2.0\b\b\r60000/60000 [====] - 3s "
+             "50us/step - loss: 0.25 - acc: 0.92 - val_loss: 0.06\nEpoch 2/2\n469/469 - 3s - loss: "
+             "nan\n");
+    put_text("log", "losses",
+             "#network,mode,batch,step,loss,time\nalexnet,CPU,016,0,6.90776,2.5\n");
+    put_text("log", "times", "#network,mode,batch,avg_time\nalexnet,GPU,016,0.125\n");
+}
+
 /* --- pictures --- */
 
 static void fill(struct image *image)
@@ -220,6 +245,7 @@ int main(int argc, char **argv)
     write_idx();
     write_cifar();
     write_gzip();
+    write_logs();
     write_pngs();
     write_jpeg("rgb", false, 3);
     write_jpeg("progressive", true, 3);
