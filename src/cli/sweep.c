@@ -370,6 +370,16 @@ static bool forget_failures(struct sweep *sweep, const struct request *request, 
     return true;
 }
 
+/* What other processes made meanwhile of the cells that they were at. */
+static void look_elsewhere(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (sweep->cells[i].state == SWEEP_RUNNING)
+            sweep_refresh(sweep, i);
+        sweep_read_result(sweep, i);
+    }
+}
+
 static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
                     const struct request *request)
 {
@@ -379,6 +389,7 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
+    look_elsewhere(sweep);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
         fprintf(stderr, "%s\n", _("Another process is still at some of the cells."));

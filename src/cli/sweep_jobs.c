@@ -26,7 +26,7 @@
 
 extern char **environ;
 
-static const double poll_seconds = 0.2, plain_interval = 5;
+static const double poll_seconds = 0.2, first_poll_seconds = 0.005, plain_interval = 5;
 
 /* --- one cell, in this process --- */
 
@@ -156,6 +156,8 @@ struct work {
     bool terminal; /* standard error is one */
     bool line_open, told_to_stop;
     double said; /* when the last plain line was written */
+    double
+        poll; /* seconds; the longer nothing happens, the longer, so that short cells do not wait */
 };
 
 static double now_seconds(void)
@@ -220,6 +222,7 @@ static void start(struct work *work, struct job *job, size_t cell)
 {
     char why[160];
     work->tried[cell] = true;
+    work->poll = first_poll_seconds;
     int failed = spawn(work, cell, &job->process);
     job->cell = cell;
     if (!failed) {
@@ -231,11 +234,13 @@ static void start(struct work *work, struct job *job, size_t cell)
     fail_cell(work, cell, why);
 }
 
-/* The next cell that is due, read afresh: another process may have done it meanwhile. */
+/* The next cell that is due, read afresh: another process may have done it meanwhile, or have left
+ * it undone. */
 static bool next_cell(struct work *work, size_t *cell)
 {
     for (*cell = 0; *cell < work->sweep->count; ++*cell) {
-        if (work->tried[*cell] || !sweep_is_due(work->sweep, *cell))
+        bool elsewhere = work->sweep->cells[*cell].state == SWEEP_RUNNING;
+        if (work->tried[*cell] || !(elsewhere || sweep_is_due(work->sweep, *cell)))
             continue;
         sweep_refresh(work->sweep, *cell);
         if (sweep_is_due(work->sweep, *cell))
@@ -380,7 +385,8 @@ static void work_off(struct work *work)
         start_some(work);
         if (on(work) == 0)
             break;
-        clock_sleep(poll_seconds);
+        clock_sleep(work->poll);
+        work->poll = fmin(2 * work->poll, poll_seconds);
         pass_stop_on(work);
         reap(work);
         show(work);
