@@ -43,17 +43,6 @@ static bool vary(struct sweep_grid *grid, const char *key, const char *values, s
     return sweep_grid_vary(grid, key, values, error);
 }
 
-static bool vary_pair(struct sweep_grid *grid, const char *pair, struct error *error)
-{
-    char key[64];
-    const char *equals = strchr(pair, '=');
-    if (!equals || (size_t)(equals - pair) >= sizeof key)
-        return error_set(error, ERROR_USAGE, pair, _("write --vary seed=1,2,3"),
-                         _("this does not say which setting takes which values"));
-    snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
-    return vary(grid, key, equals + 1, error);
-}
-
 /* Options that were given change the base of a file. */
 static bool set_base(struct sweep_grid *grid, const struct run_config *config, struct error *error)
 {
@@ -82,7 +71,7 @@ static bool make_grid(const struct request *request, struct sweep_grid *grid, st
                 vary(grid, "batches", request->batches, error) &&
                 vary(grid, "devices", request->devices, error);
     for (size_t i = 0; made && i < request->vary.count; i++)
-        made = vary_pair(grid, request->vary.values[i], error);
+        made = sweep_grid_vary_setting(grid, request->vary.values[i], error);
     return made && (!request->grid || sweep_grid_apply(grid, request->grid, error));
 }
 
@@ -216,18 +205,16 @@ static int print_cells(const struct sweep *sweep, const struct sweep_estimate *e
 static bool open_runs(const struct sweep *sweep, struct run **runs, size_t *count,
                       struct error *error)
 {
-    char *home = sweep_home(error);
-    bool opened = home;
+    bool opened = true;
     *count = 0;
     for (size_t i = 0; opened && i < sweep->count; i++) {
-        char path[4500];
         if (!sweep_is_computed(&sweep->cells[i]))
             continue;
-        snprintf(path, sizeof path, "%s/../runs/%s", home, sweep->cells[i].run);
-        opened = (runs[*count] = run_open(path, error));
+        char *directory = sweep_run_directory(&sweep->cells[i], error);
+        opened = directory && (runs[*count] = run_open(directory, error));
         *count += opened;
+        free(directory);
     }
-    free(home);
     return opened;
 }
 

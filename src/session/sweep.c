@@ -330,6 +330,14 @@ void sweep_read_result(struct sweep *sweep, size_t index)
     free(directory);
 }
 
+char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
+{
+    char *directory = sweep_files_run(cell->run);
+    if (!directory)
+        error_set_memory(error, "a path", 0);
+    return directory;
+}
+
 void sweep_watch(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];

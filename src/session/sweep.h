@@ -93,6 +93,9 @@ void sweep_read_result(struct sweep *sweep, size_t index);
 /* How far the run of a cell has come that another process computes. */
 void sweep_watch(struct sweep *sweep, size_t index);
 
+/* Where the run of a cell lies that is computed; owned by the caller. */
+char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
+
 /* Makes the forecast of a cell that is to be run, and its state cannot fit or skipped where that
  * is what it says. Milliseconds. `share`: into how many parts free memory is divided. */
 void sweep_forecast(struct sweep *sweep, size_t index, size_t share);

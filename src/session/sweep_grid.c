@@ -210,6 +210,18 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
     return added;
 }
 
+bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struct error *error)
+{
+    char key[64];
+    const char *equals = strchr(setting, '=');
+    if (!equals || (size_t)(equals - setting) >= sizeof key)
+        return error_set(error, ERROR_USAGE, setting, _("write it as in seed=1,2,3"),
+                         _("this does not say which setting takes which values"));
+    snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+    sweep_grid_clear(grid, key);
+    return sweep_grid_vary(grid, key, equals + 1, error);
+}
+
 /* --- a study's grid --- */
 
 static bool vary_unless_there(struct sweep_grid *grid, const char *key, const char *values,

@@ -23,7 +23,7 @@ EON
 # of one class, as the study's images
 whole() {
     run sweep --grid overfit --networks ./small.json --techniques none,dsc,shuffle,shift \
-        --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 "$@"
+        --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 --threads 1 "$@"
 }
 
 whole --dry-run --json
@@ -33,7 +33,7 @@ is "  with the study's settings" name overfit
 
 # Killed in the middle, it loses the cell that was on, and that one only.
 "$TINCA" sweep --grid overfit --networks ./small.json --techniques none,dsc,shuffle,shift \
-    --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 -q >out 2>err </dev/null &
+    --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 --threads 1 -q >out 2>err </dev/null &
 sweep=$!
 tries=0
 until [ "$(runs)" -ge 20 ] || [ $tries = 600 ]; do
@@ -96,7 +96,7 @@ done
 
 # --- the negative loss ---
 
-run sweep --networks lenet --batches 16 --data digits,only=0,limit=256 --iterations 40 --lr 0.01 \
+run sweep --networks lenet --batches 16 --data digits,only=0,limit=256 --iterations 40 --lr 0.01 --threads 1 \
     --vary seed=1..32 --name negative --json
 is "one class, six seeds" states.done 6
 checked=0 wrong=

@@ -232,6 +232,7 @@ scancel --user="$user"
 patience=60 eventually queue_is_empty
 check "cancelled: out of the queue" queue_is_empty
 check "  the first cell is saved" is_state 1 interrupted
+is "  by itself, not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"
 check "  and the second" is_state 2 interrupted
 check "  two runs in all" test "$(runs)" = 12
 done_testing

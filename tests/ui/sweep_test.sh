@@ -35,6 +35,16 @@ screen_keys a
 screen_shows '2 cells, 2 waiting' "a again: the selected value alone"
 screen_keys Down Left Space
 screen_shows '4 cells, 4 waiting' "another batch"
+screen_keys Down Down Enter
+screen_keys 'lr0.1' Enter
+screen_shows '! lr0.1: .*which setting' "another list that is none is refused in words"
+screen_keys C-u
+screen_keys 'lr=0.1,0.01 seed=1,2' Enter
+screen_shows '16 cells, 16 waiting' "other settings vary as well"
+screen_keys Enter
+screen_keys C-u
+screen_keys Enter
+screen_shows 'Other lists +.such as' "or do not"
 screen_keys End Enter
 screen_keys tiny Enter
 screen_shows 'Name +tiny' "the name is typed"
@@ -77,7 +87,14 @@ for ending in md json; do
     screen_shows "Wrote table.$ending" "the results as $ending"
     [ $ending = json ] || screen_keys e
 done
-is "  hold all cells" states.done 4 table.json
+screen_keys e
+screen_shows 'Export the sweep' "once more"
+screen_keys C-u
+screen_keys csv/ Enter
+screen_shows 'Wrote csv/: 4 runs' "a folder gets the studies' CSV files"
+[ "$(grep -c '^lenet\|^mlp' csv/times_*_tinca.csv)" = 4 ] && ok "  with a row a run" ||
+    not_ok "  with a row a run" "$(cat csv/times_*)"
+is "the JSON holds all cells" states.done 4 table.json
 grep -q '^| lenet |' table.md && ok "  as a table" || not_ok "  as a table" "$(cat table.md)"
 screen_end
 
