@@ -366,7 +366,7 @@ static void describe_cell(const struct sweep_view *view, struct text *text)
                     sweep_reason_text(cell, reason, sizeof reason));
     else
         text_append(text, "%s: %s.", cell->id, state);
-    if (sweep_is_computed(cell) && cell->result.known) {
+    if (cell->state == SWEEP_DONE && cell->result.known) {
         text_append(text, _(" %.4g ms/image, loss %.4g, memory %s."), cell->result.ms_per_image,
                     cell->result.loss, sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
         if (cell->result.first_negative > 0)

@@ -98,6 +98,28 @@ is "the JSON holds all cells" states.done 4 table.json
 grep -q '^| lenet |' table.md && ok "  as a table" || not_ok "  as a table" "$(cat table.md)"
 screen_end
 
+# --- a cell that fails, beside one that diverges ---
+"$TINCA" sweep --networks mlp --batches 2 --data digits,limit=40 --vary lr=100000 --iterations 5 \
+    --threads 1 --name broken --vary 'data=idx:./later;digits,limit=40' -q </dev/null 2>/dev/null
+open_sweep 80x24 C.UTF-8
+screen_keys v v
+screen_shows '> broken' "a sweep with a failure is opened"
+screen_keys Enter
+screen_shows 'Over: 1 of 2 done' "its failed cell is not done"
+screen_shows '2 cells, 1 diverged, 1 failed' "the diverged one is"
+screen_keys r
+screen_shows 'Nothing is left to run' "r does not try it again"
+screen_keys Down t
+screen_shows 'Only a cell that failed' "t is for cells that failed"
+screen_shows 'mlp-b002-cpu-[0-9a-f]+: diverged: ' "what diverged says so"
+screen_keys Up t
+screen_shows 'It waits again; r goes on' "t lets it wait again"
+screen_shows '2 cells, 1 waiting, 1 diverged' "as it does"
+screen_keys r
+screen_shows 'Over: 1 of 2 done' "r tries it"
+screen_shows '2 cells, 1 diverged, 1 failed' "and it fails again"
+screen_end
+
 # --- earlier ones; pause, stop, go on ---
 "$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 100000 --threads 1 \
     --name lasting --cell 1 -q </dev/null 2>/dev/null &
@@ -107,8 +129,9 @@ open_sweep 80x24 C.UTF-8
 screen_keys v
 screen_shows 'There is no sweep in sight' "without a sweep the table says what to do"
 screen_keys v
-screen_shows '> lasting' "earlier sweeps are listed"
+screen_shows ' lasting' "earlier sweeps are listed"
 screen_shows ' tiny' "all of them"
+screen_keys Down
 screen_keys Enter
 screen_shows 'Sweep lasting' "Enter opens one"
 screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is on"
@@ -142,7 +165,7 @@ screen_end
 NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
-screen_keys v v Down Enter
+screen_keys v v Down Down Enter
 screen_shows 'Sweep tiny' "another one is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then
