@@ -89,7 +89,7 @@ static const char *empty_text(enum sweep_row row)
     if (row == SWEEP_ROW_NAME)
         return _("(after networks and data)");
     if (row == SWEEP_ROW_VARY)
-        return _("(such as lr=0.1,0.01 seed=1,2)");
+        return _("(as in lr=0.1,0.01)");
     if (row == SWEEP_ROW_ITERATIONS || row == SWEEP_ROW_EPOCHS)
         return _("(the other one counts)");
     return _("(none)");

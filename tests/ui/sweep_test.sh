@@ -44,7 +44,7 @@ screen_shows '16 cells, 16 waiting' "other settings vary as well"
 screen_keys Enter
 screen_keys C-u
 screen_keys Enter
-screen_shows 'Other lists +.such as' "or do not"
+screen_shows 'Other lists +.as in' "or do not"
 screen_keys End Enter
 screen_keys tiny Enter
 screen_shows 'Name +tiny' "the name is typed"
