@@ -156,8 +156,8 @@ struct work {
     bool terminal; /* standard error is one */
     bool line_open, told_to_stop;
     double said; /* when the last plain line was written */
-    double
-        poll; /* seconds; the longer nothing happens, the longer, so that short cells do not wait */
+    /* seconds until it looks again: the longer nothing happens, the longer */
+    double poll;
 };
 
 static double now_seconds(void)
