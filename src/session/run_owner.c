@@ -84,7 +84,7 @@ bool run_owner_stop(const char *directory, struct error *error)
     if (!owner.here)
         return error_set(error, ERROR_USAGE, directory, "stop it there, or as that user",
                          "its process is another machine's or another user's");
-    if (owner.process != (long)getpid() && kill((pid_t)owner.process, SIGTERM) == 0)
+    if (kill((pid_t)owner.process, SIGTERM) == 0)
         return true;
     return error_set_errno(error, directory, "stop it where it was begun",
                            "its process cannot be told to stop");

@@ -12,74 +12,106 @@
 
 enum { WORDINGS = 3, WORDING_SIZE = 256 };
 
+static char *owner_briefly(const struct run_entry *entry, char *text, size_t size)
+{
+    if (entry->owner.process > 0)
+        snprintf(text, size, _("process %ld"), entry->owner.process);
+    else
+        snprintf(text, size, "%s", _("another process"));
+    return text;
+}
+
 char *others_owner(const struct run_entry *entry, char *text, size_t size)
 {
     const struct run_owner *owner = &entry->owner;
-    if (owner->process <= 0)
-        snprintf(text, size, "%s", _("another process"));
-    else if (owner->host[0])
-        snprintf(text, size, _("process %ld on %s"), owner->process, owner->host);
-    else
-        snprintf(text, size, _("process %ld"), owner->process);
+    if (owner->process <= 0 || !owner->host[0])
+        return owner_briefly(entry, text, size);
+    snprintf(text, size, _("process %ld on %s"), owner->process, owner->host);
     return text;
 }
 
 /* --- the line above a run --- */
 
+/* Seconds alone for the first minute: tenths would only flicker. */
+static char *silence_text(double seconds, char *text, size_t size)
+{
+    if (seconds >= 60)
+        return text_duration(seconds, text, size);
+    snprintf(text, size, "%.0f s", floor(seconds));
+    return text;
+}
+
 /* Each says it in fewer words than the one before. */
 static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
-    char owner[192], ago[32];
+    char owner[192], brief[64], ago[32];
     const double silence = follow_silence(entry->run);
+    const bool begun = silence >= 0 && entry->snapshot.status != RUN_PREPARING;
     others_owner(entry, owner, sizeof owner);
-    if (silence < 60) /* whole seconds: tenths would only flicker */
-        snprintf(ago, sizeof ago, "%.0f s", floor(silence));
-    else
-        text_duration(silence, ago, sizeof ago);
-    if (silence < 0 || entry->snapshot.status == RUN_PREPARING) {
-        snprintf(wordings[0], WORDING_SIZE, _("Attached, read-only: %s prepares this run"), owner);
-        snprintf(wordings[1], WORDING_SIZE, _("Read-only: process %ld prepares it"),
-                 entry->owner.process);
-    } else if (entry->owner.alone) {
+    owner_briefly(entry, brief, sizeof brief);
+    silence_text(silence, ago, sizeof ago);
+    if (begun && entry->owner.alone) {
         snprintf(wordings[0], WORDING_SIZE,
-                 _("Attached, read-only: %s has this run, without a terminal (s stops it); newest "
-                   "figures %s ago"),
+                 _("Attached, read-only: %s, without a terminal (s stops it); newest figures %s "
+                   "ago"),
                  owner, ago);
         snprintf(wordings[1], WORDING_SIZE,
-                 _("Read-only: process %ld, no terminal (s stops it), figures %s ago"),
-                 entry->owner.process, ago);
+                 _("Read-only: %s, no terminal (s stops it), figures %s ago"), brief, ago);
+    } else if (begun) {
+        snprintf(wordings[0], WORDING_SIZE, _("Attached, read-only: %s; newest figures %s ago"),
+                 owner, ago);
+        snprintf(wordings[1], WORDING_SIZE, _("Read-only: %s, newest figures %s ago"), brief, ago);
     } else {
-        snprintf(wordings[0], WORDING_SIZE,
-                 _("Attached, read-only: %s has this run; newest figures %s ago"), owner, ago);
-        snprintf(wordings[1], WORDING_SIZE, _("Read-only: process %ld, newest figures %s ago"),
-                 entry->owner.process, ago);
+        snprintf(wordings[0], WORDING_SIZE, _("Attached, read-only: %s prepares this run"), owner);
+        snprintf(wordings[1], WORDING_SIZE, _("Read-only: %s prepares this run"), brief);
     }
-    snprintf(wordings[2], WORDING_SIZE, _("Read-only: process %ld"), entry->owner.process);
+    if (begun)
+        snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s, %s ago"), brief, ago);
+    else
+        snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s"), brief);
+}
+
+static void word_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    char owner[192];
+    const struct run_snapshot *end = &entry->snapshot;
+    const unsigned long long from = end->checkpoint_iteration;
+    snprintf(wordings[0], WORDING_SIZE,
+             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"),
+             others_owner(entry, owner, sizeof owner), from);
+    snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
+    snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
 }
 
 static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192];
-    const struct run_snapshot *end = &entry->snapshot;
     const char *status = language_text(run_entry_status(entry));
     others_owner(entry, owner, sizeof owner);
-    if (end->status == RUN_INTERRUPTED) {
-        snprintf(wordings[0], WORDING_SIZE,
-                 _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"),
-                 owner, (unsigned long long)end->checkpoint_iteration);
-        snprintf(wordings[1], WORDING_SIZE, _("! Interrupted at %llu; r goes on after %llu"),
-                 (unsigned long long)end->iteration, (unsigned long long)end->checkpoint_iteration);
-        snprintf(wordings[2], WORDING_SIZE, _("! Interrupted; r goes on"));
-    } else if (resume_allows(end, "", NULL)) {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over: %s. %s has let go: r goes on with it"),
+    snprintf(wordings[2], WORDING_SIZE, "%s", status);
+    if (resume_allows(&entry->snapshot, "", NULL)) {
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it, r goes on"),
                  status, owner);
-        snprintf(wordings[1], WORDING_SIZE, _("It is over: %s; r goes on with it"), status);
-        snprintf(wordings[2], WORDING_SIZE, "%s", status);
+        snprintf(wordings[1], WORDING_SIZE, _("It is over (%s): r goes on"), status);
     } else {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over: %s. %s has let go"), status, owner);
-        snprintf(wordings[1], WORDING_SIZE, _("It is over: %s"), status);
-        snprintf(wordings[2], WORDING_SIZE, "%s", status);
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it"), status,
+                 owner);
+        snprintf(wordings[1], WORDING_SIZE, _("It is over (%s)"), status);
     }
+}
+
+static enum role word(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    if (entry->live) {
+        word_live(entry, wordings);
+        return ROLE_STRONG;
+    }
+    if (entry->snapshot.status == RUN_INTERRUPTED) {
+        word_interrupted(entry, wordings);
+        return ROLE_BAD;
+    }
+    word_end(entry, wordings);
+    return entry->snapshot.status == RUN_FAILED ? ROLE_BAD : ROLE_GOOD;
 }
 
 bool others_draw(struct app *app, const struct run_entry *entry, struct rect line)
@@ -88,17 +120,10 @@ bool others_draw(struct app *app, const struct run_entry *entry, struct rect lin
     size_t i = 0;
     if (!entry->run || !(entry->live || entry->followed) || rect_is_empty(line))
         return false;
-    if (entry->live)
-        word_live(entry, wordings);
-    else
-        word_end(entry, wordings);
+    const enum role role = word(entry, wordings);
     while (i + 1 < WORDINGS && (int)columns_of(wordings[i]) > line.columns - 2)
         i++;
-    draw_text(&app->canvas, line, 0, 1,
-              entry->live                                 ? ROLE_STRONG
-              : entry->snapshot.status == RUN_INTERRUPTED ? ROLE_BAD
-                                                          : ROLE_GOOD,
-              wordings[i]);
+    draw_text(&app->canvas, line, 0, 1, role, wordings[i]);
     return true;
 }
 
