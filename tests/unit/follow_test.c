@@ -215,10 +215,12 @@ static void test_pieces(void)
 {
     struct error error;
     const char *directory = stage("pieces");
-    enum { LINES = 8000, LINE = 100 };
-    char *more = malloc(LINES * LINE + 1);
+    enum { LINES = 20000, LINE = 64 };
+    char *more = malloc(LINES * LINE);
+    size_t length = 0;
     for (size_t i = 0; more && i < LINES; i++)
-        snprintf(more + i * LINE, LINE + 1, "{\"event\":\"checkpoint\",\"iteration\":%-62zu}\n", i);
+        length += (size_t)snprintf(more + length, LINE,
+                                   "{\"event\":\"checkpoint\",\"iteration\":%zu}\n", i);
     const int lock = run_directory_lock(directory, &error);
     hand_out(directory, behind(2, NULL), more ? more : "");
     struct run *run = follow_open(directory, &error);
