@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const double poll_seconds = 0.25;
@@ -84,15 +85,17 @@ static bool is_over(const struct run *run)
     return run_status_is_over(snapshot.status);
 }
 
-static int report(struct run *run, bool quiet)
+static int report(struct run *run, const char *directory, bool quiet)
 {
     struct run_snapshot snapshot;
     struct error error;
-    char advice[128];
+    char advice[700];
+    const bool at_home = strcmp(run_facts(run)->id, file_base_name(directory)) == 0;
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
-    snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"), run_facts(run)->id);
+    snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
+             at_home ? run_facts(run)->id : directory);
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
               "it was interrupted: its process is gone without a word");
     return output_error(&error);
@@ -115,7 +118,7 @@ static int show_lines(const char *directory, bool quiet)
     if (!run)
         return output_error(&error);
     progress_end(&progress, run);
-    const int status = report(run, quiet);
+    const int status = report(run, directory, quiet);
     run_free(run);
     return status;
 }

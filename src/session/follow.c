@@ -36,8 +36,11 @@ static struct follower *create(struct run *run, struct error *error)
         return NULL;
     follower->reading = (struct run_reading){
         .run = run, .snapshot = &follower->snapshot, .tempo = &follower->tempo};
-    follower->snapshot = (struct run_snapshot){
-        .eta_seconds = -1, .loss_discriminator = NAN, .loss_l1 = NAN, .pixel_accuracy = NAN};
+    follower->snapshot = (struct run_snapshot){.eta_seconds = -1,
+                                               .loss_discriminator = NAN,
+                                               .loss_l1 = NAN,
+                                               .pixel_accuracy = NAN,
+                                               .feed_wait_seconds = NAN}; /* no line says it */
     follower->path = file_join(run->directory, "journal.jsonl");
     if (follower->path)
         return follower;

@@ -391,7 +391,9 @@ int run_directory_lock(const char *directory, struct error *error)
 
 bool run_directory_is_alive(const char *directory)
 {
-    int descriptor = open_lock(directory, O_RDWR);
+    int descriptor = open_lock(directory, O_RDWR); /* over a network only then it tells */
+    if (descriptor < 0)
+        descriptor = open_lock(directory, O_RDONLY);
     if (descriptor < 0)
         return false;
     bool alive = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

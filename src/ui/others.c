@@ -44,7 +44,7 @@ static void open_anew(struct app *app, struct run_entry *entry)
     if (entry == app_entry(app))
         curves_forget(&app->run.curves);
     run_entry_close(entry);
-    entry->peeked = entry->refused = entry->followed = false;
+    entry->peeked = entry->refused = false;
     run_entry_peek(entry);
     run_entry_open(entry);
 }

@@ -76,11 +76,20 @@ static void word_interrupted(const struct run_entry *entry, char (*wordings)[WOR
     char owner[192];
     const struct run_snapshot *end = &entry->snapshot;
     const unsigned long long from = end->checkpoint_iteration;
-    snprintf(wordings[0], WORDING_SIZE,
-             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"),
-             others_owner(entry, owner, sizeof owner), from);
-    snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
+    others_owner(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
+    if (end->checkpoints == 0) {
+        snprintf(wordings[0], WORDING_SIZE,
+                 _("! Interrupted: %s is gone without a word, before a checkpoint; r begins again"),
+                 owner);
+        snprintf(wordings[1], WORDING_SIZE, "%s",
+                 _("! Interrupted before a checkpoint; r begins again"));
+        return;
+    }
+    snprintf(wordings[0], WORDING_SIZE,
+             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"), owner,
+             from);
+    snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
 }
 
 static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])

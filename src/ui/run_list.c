@@ -289,4 +289,5 @@ void run_entry_close(struct run_entry *entry)
         return;
     run_free(entry->run);
     entry->run = NULL;
+    entry->followed = false;
 }
