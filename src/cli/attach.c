@@ -165,9 +165,8 @@ static int attach_run(const struct command *command, int argc, char **argv)
 const struct command command_attach = {
     "attach", "[RUN]", N_("Watch a run that another process computes."),
     N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
-       "that "
-       "is on. The workbench shows it live, read-only until its process lets go: then r goes on "
-       "with one that was stopped or interrupted. Quitting leaves the run alone.\n"
+       "that is on. The workbench shows it live, read-only until its process lets go: then r goes "
+       "on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
        "Without a terminal it is shown in lines to its end, and the exit status is the run's: 0 "
        "done, 1 failed or interrupted, 130 stopped."),
     attach_run};
