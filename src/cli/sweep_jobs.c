@@ -187,7 +187,7 @@ static int spawn(const struct work *work, size_t cell, pid_t *process)
     int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!failed)
         failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log ? log : "/dev/null",
-                                                  O_WRONLY | O_CREAT | O_TRUNC, 0600);
+                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     if (!failed)

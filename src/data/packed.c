@@ -31,19 +31,9 @@ char *packed_find(const char *directory, const char *name, struct error *error)
 /* zlib's gzopen waits for ever on a FIFO, and takes a directory for an empty file. */
 static gzFile open_regular(const char *path, struct error *error)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
-        if (descriptor >= 0)
-            close(descriptor);
+    int descriptor = file_open_regular(path, error);
+    if (descriptor < 0)
         return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        close(descriptor);
-        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
-        return NULL;
-    }
     gzFile file = gzdopen(descriptor, "rb");
     if (!file) {
         close(descriptor);
@@ -92,7 +82,8 @@ static bool read_all(gzFile file, const char *path, size_t limit, bool whole, ui
     if (code != Z_OK && code != Z_STREAM_END)
         return set_gzip_error(file, path, *size, error);
     if (*size > limit)
-        return error_set(error, ERROR_INPUT, path, NULL, "more than the %zu bytes expected", limit);
+        return error_set(error, ERROR_INPUT, path, "is it the right file?",
+                         "more than the %zu bytes expected", limit);
     return true;
 }
 

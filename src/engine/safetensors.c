@@ -152,9 +152,7 @@ bool safetensors_open(struct safetensors *file, const char *path, struct error *
         safetensors_close(file);
         return false;
     }
-    file->file = fopen(path, "rbe");
-    if (!file->file)
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
+    file->file = file_open_stream(path, error);
     if (file->file && read_header(file, error))
         return true;
     safetensors_close(file);

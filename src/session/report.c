@@ -10,6 +10,7 @@
 #include "session/timing.h"
 
 #include <config.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -27,7 +28,7 @@ static void put_plain(struct text *text, const char *plain)
     for (; *plain; plain++) {
         if (strchr("\\`*_[]<>|#", *plain))
             text_append_bytes(text, "\\", 1);
-        text_append_bytes(text, *plain == '\n' ? " " : plain, 1);
+        text_append_bytes(text, iscntrl((unsigned char)*plain) ? " " : plain, 1);
     }
 }
 
