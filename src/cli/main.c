@@ -9,10 +9,10 @@
 
 /* In the order of --help. */
 static const struct command *const commands[] = {
-    &command_ui,      &command_train,   &command_resume,   &command_sweep,   &command_info,
-    &command_bench,   &command_eval,    &command_predict,  &command_runs,    &command_measure,
-    &command_compare, &command_advise,  &command_study,    &command_explain, &command_import,
-    &command_export,  &command_devices, &command_networks, &command_datasets};
+    &command_ui,      &command_train,   &command_resume,  &command_attach,   &command_sweep,
+    &command_info,    &command_bench,   &command_eval,    &command_predict,  &command_runs,
+    &command_measure, &command_compare, &command_advise,  &command_study,    &command_explain,
+    &command_import,  &command_export,  &command_devices, &command_networks, &command_datasets};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_command(const struct command *command)
@@ -29,9 +29,6 @@ static int print_help(void)
              "Commands (tinca COMMAND --help tells more):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
-    printf(_("\nWith a later version come:\n"));
-    for (int i = 0; i < later_command_count; i++)
-        print_command(&later_commands[i]);
     printf(_("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
              "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
     return EXIT_DONE;
@@ -42,9 +39,6 @@ static const struct command *find_command(const char *name)
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    for (int i = 0; i < later_command_count; i++)
-        if (strcmp(later_commands[i].name, name) == 0)
-            return &later_commands[i];
     return NULL;
 }
 

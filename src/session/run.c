@@ -218,6 +218,7 @@ void run_free(struct run *run)
     series_free(&run->own_series);
     run_state_put_inspection(run, NULL);
     inspection_free(run->inspection);
+    follower_free(run->follower);
     commands_free(&run->commands);
     pthread_cond_destroy(&run->became_over);
     pthread_mutex_destroy(&run->lock_over);

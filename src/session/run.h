@@ -110,7 +110,8 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 struct run *run_resume(const char *directory, const struct run_config *changes,
                        const struct run_options *options, struct error *error);
 
-/* A run from its directory, finished or interrupted: only to be looked at. */
+/* A run from its directory, finished or interrupted: only to be looked at. One that another process
+ * has stays as it was found; follow.h goes along with it. */
 struct run *run_open(const char *directory, struct error *error);
 
 /* What a kept run's config.json and summary.json tell, without its journal: the end of the run, no

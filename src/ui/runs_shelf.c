@@ -152,6 +152,8 @@ static void leave_run(struct app *app, const struct run_entry *entry)
             app->stack[depth++] = app->stack[i];
     app->depth = depth;
     app->run.curves.series = NULL;
+    if (depth == 0) /* the run was all there was to see */
+        app_show(app, &screen_runs);
 }
 
 static void forget(struct app *app, struct run_entry *entry)
@@ -203,6 +205,8 @@ void shelf_resume(struct app *app, size_t index)
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
+    if (others_refuse(app, entry))
+        return;
     snprintf(directory, sizeof directory, "%s", there);
     if (!may_resume(entry, &error) ||
         !run_list_resume(&app->runs, &entry->config, directory, &error)) {
