@@ -46,7 +46,7 @@ struct run_snapshot {
     double elapsed_seconds, eta_seconds; /* eta < 0: not known */
     double feed_wait_seconds;            /* the trainer waited for data, in all */
     uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
-    uint64_t memory_highest; /* the same, at its highest since the run began */
+    uint64_t memory_highest;             /* the same, at its highest since the run began */
     bool has_validation;
     double validation_loss, top1, top5, best_top1; /* percent */
     double pixel_accuracy;                         /* percent; NaN: the network tells classes */
