@@ -5,7 +5,10 @@
 #include "cli/output.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* In the order of --help. */
 static const struct command *const commands[] = {
@@ -107,8 +110,31 @@ static const char *asked_language(int argc, char **argv)
     return NULL;
 }
 
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* OpenBLAS starts a thread a core before main, and each maps 128 MiB at a moment of its own. The
+ * threads that compute are ours, so where addresses are limited (ulimit -v, -d) the program begins
+ * once more without these: what is left for a run is then known, and more. */
+static void leave_blas_threads(char **argv)
+{
+    static const char variable[] = "OPENBLAS_NUM_THREADS";
+    char path[4096];
+    if (getenv(variable) || !(is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
+        return;
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || setenv(variable, "1", 1) != 0)
+        return;
+    path[length] = '\0';
+    execv(path, argv); /* returns when it cannot: then it goes on with them */
+}
+
 int main(int argc, char **argv)
 {
+    leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

@@ -367,6 +367,21 @@ static void look_elsewhere(struct sweep *sweep)
     }
 }
 
+/* What failed, and why: the exit status alone does not tell. */
+static void say_failures(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        struct error error;
+        if (cell->state != SWEEP_FAILED)
+            continue;
+        error_set(&error, cell->reason.kind, cell->id, cell->reason.advice, "%s",
+                  cell->reason.kind != ERROR_NONE ? cell->reason.why
+                                                  : _("the run failed; tinca runs lists it"));
+        output_error(&error);
+    }
+}
+
 static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
                     const struct request *request)
 {
@@ -383,6 +398,8 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     int status = report(sweep, estimate, request);
     if (status != EXIT_DONE)
         return status;
+    if (request->quiet)
+        say_failures(sweep);
     return worked != EXIT_DONE ? worked : counts[SWEEP_FAILED] ? EXIT_FAILED : EXIT_DONE;
 }
 

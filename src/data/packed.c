@@ -87,6 +87,35 @@ static bool read_all(gzFile file, const char *path, size_t limit, bool whole, ui
     return true;
 }
 
+/* A gzip file ends with the length of what it holds (RFC 1952, modulo 2^32). */
+static uint64_t unpacked_size(FILE *file, bool packed)
+{
+    unsigned char last[4];
+    off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : 0;
+    if (!packed || size <= 0)
+        return size > 0 ? (uint64_t)size : 0;
+    if (fseeko(file, -(off_t)sizeof last, SEEK_END) != 0 ||
+        fread(last, 1, sizeof last, file) != sizeof last)
+        return 0;
+    return last[0] | (uint64_t)last[1] << 8 | (uint64_t)last[2] << 16 | (uint64_t)last[3] << 24;
+}
+
+uint64_t packed_size(const char *directory, const char *name)
+{
+    struct stat status;
+    uint64_t size = 0;
+    char *path = packed_find(directory, name, NULL);
+    bool regular = path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular ? fopen(path, "re") : NULL;
+    if (file) {
+        const char *ending = strrchr(path, '.');
+        size = unpacked_size(file, ending && strcmp(ending, ".gz") == 0);
+        fclose(file);
+    }
+    free(path);
+    return size;
+}
+
 uint8_t *packed_read(const char *path, size_t limit, bool whole, size_t *size, struct error *error)
 {
     uint8_t *bytes = NULL;

@@ -137,7 +137,9 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
                                 .memory = bench->memory};
-    memory_check(bench->network, bench->device->driver, settings, false, &forecast);
+    const struct memory_question question = {
+        .network = bench->network, .driver = bench->device->driver, .settings = settings};
+    memory_check(&question, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
 

@@ -68,6 +68,7 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
     facts->flops = forecast->flops;
     facts->classes = forecast->classes;
     facts->forecast = forecast->memory;
+    facts->memory_peak = forecast_peak(forecast);
     facts->threads = run->config.threads;
 }
 

@@ -292,6 +292,7 @@ bool run_directory_is_own_file(const char *name)
 {
     static const char *const own[] = {"config.json",
                                       "journal.jsonl",
+                                      "journal.previous.jsonl",
                                       "weights.safetensors",
                                       "best.safetensors",
                                       "checkpoint.safetensors",

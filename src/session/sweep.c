@@ -266,11 +266,11 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     }
     cell->forecast_known = true;
     cell->flops = forecast.flops;
-    cell->memory_needed = forecast.memory.total + forecast.feed_bytes;
+    cell->memory_needed = forecast_needed(&forecast);
     cell->memory_free = forecast.memory_free;
     if (!due || forecast.memory_free == 0)
         return;
-    if (!forecast.fits)
+    if (!forecast.fits || forecast.swaps) /* over night nobody is there to stop it */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
     else if (cell->memory_needed > forecast.memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id, _("use fewer jobs"),

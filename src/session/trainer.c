@@ -41,6 +41,7 @@ void trainer_look_around(struct trainer *trainer)
     feed_statistics(prepared->feed, &feed);
     trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
     trainer->now.memory_measured = host_process_memory();
+    trainer->now.memory_highest = host_process_peak();
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
                        trainer->now.memory_measured, &finding))
         trainer_find(trainer, &finding);

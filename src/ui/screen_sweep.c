@@ -119,10 +119,14 @@ static void pause_or_go_on(struct app *app)
         return;
     }
     view->paused = !view->paused;
-    if (entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0))
+    const bool sent =
+        entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
+    if (sent)
         entry->pause_asked = view->paused;
     app_say(app, ROLE_GOOD, "%s",
-            view->paused ? _("Paused after this iteration; space goes on.") : _("It goes on."));
+            !view->paused ? _("It goes on.")
+            : sent        ? _("Paused after this iteration; space goes on.")
+                          : _("Paused before the next cell begins; space goes on."));
 }
 
 /* What failed is never tried again by itself. */
