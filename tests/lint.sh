@@ -23,11 +23,11 @@ fi
 if wanted clang-tidy; then
     if command -v clang-tidy >/dev/null; then
         # the kernels' families (devices/cpu) are compiled with flags of their own
-        find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' -exec sh -c '
-            flags=$1
-            shift
-            clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=c11 $flags 2>/dev/null' \
-            tidy "$includes $CPPFLAGS -DLOCALEDIR=\"/\"" {} + || failed=1
+        FLAGS="$includes $CPPFLAGS -DLOCALEDIR=\"/\"" && export FLAGS
+        find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' |
+            xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 8 sh -c '
+            clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=c11 $FLAGS 2>/dev/null' tidy ||
+            failed=1
     else
         missing clang-tidy
     fi

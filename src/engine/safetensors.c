@@ -237,8 +237,8 @@ static char *build_header(const struct safetensors_array *arrays, size_t count,
     size_t used = strlen(text);
     *length = (used + 7) / 8 * 8;
     char *padded = memory_new(*length + 1, 1, "the weights' header", error);
-    if (padded)
-        memcpy(memset(padded, ' ', *length), text, used);
+    for (size_t i = 0; padded && i < *length; i++)
+        padded[i] = i < used ? text[i] : ' ';
     free(text);
     return padded;
 }
