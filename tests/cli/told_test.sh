@@ -27,7 +27,11 @@ until grep -q '"loss"' "$T/killed/journal.jsonl" 2>/dev/null &&
     tries=$((tries + 1))
     sleep 0.1
 done
-sleep 0.5 # the message is shown a few times a second
+tries=0
+until [ -s "$T/err" ] || [ $tries = 100 ]; do # it is shown a few times a second
+    tries=$((tries + 1))
+    sleep 0.1
+done
 kill -TERM $child
 wait $child
 told_of=$(grep -c "no checkpoint yet and begins again with its first iteration" "$T/err")
@@ -41,13 +45,14 @@ else
     not_ok "what was recorded is kept aside" "$kept of $recorded lines"
 fi
 
-# --- cells that failed ---
+# --- cells that failed: a picture that cannot be read ---
+mkdir -p "$T/odd/a"
+printf '\211PNG\r\n\032\n and no more' >"$T/odd/a/1.png"
 grid="--networks lenet --batches 8 --data digits,limit=200 --epochs 1 --threads 1"
 # shellcheck disable=SC2086 # a list of options
 {
-    run sweep $grid --vary lr=100,0.001 -q
-    if [ "$status" = 1 ] && [ "$(wc -l <"$T/err")" = 1 ] &&
-        grep -q '^tinca: lenet-b008-.*stopped being a number' "$T/err"; then
+    run sweep --networks lenet --batches 1 --data "folder:$T/odd" --epochs 1 --threads 1 -q
+    if [ "$status" = 1 ] && grep -q '^tinca: lenet-b001.*: ' "$T/err"; then
         ok "a quiet sweep names the cell that failed, and why"
     else
         not_ok "a quiet sweep names the cell that failed, and why" "exit $status: $(told)"
