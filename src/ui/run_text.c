@@ -127,9 +127,12 @@ static void put_contest(struct writer *writer, const struct run_news *news, cons
     put_pixels(writer, pixels, news);
 }
 
+/* Of the process, as is what was measured; runs of before it was kept have the network's alone. */
 static uint64_t forecast_bytes(const struct run_news *news)
 {
-    return news->facts ? news->facts->forecast.total : 0;
+    if (!news->facts)
+        return 0;
+    return news->facts->memory_peak ? news->facts->memory_peak : news->facts->forecast.total;
 }
 
 static double loss_now(const struct run_snapshot *now)
