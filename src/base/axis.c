@@ -31,9 +31,11 @@ static size_t linear_ticks(const struct axis *axis, size_t limit, double *ticks)
         double first = ceil(axis->low / step - 1e-9), last = floor(axis->high / step + 1e-9);
         if (last - first + 1 > (double)limit)
             continue;
-        size_t count = 0;
-        for (double k = first; k <= last; k++)
-            ticks[count++] = k * step == 0 ? 0 : k * step;
+        const size_t count = last < first ? 0 : (size_t)(last - first) + 1;
+        for (size_t i = 0; i < count; i++) {
+            const double tick = (first + (double)i) * step;
+            ticks[i] = tick == 0 ? 0 : tick; /* no -0 */
+        }
         return count;
     }
     return 0;

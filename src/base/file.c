@@ -33,27 +33,37 @@ static bool read_stream(FILE *stream, const char *path, size_t limit, char **dat
     return true;
 }
 
-char *file_read(const char *path, size_t limit, size_t *size, struct error *error)
+int file_open_regular(const char *path, struct error *error)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
     struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
+    if (descriptor < 0 || fstat(descriptor, &status) != 0)
         error_set_errno(error, path, "check the path and its permissions", "cannot open");
-        if (descriptor >= 0)
-            close(descriptor);
-        return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        close(descriptor);
+    else if (!S_ISREG(status.st_mode))
         error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
-        return NULL;
-    }
-    FILE *stream = fdopen(descriptor, "rb");
-    if (!stream) {
+    else
+        return descriptor;
+    if (descriptor >= 0)
+        close(descriptor);
+    return -1;
+}
+
+FILE *file_open_stream(const char *path, struct error *error)
+{
+    int descriptor = file_open_regular(path, error);
+    FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
+    if (!stream && descriptor >= 0) {
         close(descriptor);
         error_set_memory(error, path, 0);
-        return NULL;
     }
+    return stream;
+}
+
+char *file_read(const char *path, size_t limit, size_t *size, struct error *error)
+{
+    FILE *stream = file_open_stream(path, error);
+    if (!stream)
+        return NULL;
     char *data = NULL;
     bool read = read_stream(stream, path, limit, &data, size, error);
     fclose(stream);
@@ -61,6 +71,16 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *erro
         return data;
     free(data);
     return NULL;
+}
+
+/* Whether nobody but the user may enter the folder of `path`. */
+static bool lies_private(const char *path)
+{
+    struct stat status;
+    char *copy = memory_copy_text(path, NULL);
+    bool is = copy && stat(dirname(copy), &status) == 0 && (status.st_mode & 077) == 0;
+    free(copy);
+    return is;
 }
 
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
@@ -75,8 +95,9 @@ bool file_writer_open(struct file_writer *writer, const char *path, bool private
         return false;
     }
     snprintf(writer->aside, size, "%s.%ld.part", path, (long)getpid());
-    int descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-                          private_file ? 0600 : 0666);
+    unlink(writer->aside); /* left by a process of the same number, or laid out for us */
+    int descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                          private_file || lies_private(path) ? 0600 : 0666);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream)
         return true;

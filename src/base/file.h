@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* Opens a regular file for reading: a descriptor, or -1 with an error. Never waits: a FIFO, a
+ * device and a folder are refused. */
+int file_open_regular(const char *path, struct error *error);
+
+/* The same as a stream; NULL with an error. */
+FILE *file_open_stream(const char *path, struct error *error);
+
 /* Reads the whole of a regular file of at most `limit` bytes. The result is NUL-terminated beyond
  * *size and owned by the caller. */
 char *file_read(const char *path, size_t limit, size_t *size, struct error *error);
@@ -19,7 +26,9 @@ struct file_writer {
     char *path, *aside;
 };
 
-/* `private_file`: readable by the user alone (0600), else as the umask says. */
+/* `private_file`: readable by the user alone (0600), else as the umask says, but never by more
+ * people than may enter its folder: in a run's directory (0700) every file is private. A link at
+ * `path` is replaced, not followed. */
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error);
 bool file_writer_commit(struct file_writer *writer, struct error *error);

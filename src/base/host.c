@@ -1,10 +1,12 @@
 #include "base/host.h"
 
+#include "base/control_group.h"
 #include "base/text.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
+#include <link.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -94,55 +96,55 @@ void host_describe(struct host *host)
     host->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-struct least {
-    uint64_t bytes;
-    enum memory_bound bound;
-};
+/* --- what is left of memory --- */
 
-static void lower(struct least *least, uint64_t bytes, enum memory_bound bound)
+static void lower(struct host_room *room, uint64_t unswapped, uint64_t swapped,
+                  enum memory_bound bound)
 {
-    if (bytes < least->bytes)
-        *least = (struct least){bytes, bound};
+    if (unswapped < room->unswapped) {
+        room->unswapped = unswapped;
+        room->bound = bound;
+    }
+    room->swapped = swapped < room->swapped ? swapped : room->swapped;
 }
 
-static bool read_number(const char *path, uint64_t *value)
+static uint64_t sum(uint64_t a, uint64_t b)
 {
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return false;
-    bool read = fscanf(file, "%" SCNu64, value) == 1; /* "max" is no number: no limit */
-    fclose(file);
-    return read;
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void lower_to_limit(struct least *least, int resource, uint64_t used)
+static void lower_to_limit(struct host_room *room, int resource, uint64_t used)
 {
     struct rlimit limit;
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        lower(least, limit.rlim_cur > used ? limit.rlim_cur - used : 0, BOUND_ULIMIT);
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+    lower(room, left, left, BOUND_ULIMIT);
+}
+
+void host_memory_room(struct host_room *room)
+{
+    *room = (struct host_room){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
+    struct control_group group;
+    uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
+    uint64_t swap = kibibytes_of("/proc/meminfo", "SwapFree");
+    if (available)
+        lower(room, available, sum(available, swap), BOUND_MACHINE);
+    control_group_read("", &group);
+    lower(room, group.free, sum(group.free, group.swap < swap ? group.swap : swap),
+          BOUND_CONTROL_GROUP);
+    lower_to_limit(room, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
+    lower_to_limit(room, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
 }
 
 uint64_t host_memory_free(void)
 {
-    enum memory_bound unused;
-    return host_memory_free_by(&unused);
+    struct host_room room;
+    host_memory_room(&room);
+    return room.bound == BOUND_UNKNOWN ? 0 : room.unswapped;
 }
 
-uint64_t host_memory_free_by(enum memory_bound *bound)
-{
-    struct least least = {UINT64_MAX, BOUND_UNKNOWN};
-    uint64_t limit, used;
-    uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
-    if (available)
-        lower(&least, available, BOUND_MACHINE);
-    if (read_number("/sys/fs/cgroup/memory.max", &limit) &&
-        read_number("/sys/fs/cgroup/memory.current", &used))
-        lower(&least, limit > used ? limit - used : 0, BOUND_CONTROL_GROUP);
-    lower_to_limit(&least, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
-    lower_to_limit(&least, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
-    *bound = least.bound;
-    return least.bound == BOUND_UNKNOWN ? 0 : least.bytes;
-}
+/* --- what this process holds --- */
 
 uint64_t host_process_memory(void)
 {
@@ -152,6 +154,53 @@ uint64_t host_process_memory(void)
 uint64_t host_process_peak(void)
 {
     return kibibytes_of("/proc/self/status", "VmHWM");
+}
+
+void host_process_forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "we");
+    if (!file)
+        return;
+    fputs("5", file); /* proc(5): the peak becomes what is held now */
+    fclose(file);
+}
+
+/* --- what of the program has not been read yet --- */
+
+static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uintptr_t page)
+{
+    uint64_t absent = 0, entry;
+    if (fseeko(pagemap, (off_t)(begin / page * sizeof entry), SEEK_SET) != 0)
+        return 0;
+    for (uintptr_t at = begin / page * page; at < end; at += page)
+        if (fread(&entry, sizeof entry, 1, pagemap) == 1 && !(entry >> 63))
+            absent += page;
+    return absent;
+}
+
+/* The first object is the program itself. */
+static int count_program(struct dl_phdr_info *object, size_t size, void *context)
+{
+    (void)size;
+    uint64_t *absent = context;
+    const long page = sysconf(_SC_PAGESIZE);
+    FILE *pagemap = page > 0 ? fopen("/proc/self/pagemap", "re") : NULL;
+    for (size_t i = 0; pagemap && i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        const uintptr_t begin = object->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && !(part->p_flags & PF_W))
+            *absent += absent_bytes(pagemap, begin, begin + part->p_filesz, (uintptr_t)page);
+    }
+    if (pagemap)
+        fclose(pagemap);
+    return 1;
+}
+
+uint64_t host_program_unread(void)
+{
+    uint64_t absent = 0;
+    dl_iterate_phdr(count_program, &absent);
+    return absent;
 }
 
 /* --- priority --- */

@@ -1,6 +1,7 @@
 #include "base/host_load.h"
 
 #include "base/clock.h"
+#include "base/control_group.h"
 #include "base/host.h"
 
 #include <glob.h>
@@ -111,9 +112,9 @@ static uint64_t limit_of(int resource)
 
 void host_read_limits(struct host_limits *limits)
 {
-    *limits = (struct host_limits){UINT64_MAX, limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA)};
-    if (!read_count("/sys/fs/cgroup/memory.max", &limits->control_group))
-        limits->control_group = UINT64_MAX;
+    struct control_group group;
+    control_group_read("", &group);
+    *limits = (struct host_limits){group.limit, limit_of(RLIMIT_AS), limit_of(RLIMIT_DATA)};
 }
 
 /* --- the load --- */

@@ -20,7 +20,7 @@ void host_describe_processor(struct host_processor *processor);
 
 /* What limits this process's memory, in bytes; UINT64_MAX: no limit. */
 struct host_limits {
-    uint64_t control_group; /* of cgroup version 2 */
+    uint64_t control_group; /* the narrowest of its control groups' */
     uint64_t address_space; /* RLIMIT_AS */
     uint64_t data;          /* RLIMIT_DATA */
 };

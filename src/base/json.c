@@ -39,10 +39,14 @@ static const char *skip_string(const char *c, const char *end)
     return c < end ? c + 1 : end;
 }
 
-/* cJSON recurses; a depth limit is checked before it sees the text. */
-static bool check_depth(const char *text, size_t length, const char *name, struct error *error)
+/* cJSON recurses, allocates for every value and takes a zero byte for the end: what it must not
+ * meet is refused before it sees the text. */
+static bool check_limits(const char *text, size_t length, const char *name, struct error *error)
 {
-    size_t depth = 0;
+    size_t depth = 0, values = 1;
+    if (memchr(text, '\0', length))
+        return error_set(error, ERROR_INPUT, name, "correct the file there",
+                         "line %zu: this is not JSON", line_at(text, strnlen(text, length)));
     for (const char *c = text, *end = text + length; c < end;) {
         if (*c == '"') {
             c = skip_string(c, end);
@@ -56,6 +60,10 @@ static bool check_depth(const char *text, size_t length, const char *name, struc
             return error_set(error, ERROR_INPUT, name, "flatten it",
                              "line %zu: nested deeper than %d levels",
                              line_at(text, (size_t)(c - text)), JSON_MAX_DEPTH);
+        values += *c == ',' || *c == '{' || *c == '[';
+        if (values > JSON_MAX_VALUES)
+            return error_set(error, ERROR_INPUT, name, NULL, "more than %zu values",
+                             JSON_MAX_VALUES);
         c++;
     }
     return true;
@@ -85,7 +93,7 @@ bool json_parse(struct json_document *document, const char *text, size_t length,
     if (length > JSON_MAX_BYTES)
         return error_set(error, ERROR_INPUT, name, NULL, "more than %zu bytes of JSON",
                          JSON_MAX_BYTES);
-    if (!check_depth(text, length, name, error))
+    if (!check_limits(text, length, name, error))
         return false;
     document->name = memory_copy_text(name, error);
     document->source = memory_new(length + 1, 1, name, error);

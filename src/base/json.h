@@ -13,7 +13,8 @@
 #include <stdint.h>
 
 enum { JSON_MAX_DEPTH = 64 };
-#define JSON_MAX_BYTES ((size_t)256 << 20)
+#define JSON_MAX_BYTES  ((size_t)256 << 20)
+#define JSON_MAX_VALUES ((size_t)1 << 24) /* each takes 64 bytes, whatever its text takes */
 
 struct json;
 

@@ -1,5 +1,6 @@
 /* tinca advise: the studies' flowchart, read off the user's own measured runs. */
 #include "session/advise.h"
+#include "session/import.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -143,6 +144,9 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
         if (!runs->list[i])
             return false;
         runs->count++;
+        const struct run_facts *facts = run_facts(runs->list[i]);
+        if (!import_is_own(facts->imported, facts->id, error))
+            return false;
     }
     return runs->list;
 }
@@ -227,7 +231,8 @@ static int answer(const struct runs *runs, const struct advise_request *request,
     bool added = true;
     int status;
     for (size_t i = 0; added && i < runs->count; i++)
-        added = compare_add_run(&comparison, runs->list[i], &error);
+        added = run_facts(runs->list[i])->imported[0] || /* it was not measured here */
+                compare_add_run(&comparison, runs->list[i], &error);
     if (!added)
         status = output_error(&error);
     else if (!request->network && count_networks(&comparison) > 1)

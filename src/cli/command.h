@@ -16,11 +16,7 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 extern const struct command command_ui, command_train, command_info, command_bench, command_eval,
     command_predict, command_runs, command_export, command_measure, command_compare, command_advise,
-    command_study, command_sweep, command_resume, command_explain, command_import, command_devices,
-    command_networks, command_datasets;
-
-/* Subcommands that a later version brings: named, so that nobody takes them for a typing error. */
-extern const struct command later_commands[];
-extern const int later_command_count;
+    command_study, command_sweep, command_resume, command_attach, command_explain, command_import,
+    command_devices, command_networks, command_datasets;
 
 #endif

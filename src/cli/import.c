@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static const char *const framework_names[] = {"caffe", "tensorflow", NULL};
+static const char *const framework_names[] = {"caffe", "tensorflow", "keras", NULL};
 static const char *const device_names[] = {"cpu", "cuda", NULL};
 
 static bool add_json(struct json *list, const struct import_result *result, const char *path)
@@ -25,7 +25,7 @@ static bool add_json(struct json *list, const struct import_result *result, cons
 
 static void tell(const struct import_result *result, const char *path)
 {
-    printf(ngettext("%s: %s, %llu iteration from %s\n", "%s: %s, %llu iterations from %s\n",
+    printf(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                     result->iterations),
            result->id, result->framework, (unsigned long long)result->iterations, path);
     if (result->damaged)
@@ -41,22 +41,32 @@ static void tell(const struct import_result *result, const char *path)
                 path, result->replaced);
 }
 
+static bool put(struct json *list, const struct import_results *results, const char *path)
+{
+    bool complete = true;
+    for (size_t i = 0; i < results->count; i++) {
+        if (list)
+            complete = complete && add_json(list, &results->items[i], path);
+        else
+            tell(&results->items[i], path);
+    }
+    return complete;
+}
+
 /* All files, or up to the first that cannot be taken over. */
 static int import_files(struct import_request *request, const struct operands *operands,
                         bool as_json)
 {
     struct error error = {0};
-    struct import_result result;
     struct json *root = as_json ? json_new_object() : NULL;
     struct json *list = as_json ? json_add_array(root, "runs") : NULL;
     bool complete = true, imported = true;
     for (size_t i = 0; imported && i < operands->count; i++) {
+        struct import_results results = {0};
         request->path = operands->values[i];
-        imported = import_log(request, &result, &error);
-        if (imported && as_json)
-            complete = add_json(list, &result, request->path) && complete;
-        else if (imported)
-            tell(&result, request->path);
+        imported = import_file(request, &results, &error);
+        complete = put(list, &results, request->path) && complete;
+        import_results_free(&results);
     }
     int status = as_json ? output_json(root, complete) : EXIT_DONE;
     return imported ? status : output_error(&error);
@@ -94,10 +104,14 @@ static int import_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_import = {
-    "import", "LOG...", N_("Take over the losses of Caffe's or TensorFlow's logs as runs."),
+    "import", "LOG...",
+    N_("Take over the losses of Caffe's, TensorFlow's or Keras's logs as runs."),
     N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
        "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
-       "solver's and the network's text; of TensorFlow lines that name a step and a loss. "
-       "Iterations count from 1. What is given here goes before what the log says; what neither "
-       "says stays unknown. No run is overwritten."),
+       "solver's and the network's text; of TensorFlow lines that name a step and a loss; of Keras "
+       "its progress, a point an epoch: the mean of the epoch's losses. The studies' tables, "
+       "loss_HOST_FRAMEWORK.csv and times_HOST_FRAMEWORK.csv, give a run for each training in "
+       "them. Iterations count from 1. What is given here goes before what the log says; what "
+       "neither says stays unknown. No run is overwritten, and a file that cannot be taken over "
+       "leaves none."),
     import_run};

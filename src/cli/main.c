@@ -5,14 +5,17 @@
 #include "cli/output.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* In the order of --help. */
 static const struct command *const commands[] = {
-    &command_ui,      &command_train,   &command_resume,   &command_sweep,   &command_info,
-    &command_bench,   &command_eval,    &command_predict,  &command_runs,    &command_measure,
-    &command_compare, &command_advise,  &command_study,    &command_explain, &command_import,
-    &command_export,  &command_devices, &command_networks, &command_datasets};
+    &command_ui,      &command_train,   &command_resume,  &command_attach,   &command_sweep,
+    &command_info,    &command_bench,   &command_eval,    &command_predict,  &command_runs,
+    &command_measure, &command_compare, &command_advise,  &command_study,    &command_explain,
+    &command_import,  &command_export,  &command_devices, &command_networks, &command_datasets};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_command(const struct command *command)
@@ -29,9 +32,6 @@ static int print_help(void)
              "Commands (tinca COMMAND --help tells more):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
-    printf(_("\nWith a later version come:\n"));
-    for (int i = 0; i < later_command_count; i++)
-        print_command(&later_commands[i]);
     printf(_("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
              "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
     return EXIT_DONE;
@@ -42,9 +42,6 @@ static const struct command *find_command(const char *name)
     for (int i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
-    for (int i = 0; i < later_command_count; i++)
-        if (strcmp(later_commands[i].name, name) == 0)
-            return &later_commands[i];
     return NULL;
 }
 
@@ -113,8 +110,31 @@ static const char *asked_language(int argc, char **argv)
     return NULL;
 }
 
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* OpenBLAS starts a thread a core before main, and each maps 128 MiB at a moment of its own. The
+ * threads that compute are ours, so where addresses are limited (ulimit -v, -d) the program begins
+ * once more without these: what is left for a run is then known, and more. */
+static void leave_blas_threads(char **argv)
+{
+    static const char variable[] = "OPENBLAS_NUM_THREADS";
+    char path[4096];
+    if (getenv(variable) || !(is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
+        return;
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0 || setenv(variable, "1", 1) != 0)
+        return;
+    path[length] = '\0';
+    execv(path, argv); /* returns when it cannot: then it goes on with them */
+}
+
 int main(int argc, char **argv)
 {
+    leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

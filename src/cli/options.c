@@ -251,7 +251,7 @@ static int refuse_option(const struct reader *reader, int code, char **argv)
         return refuse(reader, given, _("it takes no value"));
     if (!is_letter)
         for (size_t i = 0; i < reader->count; i++)
-            if (strncmp(given + 2, reader->longs[i].name, strlen(given + 2)) == 0 && given[2])
+            if (given[2] && strstr(reader->longs[i].name, given + 2) == reader->longs[i].name)
                 return refuse(reader, given, _("several options begin so"));
     return refuse_unknown(reader, given);
 }

@@ -123,6 +123,7 @@ void table_cell(struct table *table, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(cell, sizeof cell, format, arguments);
     va_end(arguments);
+    text_make_visible(cell);
     if (table->failed ||
         !memory_grow(&table->cells, &table->capacity, table->count + 1, sizeof *table->cells,
                      "a table", NULL) ||

@@ -40,10 +40,15 @@ static bool add_json(const struct predict *predict, const char *path)
 
 static void print_text(const struct predict *predict, const char *path)
 {
-    printf("%s\n", path);
-    for (size_t i = 0; i < predict->top; i++)
-        printf("  %6.2f %%  %s\n", 100.0 * (double)predict->predictions[i].probability,
-               predict->model.class_names[predict->predictions[i].label]);
+    char shown[4096];
+    snprintf(shown, sizeof shown, "%s", path);
+    printf("%s\n", text_make_visible(shown));
+    for (size_t i = 0; i < predict->top; i++) {
+        const struct prediction *prediction = &predict->predictions[i];
+        snprintf(shown, sizeof shown, "%s", predict->model.class_names[prediction->label]);
+        printf("  %6.2f %%  %s\n", 100.0 * (double)prediction->probability,
+               text_make_visible(shown));
+    }
 }
 
 static bool predict_classes(struct predict *predict, const char *path, bool *complete,

@@ -44,6 +44,10 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         snprintf(line, size, _("preparing"));
         return;
     }
+    if (snapshot->status == RUN_VALIDATING && snapshot->validation_of == 0) { /* followed */
+        snprintf(line, size, _("validating"));
+        return;
+    }
     if (snapshot->status == RUN_VALIDATING) {
         snprintf(line, size, _("validating %llu/%llu images"),
                  (unsigned long long)snapshot->validation_done,

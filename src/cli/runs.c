@@ -10,6 +10,7 @@
 #include "session/run_directory.h"
 #include "session/run_name.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -109,11 +110,12 @@ static void add_row(struct table *table, const char *id)
     table_cell(table, "%s", gettext(run_status_name(snapshot.status)));
     table_cell(table, "%llu/%llu", (unsigned long long)snapshot.iteration,
                (unsigned long long)snapshot.iterations);
-    if (snapshot.iteration)
+    const bool loss_known = !run_facts(run)->imported[0] || !isnan(snapshot.loss);
+    if (snapshot.iteration && loss_known)
         table_cell(table, "%.4g", (double)snapshot.loss);
     else
         table_cell(table, "-");
-    if (snapshot.has_validation)
+    if (snapshot.has_validation && !isnan(snapshot.top1))
         table_cell(table, "%.2f %%", snapshot.top1);
     else
         table_cell(table, "-");

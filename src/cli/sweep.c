@@ -29,8 +29,8 @@ struct request {
     const char *networks, *techniques, *batches, *devices, *grid, *name, *cell;
     struct option_list vary;
     const char *csv, *target;
-    size_t jobs, format;
-    bool dry_run, as_json, retry, quiet, list;
+    size_t jobs, cores, format;
+    bool dry_run, report, due, as_json, retry, quiet, list;
 };
 
 /* --- the grid --- */
@@ -41,17 +41,6 @@ static bool vary(struct sweep_grid *grid, const char *key, const char *values, s
         return true;
     sweep_grid_clear(grid, key); /* an option replaces what the file says */
     return sweep_grid_vary(grid, key, values, error);
-}
-
-static bool vary_pair(struct sweep_grid *grid, const char *pair, struct error *error)
-{
-    char key[64];
-    const char *equals = strchr(pair, '=');
-    if (!equals || (size_t)(equals - pair) >= sizeof key)
-        return error_set(error, ERROR_USAGE, pair, _("write --vary seed=1,2,3"),
-                         _("this does not say which setting takes which values"));
-    snprintf(key, sizeof key, "%.*s", (int)(equals - pair), pair);
-    return vary(grid, key, equals + 1, error);
 }
 
 /* Options that were given change the base of a file. */
@@ -82,7 +71,7 @@ static bool make_grid(const struct request *request, struct sweep_grid *grid, st
                 vary(grid, "batches", request->batches, error) &&
                 vary(grid, "devices", request->devices, error);
     for (size_t i = 0; made && i < request->vary.count; i++)
-        made = vary_pair(grid, request->vary.values[i], error);
+        made = sweep_grid_vary_setting(grid, request->vary.values[i], error);
     return made && (!request->grid || sweep_grid_apply(grid, request->grid, error));
 }
 
@@ -132,10 +121,12 @@ static bool make_sweep(const struct request *request, struct sweep *sweep, struc
 static size_t threads_each(const struct request *request, size_t asked)
 {
     struct host host;
-    if (asked || request->jobs == 1)
+    size_t cores = request->cores;
+    if (asked || (request->jobs == 1 && !cores))
         return asked;
     host_describe(&host);
-    return host.cores > request->jobs ? host.cores / request->jobs : 1;
+    cores = cores ? cores : host.cores;
+    return cores > request->jobs ? cores / request->jobs : 1;
 }
 
 /* A cell that failed waits again only when that was asked for. */
@@ -157,13 +148,22 @@ static void look(struct sweep *sweep, const struct request *request,
     sweep_estimate_add_kept(estimate, KEPT_LOOKED_AT, NULL);
 }
 
-/* When nothing of it can work, the request itself is wrong. */
-static bool check_some(const struct sweep *sweep, struct error *error)
+/* Whether some machine may compute it: what has no room here, or no device, may have it there. */
+static bool may_be_computed(const struct sweep *sweep, size_t index)
 {
-    size_t counts[SWEEP_STATES];
-    sweep_count(sweep, counts);
-    if (counts[SWEEP_SKIPPED] < sweep->count)
-        return true;
+    const struct sweep_cell *cell = &sweep->cells[index];
+    return sweep_is_due(sweep, index) || cell->state == SWEEP_CANNOT_FIT ||
+           (cell->state == SWEEP_SKIPPED && cell->reason.kind == ERROR_UNSUPPORTED &&
+            strcmp(cell->reason.what, cell->config.device) == 0);
+}
+
+/* When nothing of it can work, the request itself is wrong; unless it is meant for other machines.
+ */
+static bool check_some(const struct sweep *sweep, bool elsewhere, struct error *error)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep->cells[i].state != SWEEP_SKIPPED || (elsewhere && may_be_computed(sweep, i)))
+            return true;
     *error = sweep->cells[0].reason;
     error->kind = ERROR_USAGE;
     return false;
@@ -205,18 +205,16 @@ static int print_cells(const struct sweep *sweep, const struct sweep_estimate *e
 static bool open_runs(const struct sweep *sweep, struct run **runs, size_t *count,
                       struct error *error)
 {
-    char *home = sweep_home(error);
-    bool opened = home;
+    bool opened = true;
     *count = 0;
     for (size_t i = 0; opened && i < sweep->count; i++) {
-        char path[4500];
-        if (sweep->cells[i].state != SWEEP_DONE)
+        if (!sweep_is_computed(&sweep->cells[i]))
             continue;
-        snprintf(path, sizeof path, "%s/../runs/%s", home, sweep->cells[i].run);
-        opened = (runs[*count] = run_open(path, error));
+        char *directory = sweep_run_directory(&sweep->cells[i], error);
+        opened = directory && (runs[*count] = run_open(directory, error));
         *count += opened;
+        free(directory);
     }
-    free(home);
     return opened;
 }
 
@@ -258,9 +256,32 @@ static int report(const struct sweep *sweep, const struct sweep_estimate *estima
     }
     if (request->dry_run)
         return print_cells(sweep, estimate, request->jobs);
-    return (request->quiet && !request->target) || write_tables(sweep, request, &error)
+    return (request->quiet && !request->target && !request->report) ||
+                   write_tables(sweep, request, &error)
                ? EXIT_DONE
                : output_error(&error);
+}
+
+/* --- what is left to do, for job arrays --- */
+
+/* "1,3-6,9": numbers of cells as sbatch --array takes them. */
+static int print_due(const struct sweep *sweep)
+{
+    bool any = false;
+    for (size_t first = 0, last; first < sweep->count; first = last + 1) {
+        last = first;
+        if (!may_be_computed(sweep, first))
+            continue;
+        while (last + 1 < sweep->count && may_be_computed(sweep, last + 1))
+            last++;
+        printf("%s%zu", any ? "," : "", first + 1);
+        if (last > first)
+            printf("-%zu", last + 1);
+        any = true;
+    }
+    if (any)
+        putchar('\n');
+    return EXIT_DONE;
 }
 
 /* --- the list of sweeps --- */
@@ -272,9 +293,8 @@ static void add_sweep(struct table *table, const char *name)
     size_t counts[SWEEP_STATES];
     table_cell(table, "%s", name);
     if (!sweep_open(&sweep, name, &error)) {
-        table_cell(table, "-");
-        table_cell(table, "-");
-        table_cell(table, "-");
+        for (size_t i = 0; i < 4; i++)
+            table_cell(table, "-");
         table_cell(table, "%s", error.why);
         return;
     }
@@ -283,6 +303,7 @@ static void add_sweep(struct table *table, const char *name)
     sweep_count(&sweep, counts);
     table_cell(table, "%zu", sweep.count);
     table_cell(table, "%zu", counts[SWEEP_DONE]);
+    table_cell(table, "%zu", counts[SWEEP_DIVERGED]);
     table_cell(table, "%zu", counts[SWEEP_FAILED]);
     table_cell(table, "%s", counts[SWEEP_RUNNING] ? sweep_state_words(SWEEP_RUNNING) : "");
     sweep_free(&sweep);
@@ -295,7 +316,7 @@ static int list_sweeps(void)
     size_t count;
     if (!sweep_list(&names, &count, &error))
         return output_error(&error);
-    struct table table = table_begin("lrrrl", _("SWEEP|CELLS|DONE|FAILED|NOW"));
+    struct table table = table_begin("lrrrrl", _("SWEEP|CELLS|DONE|DIVERGED|FAILED|NOW"));
     for (size_t i = 0; i < count; i++) {
         add_sweep(&table, names[i]);
         free(names[i]);
@@ -336,6 +357,31 @@ static bool forget_failures(struct sweep *sweep, const struct request *request, 
     return true;
 }
 
+/* What other processes made meanwhile of the cells that they were at. */
+static void look_elsewhere(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++) {
+        if (sweep->cells[i].state == SWEEP_RUNNING)
+            sweep_refresh(sweep, i);
+        sweep_read_result(sweep, i);
+    }
+}
+
+/* What failed, and why: the exit status alone does not tell. */
+static void say_failures(const struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->count; i++) {
+        const struct sweep_cell *cell = &sweep->cells[i];
+        struct error error;
+        if (cell->state != SWEEP_FAILED)
+            continue;
+        error_set(&error, cell->reason.kind, cell->id, cell->reason.advice, "%s",
+                  cell->reason.kind != ERROR_NONE ? cell->reason.why
+                                                  : _("the run failed; tinca runs lists it"));
+        output_error(&error);
+    }
+}
+
 static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
                     const struct request *request)
 {
@@ -345,12 +391,15 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     if (!sweep_keep(sweep, &error) || !forget_failures(sweep, request, &error))
         return output_error(&error);
     int worked = sweep_jobs_run(sweep, estimate, &jobs);
+    look_elsewhere(sweep);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
         fprintf(stderr, "%s\n", _("Another process is still at some of the cells."));
     int status = report(sweep, estimate, request);
     if (status != EXIT_DONE)
         return status;
+    if (request->quiet)
+        say_failures(sweep);
     return worked != EXIT_DONE ? worked : counts[SWEEP_FAILED] ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -369,6 +418,7 @@ static int run_one(struct sweep *sweep, const struct request *request)
     if (request->retry && sweep->cells[index].state == SWEEP_FAILED &&
         !sweep_forget(sweep, index, &error))
         return output_error(&error);
+    sweep->cells[index].config.threads = threads_each(request, sweep->cells[index].config.threads);
     sweep_forecast(sweep, index, 1);
     if (sweep_is_due(sweep, index))
         return sweep_jobs_run_cell(sweep, index, request->quiet);
@@ -386,11 +436,13 @@ static int sweep_all(struct sweep *sweep, const struct request *request)
     if (request->cell)
         return run_one(sweep, request);
     look(sweep, request, &estimate);
-    if (!check_some(sweep, &error))
+    if (!check_some(sweep, request->due, &error))
         status = output_error(&error);
+    else if (request->due)
+        status = print_due(sweep);
     else
-        status = request->dry_run ? report(sweep, &estimate, request)
-                                  : work_off(sweep, &estimate, request);
+        status = request->dry_run || request->report ? report(sweep, &estimate, request)
+                                                     : work_off(sweep, &estimate, request);
     sweep_estimate_free(&estimate);
     return status;
 }
@@ -449,10 +501,18 @@ static int sweep_run(const struct command *command, int argc, char **argv)
          OPTION_TEXT, &request.cell, 0, 0, NULL},
         {"jobs", 'j', "N", _("Runs at a time; the cores are divided among them."), OPTION_COUNT,
          &request.jobs, 1, 64, NULL},
+        {"cores", 0, "N", _("Divide N cores among the jobs instead of all that there are."),
+         OPTION_COUNT, &request.cores, 1, 4096, NULL},
         {"retry", 0, NULL, _("Try the cells that failed once more."), OPTION_SWITCH, &request.retry,
          0, 0, NULL},
         {"dry-run", 'n', NULL, _("Only list the cells, their memory and the estimated time."),
          OPTION_SWITCH, &request.dry_run, 0, 0, NULL},
+        {"due", 0, NULL,
+         _("Only print the numbers of the cells that are left to do, as sbatch --array takes "
+           "them."),
+         OPTION_SWITCH, &request.due, 0, 0, NULL},
+        {"report", 0, NULL, _("Compute nothing: write the tables of what is there."), OPTION_SWITCH,
+         &request.report, 0, 0, NULL},
         {"list", 0, NULL, _("List the sweeps that are kept."), OPTION_SWITCH, &request.list, 0, 0,
          NULL},
         {"format", 0, "NAME", _("How the tables are written."), OPTION_CHOICE, &request.format, 0,
@@ -479,7 +539,8 @@ const struct command command_sweep = {
     N_("Every combination is a cell, and every cell a run of its own, kept among all runs. The "
        "same command again goes on where the last one ended: what is done is skipped, what was "
        "interrupted is resumed, what failed stays failed until --retry. Cells that the memory "
-       "forecast says cannot fit are marked and not tried.\n"
+       "forecast says cannot fit are marked and not tried. A run whose loss stops being a number "
+       "is a result: it has diverged, and is not repeated.\n"
        "FILE.json holds the grid: {\"networks\": [\"mlp\", \"lenet\"], \"batches\": \"1..512\", "
        "\"data\": \"digits\", \"iterations\": 100}; options replace what it says. Exit status 1: a "
        "cell "

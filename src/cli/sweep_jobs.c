@@ -10,6 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/sweep_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 
 extern char **environ;
 
-static const double poll_seconds = 0.2, plain_interval = 5;
+static const double poll_seconds = 0.2, first_poll_seconds = 0.005, plain_interval = 5;
 
 /* --- one cell, in this process --- */
 
@@ -110,6 +111,12 @@ static void say_state(const struct sweep_cell *cell, bool quiet)
         fprintf(stderr, "%s: %s\n", cell->id, sweep_state_words(cell->state));
 }
 
+/* Another process may have computed it between the look at its state and the lock. */
+static bool is_over(const struct sweep_cell *cell)
+{
+    return sweep_is_computed(cell) || cell->state == SWEEP_FAILED;
+}
+
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
 {
     struct error error;
@@ -122,12 +129,13 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
         say_state(cell, quiet);
         return EXIT_DONE;
     }
-    status = run_claimed(sweep, index, quiet);
+    sweep_refresh_claimed(sweep, index);
+    status = is_over(cell) ? EXIT_DONE : run_claimed(sweep, index, quiet);
+    if (status == EXIT_DONE && cell->state != SWEEP_CANNOT_FIT)
+        sweep_refresh_claimed(sweep, index);
     close(lock);
     if (status != EXIT_DONE)
         return status;
-    if (cell->state != SWEEP_CANNOT_FIT)
-        sweep_refresh(sweep, index);
     say_state(cell, quiet);
     return status_of(cell);
 }
@@ -148,6 +156,8 @@ struct work {
     bool terminal; /* standard error is one */
     bool line_open, told_to_stop;
     double said; /* when the last plain line was written */
+    /* seconds until it looks again: the longer nothing happens, the longer */
+    double poll;
 };
 
 static double now_seconds(void)
@@ -187,7 +197,7 @@ static int spawn(const struct work *work, size_t cell, pid_t *process)
     int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!failed)
         failed = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log ? log : "/dev/null",
-                                                  O_WRONLY | O_CREAT | O_TRUNC, 0600);
+                                                  O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     if (!failed)
@@ -212,6 +222,7 @@ static void start(struct work *work, struct job *job, size_t cell)
 {
     char why[160];
     work->tried[cell] = true;
+    work->poll = first_poll_seconds;
     int failed = spawn(work, cell, &job->process);
     job->cell = cell;
     if (!failed) {
@@ -223,11 +234,13 @@ static void start(struct work *work, struct job *job, size_t cell)
     fail_cell(work, cell, why);
 }
 
-/* The next cell that is due, read afresh: another process may have done it meanwhile. */
+/* The next cell that is due, read afresh: another process may have done it meanwhile, or have left
+ * it undone. */
 static bool next_cell(struct work *work, size_t *cell)
 {
     for (*cell = 0; *cell < work->sweep->count; ++*cell) {
-        if (work->tried[*cell] || !sweep_is_due(work->sweep, *cell))
+        bool elsewhere = work->sweep->cells[*cell].state == SWEEP_RUNNING;
+        if (work->tried[*cell] || !(elsewhere || sweep_is_due(work->sweep, *cell)))
             continue;
         sweep_refresh(work->sweep, *cell);
         if (sweep_is_due(work->sweep, *cell))
@@ -240,6 +253,7 @@ static bool next_cell(struct work *work, size_t *cell)
 
 static void say_cell(struct work *work, size_t index)
 {
+    char reason[1200];
     const struct sweep_cell *cell = &work->sweep->cells[index];
     if (work->settings->quiet)
         return;
@@ -252,7 +266,7 @@ static void say_cell(struct work *work, size_t index)
                 work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
     else if (cell->reason.why[0])
         fprintf(stderr, "%zu/%zu %s: %s: %s\n", index + 1, work->sweep->count, cell->id,
-                sweep_state_words(cell->state), cell->reason.why);
+                sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
     else
         fprintf(stderr, "%zu/%zu %s: %s\n", index + 1, work->sweep->count, cell->id,
                 sweep_state_words(cell->state));
@@ -265,7 +279,7 @@ static void take_end(struct work *work, size_t index, int status)
     char why[96];
     struct sweep_cell *cell = &work->sweep->cells[index];
     sweep_refresh(work->sweep, index);
-    if (WIFSIGNALED(status) && cell->state != SWEEP_DONE && !stop_signal_came()) {
+    if (WIFSIGNALED(status) && !sweep_is_computed(cell) && !stop_signal_came()) {
         snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
         fail_cell(work, index, why);
@@ -297,12 +311,12 @@ static void reap(struct work *work)
 
 static void describe(const struct work *work, char *line, size_t size)
 {
-    size_t counts[SWEEP_STATES], used;
+    size_t used;
     char left[160];
     const struct sweep *sweep = work->sweep;
-    sweep_count(sweep, counts);
     struct sweep_time time = sweep_estimate_left(work->estimate, sweep);
-    used = (size_t)snprintf(line, size, _("%zu of %zu done"), counts[SWEEP_DONE], sweep->count);
+    used = (size_t)snprintf(line, size, _("%zu of %zu done"), sweep_count_computed(sweep),
+                            sweep->count);
     for (size_t i = 0; i < work->settings->jobs && used < size; i++) {
         const struct sweep_cell *cell = &sweep->cells[work->jobs[i].cell];
         if (work->jobs[i].process)
@@ -371,7 +385,8 @@ static void work_off(struct work *work)
         start_some(work);
         if (on(work) == 0)
             break;
-        clock_sleep(poll_seconds);
+        clock_sleep(work->poll);
+        work->poll = fmin(2 * work->poll, poll_seconds);
         pass_stop_on(work);
         reap(work);
         show(work);

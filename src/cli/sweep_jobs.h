@@ -24,8 +24,8 @@ struct sweep_jobs {
 int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
                    const struct sweep_jobs *jobs);
 
-/* Runs one cell in this process, unless it is done or another process is at it. Returns the exit
- * status. */
+/* Runs one cell in this process, unless it is computed or another process is at it. Returns the
+ * exit status. */
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet);
 
 #endif

@@ -121,7 +121,7 @@ static void print_summary(const struct train *train, const struct run *run,
 
 /* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
  * that is done may have lost something on the way. */
-static int finish(const struct train *train, struct run *run)
+int train_finish(const struct train *train, struct run *run, bool interrupted)
 {
     struct run_snapshot snapshot;
     struct error error;
@@ -135,7 +135,7 @@ static int finish(const struct train *train, struct run *run)
     } else if (snapshot.error.kind != ERROR_NONE) {
         output_error(&snapshot.error);
         status = EXIT_FAILED;
-    } else if (snapshot.status == RUN_STOPPED && stop_signal_came())
+    } else if (snapshot.status == RUN_STOPPED && interrupted)
         status = EXIT_INTERRUPTED;
     if (train->export_path && snapshot.status != RUN_REFUSED &&
         !export_session(&run, 1, train->export_path, &error))
@@ -155,7 +155,7 @@ int train_follow(const struct train *train, struct run *run)
         progress_show(&progress, run);
     }
     progress_end(&progress, run);
-    int status = finish(train, run);
+    int status = train_finish(train, run, stop_signal_came());
     run_free(run);
     return status;
 }

@@ -23,4 +23,8 @@ int train_go(const struct train *train);
 bool train_check_targets(const struct train *train, struct error *error);
 int train_follow(const struct train *train, struct run *run);
 
+/* What is said and written of a run that is over, and the exit status; `interrupted`: that it was
+ * stopped is not what was wanted here. */
+int train_finish(const struct train *train, struct run *run, bool interrupted);
+
 #endif

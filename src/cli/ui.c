@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/train.h"
+#include "cli/workbench.h"
 #include "ui/last_form.h"
 
 #include <string.h>
@@ -13,25 +14,11 @@
 /* What is set up before the workbench opens. */
 struct start {
     struct ui_options options;
-    struct preferences preferences, saved;
-    const char *given[PREFERENCE_COUNT]; /* on the command line; NULL: not */
-    bool fresh;                          /* --defaults */
+    struct workbench workbench;
+    bool fresh; /* --defaults */
 };
 
 enum { OWN_ROWS = 5 };
-
-/* Every command has --language, and main() has obeyed it. */
-static bool is_everywhere(const struct preference *preference)
-{
-    return strcmp(preference->key, "language") == 0;
-}
-
-static enum option_kind kind_of(const struct preference *preference)
-{
-    return preference->kind == PREFERENCE_FLAG   ? OPTION_FLAG
-           : preference->kind == PREFERENCE_NAME ? OPTION_NAME
-                                                 : OPTION_TEXT;
-}
 
 static void make_rows(struct start *start, struct option_row *rows)
 {
@@ -48,35 +35,7 @@ static void make_rows(struct start *start, struct option_row *rows)
         {"export", 0, "FILE", N_("The file that the export dialog proposes."), OPTION_TEXT,
          &options->export_path, 0, 0, NULL}};
     memcpy(rows, own, sizeof own);
-    rows += OWN_ROWS;
-    for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
-        const struct preference *preference = &preference_table[i];
-        if (is_everywhere(preference))
-            continue;
-        *rows++ = (struct option_row){.name = preference->key,
-                                      .argument = preference->argument,
-                                      .help = preference->help,
-                                      .kind = kind_of(preference),
-                                      .value = &start->given[i],
-                                      .choices = preference->choices};
-    }
-    *rows = (struct option_row){0};
-}
-
-/* The configuration file, and over it the command line. */
-static bool take_preferences(struct start *start, struct error *error)
-{
-    preferences_read(&start->saved, &start->options.broken);
-    start->preferences = start->saved;
-    for (size_t i = 0; i < PREFERENCE_COUNT; i++)
-        if (start->given[i] &&
-            !preferences_set(&start->preferences, preference_table[i].key, start->given[i], error))
-            return false;
-    if (!options_language() && strcmp(start->saved.language, "auto") != 0)
-        language_begin(start->saved.language);
-    start->options.preferences = &start->preferences;
-    start->options.saved = &start->saved;
-    return true;
+    workbench_rows(&start->workbench, rows + OWN_ROWS);
 }
 
 /* The form as it was left, and over it the command line; another experiment begins afresh. */
@@ -107,7 +66,7 @@ static int start_plainly(const struct ui_options *options)
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
     struct start start = {.options.remember = true};
-    struct option_row rows[OWN_ROWS + PREFERENCE_COUNT + 1];
+    struct option_row rows[OWN_ROWS + WORKBENCH_ROWS];
     struct error error;
     struct operands operands;
     int status;
@@ -117,7 +76,7 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     config_defaults(&start.options.config);
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
-    if (!take_preferences(&start, &error))
+    if (!workbench_take(&start.workbench, &start.options, &error))
         return output_error(&error);
     take_last_form(&start);
     if (start.options.start && ui_prints_lines_only())

@@ -209,6 +209,27 @@ static bool open_layout(const struct layout *layout, struct source *source, cons
     return opened;
 }
 
+static uint64_t layout_bytes(const struct layout *layout, const struct spec *spec)
+{
+    const char *const *names = spec->test ? layout->test : layout->train;
+    char *directory = choose_directory(layout, spec->directory, names[0], NULL);
+    uint64_t bytes = 0;
+    for (; directory && *names; names++)
+        bytes += packed_size(directory, *names);
+    free(directory);
+    return bytes;
+}
+
+uint64_t cifar10_bytes(const struct spec *spec)
+{
+    return layout_bytes(&cifar10, spec);
+}
+
+uint64_t cifar100_bytes(const struct spec *spec)
+{
+    return layout_bytes(&cifar100, spec);
+}
+
 bool cifar10_open(struct source *source, const struct spec *spec, struct error *error)
 {
     return open_layout(&cifar10, source, spec, error);

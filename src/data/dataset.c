@@ -32,20 +32,22 @@ struct dataset {
 
 static const struct dataset_kind kinds[] = {
     {"cifar10", "DIR", N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
-     10, 3, 32, 32},
+     10, 3, 32, 32, true},
     {"cifar100", "DIR",
      N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"), 100, 3, 32,
-     32},
+     32, true},
     {"idx", "DIR", N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
-     10, 1, 0, 0},
-    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0},
+     10, 1, 0, 0, true},
+    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0, false},
     {"pairs", "DIR", N_("pictures of two halves side by side, left the input and right the target"),
-     0, 0, 0, 0},
+     0, 0, 0, 0, false},
     {"shapes", "", N_("generated: ten geometric shapes, turned and coloured at random on noise"),
-     10, 3, 32, 32},
-    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28},
-    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0},
-    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0},
+     10, 3, 32, 32, false},
+    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28, false},
+    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0,
+     false},
+    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0,
+     false},
 };
 static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
                                        folder_open,  pairs_open,    shapes_open,
@@ -57,6 +59,15 @@ const struct dataset_kind *dataset_kinds(size_t *count)
 {
     *count = KINDS;
     return kinds;
+}
+
+const struct dataset_kind *dataset_kind_of(const char *spec)
+{
+    const size_t length = strcspn(spec, ":,");
+    for (size_t i = 0; i < KINDS; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
+            return &kinds[i];
+    return NULL;
 }
 
 static void list_kinds(char *text, size_t size)
@@ -275,6 +286,18 @@ struct dataset *dataset_open(const char *spec_text, const char *default_split,
         return dataset;
     dataset_free(dataset);
     return NULL;
+}
+
+uint64_t dataset_bytes(const char *spec_text, const char *default_split)
+{
+    struct spec spec;
+    if (!spec_parse(&spec, spec_text, default_split, NULL))
+        return 0;
+    if (strcmp(spec.kind, "idx") == 0)
+        return idx_bytes(&spec);
+    if (strcmp(spec.kind, "cifar10") == 0)
+        return cifar10_bytes(&spec);
+    return strcmp(spec.kind, "cifar100") == 0 ? cifar100_bytes(&spec) : 0;
 }
 
 void dataset_free(struct dataset *dataset)

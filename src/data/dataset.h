@@ -57,8 +57,16 @@ struct dataset_kind {
     const char *description;        /* one sentence */
     size_t classes;                 /* 0: depends on the folder */
     size_t channels, height, width; /* 0: fits the network */
+    bool stored;                    /* the images lie in memory, as bytes */
 };
 const struct dataset_kind *dataset_kinds(size_t *count);
+
+/* Of a SPEC, which begins with the kind's name; NULL: there is none of this name. */
+const struct dataset_kind *dataset_kind_of(const char *spec);
+
+/* Bytes that a set will hold once it is opened, by the sizes of its files; 0 where images are read
+ * or made when they are wanted, and where it could not be opened. */
+uint64_t dataset_bytes(const char *spec, const char *default_split);
 
 /* Per-channel affine map from 8-bit samples to numbers: (sample - mean) / deviation. */
 struct normalisation {

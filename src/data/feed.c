@@ -235,22 +235,31 @@ static bool check_settings(const struct dataset_facts *facts, const struct feed_
 
 /* Readers that do little more than copy are soon ahead; decoding and drawing are worth the cores
  * that the trainer leaves. */
-static size_t choose_readers(const struct feed *feed)
+static size_t choose_readers(const struct feed_settings *settings, bool quick)
 {
-    if (feed->settings.threads)
-        return feed->settings.threads < MAX_READERS ? feed->settings.threads : MAX_READERS;
+    if (settings->threads)
+        return settings->threads < MAX_READERS ? settings->threads : MAX_READERS;
     struct host host;
     host_describe(&host);
     size_t spare = host.cores > 2 ? host.cores - 1 : 1;
-    size_t most = feed->source->quick ? 2 : MAX_READERS;
+    size_t most = quick ? 2 : MAX_READERS;
     return spare < most ? spare : most;
 }
 
 /* One lent, one ready, and enough to fill that every reader has an image. */
-static size_t choose_slots(const struct feed *feed)
+static size_t choose_slots(size_t readers, size_t batch)
 {
-    size_t busy = (2 * feed->readers + feed->settings.batch - 1) / feed->settings.batch;
+    size_t busy = (2 * readers + batch - 1) / batch;
     return 2 + (busy < MAX_SLOTS - 2 ? busy : MAX_SLOTS - 2);
+}
+
+uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,
+                         bool stored)
+{
+    const size_t slots = choose_slots(choose_readers(settings, stored), settings->batch);
+    const uint64_t pixels = (uint64_t)values * sizeof(float) * (paired ? 2 : 1);
+    const struct slot *slot = NULL;
+    return slots * settings->batch * (pixels + sizeof *slot->indices + sizeof *slot->labels);
 }
 
 static void *ring_array(struct feed *feed, size_t count, size_t size, struct error *error)
@@ -321,8 +330,8 @@ struct feed *feed_open(const struct dataset *dataset, const struct feed_settings
     feed->per_epoch = facts->images / settings->batch;
     if (!settings->training && facts->images % settings->batch)
         feed->per_epoch++;
-    feed->readers = choose_readers(feed);
-    feed->slots = choose_slots(feed);
+    feed->readers = choose_readers(settings, feed->source->quick);
+    feed->slots = choose_slots(feed->readers, settings->batch);
     feed->portion = feed->source->quick ? QUICK_PORTION : 1;
     sample_table_fill(&feed->table, &settings->normalisation);
     choose_start(feed);

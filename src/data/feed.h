@@ -58,6 +58,11 @@ struct feed_statistics {
 };
 void feed_statistics(const struct feed *feed, struct feed_statistics *statistics);
 
+/* What the ring of a feed will take whose images are of `values` numbers each; `stored`: of a kind
+ * whose images lie in memory (dataset_kind). */
+uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,
+                         bool stored);
+
 size_t feed_batches_per_epoch(const struct feed *feed);
 
 /* Example `index` alone, to the bit as an evaluation's feed gives it: `image`, and for paired sets

@@ -46,6 +46,20 @@ static char *find_file(const char *directory, const char *const *names, struct e
     return NULL;
 }
 
+static uint64_t size_of(const char *directory, const char *const *names)
+{
+    uint64_t bytes = 0;
+    for (; *names && bytes == 0; names++)
+        bytes = packed_size(directory, *names);
+    return bytes;
+}
+
+uint64_t idx_bytes(const struct spec *spec)
+{
+    return size_of(spec->directory, image_names[spec->test]) +
+           size_of(spec->directory, label_names[spec->test]);
+}
+
 static uint32_t big_endian(const uint8_t *bytes)
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];

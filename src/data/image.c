@@ -52,23 +52,6 @@ bool decode_check_size(const char *path, size_t width, size_t height, struct err
     return true;
 }
 
-static FILE *open_picture(const char *path, struct error *error)
-{
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
-    struct stat status;
-    FILE *stream = NULL;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0)
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
-    else if (!S_ISREG(status.st_mode))
-        error_set(error, ERROR_INPUT, path, "name a PNG or JPEG file",
-                  "this is not a regular file");
-    else if (!(stream = fdopen(descriptor, "rb")))
-        error_set_memory(error, path, 0);
-    if (!stream && descriptor >= 0)
-        close(descriptor);
-    return stream;
-}
-
 static bool decode_stream(struct image *image, FILE *stream, const struct decode_request *request,
                           struct error *error)
 {
@@ -92,7 +75,7 @@ static bool read_picture(struct image *image, const struct decode_request *reque
                          struct error *error)
 {
     *image = (struct image){0};
-    FILE *stream = open_picture(request->path, error);
+    FILE *stream = file_open_stream(request->path, error);
     if (!stream)
         return false;
     bool read = decode_stream(image, stream, request, error);

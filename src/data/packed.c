@@ -31,19 +31,9 @@ char *packed_find(const char *directory, const char *name, struct error *error)
 /* zlib's gzopen waits for ever on a FIFO, and takes a directory for an empty file. */
 static gzFile open_regular(const char *path, struct error *error)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0) {
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
-        if (descriptor >= 0)
-            close(descriptor);
+    int descriptor = file_open_regular(path, error);
+    if (descriptor < 0)
         return NULL;
-    }
-    if (!S_ISREG(status.st_mode)) {
-        close(descriptor);
-        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
-        return NULL;
-    }
     gzFile file = gzdopen(descriptor, "rb");
     if (!file) {
         close(descriptor);
@@ -92,8 +82,38 @@ static bool read_all(gzFile file, const char *path, size_t limit, bool whole, ui
     if (code != Z_OK && code != Z_STREAM_END)
         return set_gzip_error(file, path, *size, error);
     if (*size > limit)
-        return error_set(error, ERROR_INPUT, path, NULL, "more than the %zu bytes expected", limit);
+        return error_set(error, ERROR_INPUT, path, "is it the right file?",
+                         "more than the %zu bytes expected", limit);
     return true;
+}
+
+/* A gzip file ends with the length of what it holds (RFC 1952, modulo 2^32). */
+static uint64_t unpacked_size(FILE *file, bool packed)
+{
+    unsigned char last[4];
+    off_t size = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : 0;
+    if (!packed || size <= 0)
+        return size > 0 ? (uint64_t)size : 0;
+    if (fseeko(file, -(off_t)sizeof last, SEEK_END) != 0 ||
+        fread(last, 1, sizeof last, file) != sizeof last)
+        return 0;
+    return last[0] | (uint64_t)last[1] << 8 | (uint64_t)last[2] << 16 | (uint64_t)last[3] << 24;
+}
+
+uint64_t packed_size(const char *directory, const char *name)
+{
+    struct stat status;
+    uint64_t size = 0;
+    char *path = packed_find(directory, name, NULL);
+    bool regular = path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = regular ? fopen(path, "re") : NULL;
+    if (file) {
+        const char *ending = strrchr(path, '.');
+        size = unpacked_size(file, ending && strcmp(ending, ".gz") == 0);
+        fclose(file);
+    }
+    free(path);
+    return size;
 }
 
 uint8_t *packed_read(const char *path, size_t limit, bool whole, size_t *size, struct error *error)

@@ -15,6 +15,10 @@
  * by the caller. NULL when there is neither; `error` is filled only when memory is out. */
 char *packed_find(const char *directory, const char *name, struct error *error);
 
+/* Bytes of what DIRECTORY/name or DIRECTORY/name.gz unpacks to, as the file says; 0: there is none.
+ */
+uint64_t packed_size(const char *directory, const char *name);
+
 /* Reads what `path` unpacks to, at most `limit` bytes. A file that has more is an error when
  * `whole` is set, and otherwise cut there. Truncated and damaged files are refused. The result is
  * owned by the caller. */

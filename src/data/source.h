@@ -55,6 +55,11 @@ typedef bool source_open(struct source *source, const struct spec *spec, struct 
 source_open cifar10_open, cifar100_open, idx_open, folder_open, pairs_open;
 source_open shapes_open, digits_open, tench_open, maps_open;
 
+/* Bytes of the files whose images lie in memory once they are opened. */
+typedef uint64_t source_bytes(const struct spec *spec);
+
+source_bytes cifar10_bytes, cifar100_bytes, idx_bytes;
+
 /* --- what the feed needs beyond dataset.h --- */
 
 /* As dataset_image, but for `evaluating` a paired set comes at exactly the wanted size. */

@@ -58,6 +58,7 @@ static void add_forecasts(struct gan_plan *plan)
     sum->total = sum->weights + sum->gradients + sum->solver + sum->activations + sum->workspace;
     sum->unlimited =
         generator->unlimited + learner->unlimited + judge->unlimited - judge->weights + own;
+    sum->tables = generator->tables + learner->tables + judge->tables;
     sum->flops = generator->flops + 2 * learner->flops + judge->flops;
     sum->flops_again = generator->flops_again + 2 * learner->flops_again + judge->flops_again;
 }

@@ -10,9 +10,16 @@
 /* Every parameter begins on a cache line, so that kernels may load whole vectors. */
 enum { PARAMETER_ALIGNMENT = MEMORY_ALIGNMENT / sizeof(float) };
 
+/* 4 TiB of float32: the sum over all layers that a network may have stays far from SIZE_MAX. */
+#define MAX_PARAMETER_VALUES ((uint64_t)1 << 40)
+
 bool graph_create(struct graph *graph, struct shape input, struct error *error)
 {
     *graph = (struct graph){0};
+    if (!shape_is_countable(input))
+        return error_set(error, ERROR_INPUT, "input", "choose smaller sides",
+                         "an input of %zu x %zu x %zu values is too large", input.channels,
+                         input.height, input.width);
     if (!shape_count(input))
         return error_set(error, ERROR_INPUT, "input", "give every side a size of 1 or more",
                          "an input of %zu x %zu x %zu has no values", input.channels, input.height,
@@ -115,7 +122,7 @@ bool graph_add_parameter(struct graph *graph, struct node *node, const char *suf
     snprintf(parameter.name, sizeof parameter.name, "%s.%s", node->name, suffix);
     for (size_t i = 0; i < rank; i++) {
         parameter.dims[i] = dims[i];
-        if (dims[i] == 0 || parameter.count > SIZE_MAX / 16 / dims[i])
+        if (dims[i] == 0 || parameter.count > MAX_PARAMETER_VALUES / dims[i])
             return error_set(error, ERROR_INPUT, parameter.name, "choose other sizes",
                              "its size is zero or does not fit the address space");
         parameter.count *= dims[i];

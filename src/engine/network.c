@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "engine/blocks/block.h"
 #include "engine/layer_reader.h"
 #include "engine/network_name.h"
@@ -265,6 +266,8 @@ static bool build_group(struct builder *builder, const struct json *group, size_
     char prefix[3 * NODE_NAME_SIZE];
     if (!name || strlen(name) >= NODE_NAME_SIZE)
         return fail_at(builder, group, "repeated \"layers\" need a short \"name\"");
+    if (!json_first(json_member(group, "layers"))) /* nested, it would repeat nothing for ever */
+        return fail_at(builder, group, "repeated \"layers\" need one layer at least");
     snprintf(prefix, sizeof prefix, "%.*s%s.%zu.", NODE_NAME_SIZE, outer, name, number);
     builder->prefix = prefix;
     bool built = build_layers(builder, json_member(group, "layers"));
@@ -337,6 +340,7 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 {
     const char *text = json_string(json_member(root, key));
     snprintf(out, size, "%s", text ? text : fallback);
+    text_make_visible(out);
 }
 
 static bool check_keys(const struct builder *builder, const struct json *root)

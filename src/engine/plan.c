@@ -427,6 +427,11 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
                       forecast->activations + forecast->workspace;
     if (forecast->unlimited == 0) /* the first layout keeps all */
         forecast->unlimited = forecast->total;
+    forecast->tables = plan->step_count * (sizeof *plan->steps + sizeof *plan->actions +
+                                           sizeof(struct kernel_site)) +
+                       plan->action_count * sizeof(struct kernel_call) +
+                       plan->graph->node_count * (3 * sizeof(size_t) + 2 * sizeof(float *)) +
+                       plan->array_count * sizeof *plan->arrays;
     forecast->flops = forecast->flops_again = 0;
     for (size_t a = 0; a < plan->action_count; a++) {
         const struct plan_action *action = &plan->actions[a];

@@ -23,11 +23,12 @@ enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
 
 /* Bytes, by kind. `activations` holds values, their gradients and what backward needs besides.
  * `unlimited` is the total without a limit: the larger one where something is computed again. FLOPs
+ * `tables`, besides the total: of a plan and its execution themselves. FLOPs
  * are a count, of one image in one iteration of training: of all that is done, and of the forward
  * passes among it that are run again. */
 struct memory_forecast {
     uint64_t weights, gradients, solver, activations, workspace, total;
-    uint64_t unlimited;
+    uint64_t unlimited, tables;
     uint64_t flops, flops_again;
 };
 

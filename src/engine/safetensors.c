@@ -152,9 +152,7 @@ bool safetensors_open(struct safetensors *file, const char *path, struct error *
         safetensors_close(file);
         return false;
     }
-    file->file = fopen(path, "rbe");
-    if (!file->file)
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
+    file->file = file_open_stream(path, error);
     if (file->file && read_header(file, error))
         return true;
     safetensors_close(file);
@@ -239,8 +237,8 @@ static char *build_header(const struct safetensors_array *arrays, size_t count,
     size_t used = strlen(text);
     *length = (used + 7) / 8 * 8;
     char *padded = memory_new(*length + 1, 1, "the weights' header", error);
-    if (padded)
-        memcpy(memset(padded, ' ', *length), text, used);
+    for (size_t i = 0; padded && i < *length; i++)
+        padded[i] = i < used ? text[i] : ' ';
     free(text);
     return padded;
 }

@@ -22,10 +22,10 @@ static double progress(const struct schedule_settings *settings, uint64_t iterat
 static double factor(const struct schedule_settings *settings, const struct schedule_state *state,
                      uint64_t iteration)
 {
+    const uint64_t steps = settings->step_size ? iteration / settings->step_size : 0;
     switch (settings->kind) {
     case SCHEDULE_STEP:
-        return settings->step_size ? pow(settings->gamma, (double)(iteration / settings->step_size))
-                                   : 1;
+        return pow(settings->gamma, (double)steps);
     case SCHEDULE_POLY:
         return pow(1 - progress(settings, iteration), settings->power);
     case SCHEDULE_COSINE:

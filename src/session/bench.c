@@ -136,9 +136,12 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
 {
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
-                                .memory = bench->memory,
-                                .device_free = device_memory_free(bench->device->name)};
-    memory_check(bench->network, bench->device->driver, settings, false, &forecast);
+                                .memory = bench->memory};
+    const struct memory_question question = {.network = bench->network,
+                                             .driver = bench->device->driver,
+                                             .settings = settings,
+                                             .device = bench->device->name};
+    memory_check(&question, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
 

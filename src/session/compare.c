@@ -81,10 +81,12 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
     const struct run_config *config = run_config(run);
     const struct measurement *measured = widest(&row->ms);
     run_snapshot(run, &snapshot);
-    if (snapshot.has_validation && run_facts(run)->classes > 0) {
+    const bool imported = run_facts(run)->imported[0];
+    if (snapshot.has_validation &&
+        (imported ? isfinite(snapshot.best_top1) : run_facts(run)->classes > 0)) {
         row->top1 = snapshot.best_top1;
         row->accuracy = "validation";
-        snprintf(row->data, sizeof row->data, "%s", config->validate);
+        snprintf(row->data, sizeof row->data, "%s", imported ? config->data : config->validate);
     } else if (measured) {
         row->top1 = measured->top1;
         row->accuracy = "measured";
@@ -120,17 +122,24 @@ bool compare_add_run(struct comparison *comparison, const struct run *run, struc
     return true;
 }
 
+static bool may_be_measured(const struct compare_row *row)
+{
+    return row->run && !run_facts(row->run)->imported[0];
+}
+
 void compare_complete(struct comparison *comparison)
 {
-    size_t own = comparison->device_count - comparison->published_devices;
-    if (own > 0 || comparison->count == 0 || !comparison->rows[0].run)
+    size_t own = comparison->device_count - comparison->published_devices, first = 0;
+    while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
+        first++;
+    if (own > 0 || first == comparison->count)
         return;
     if (comparison->device_count == COMPARE_DEVICES)
         return;
     memmove(comparison->devices[1], comparison->devices[0],
             comparison->device_count * sizeof comparison->devices[0]);
     snprintf(comparison->devices[0], sizeof comparison->devices[0], "%s",
-             run_config(comparison->rows[0].run)->device);
+             run_config(comparison->rows[first].run)->device);
     comparison->device_count++;
 }
 

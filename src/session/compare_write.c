@@ -240,6 +240,11 @@ static void write_run(const struct compare_row *row, size_t number, const char *
     } kinds[] = {{"validation", N_("%s%zu: %s on %s (validation accuracy)\n")},
                  {"measured", N_("%s%zu: %s on %s (measured accuracy)\n")},
                  {"none", N_("%s%zu: %s on %s (no accuracy)\n")}};
+    if (row->run && run_facts(row->run)->imported[0]) {
+        text_append(text, _("%s%zu: %s, imported from a log of %s\n"), bullet, number, row->name,
+                    run_facts(row->run)->imported);
+        return;
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].accuracy, row->accuracy) == 0)
             text_append(text, gettext(kinds[i].words), bullet, number, row->name, row->data);

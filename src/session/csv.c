@@ -2,16 +2,20 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "session/export.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *mode_of(const struct run *run)
 {
+    if (strcmp(run_config(run)->device, "unknown") == 0)
+        return "unknown"; /* an imported run's */
     return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
 }
 
@@ -53,44 +57,90 @@ static void put_losses(FILE *stream, const struct run *run)
     }
 }
 
+/* Of imported runs not every time is known. */
 static void put_times(FILE *stream, const struct run *run)
 {
     const struct series *series = run_series(run);
-    size_t count = series_count(series);
+    size_t known = 0;
     double sum = 0;
     char head[128];
     row_head(run, head, sizeof head);
-    for (size_t i = 0; i < count; i++)
-        sum += seconds_of(run, &series->points[i]);
-    if (count > 0)
-        fprintf(stream, "%s,%.6g\n", head, sum / (double)count);
+    for (size_t i = 0, count = series_count(series); i < count; i++)
+        if (isfinite(series->points[i].ms_per_image)) {
+            sum += seconds_of(run, &series->points[i]);
+            known++;
+        }
+    if (known > 0)
+        fprintf(stream, "%s,%.6g\n", head, sum / (double)known);
 }
 
-static bool write_table(struct run *const *runs, size_t count, const char *directory,
-                        const char *what, const char *columns,
-                        void (*put)(FILE *stream, const struct run *run), struct error *error)
+/* --- files: one for each host and framework, as the studies named them --- */
+
+struct source {
+    char name[300]; /* "HOST_tinca"; imported runs keep the names of where they come from */
+};
+
+static void name_source(const struct run *run, const struct host *host, struct source *source)
 {
-    struct host host;
+    char name[sizeof host->name];
+    const struct run_facts *facts = run_facts(run);
+    const char *from = facts->host[0] ? facts->host : "unknown";
+    clean(facts->imported[0] ? from : host->name, name, sizeof name);
+    snprintf(source->name, sizeof source->name, "%s_%s", name,
+             facts->imported[0] ? facts->imported : "tinca");
+}
+
+struct table {
+    const char *what, *columns;
+    void (*put)(FILE *stream, const struct run *run);
+};
+
+/* The table of the runs that have the same source as run `first`. */
+static bool write_table(const struct table *table, struct run *const *runs,
+                        const struct source *sources, size_t count, size_t first,
+                        const char *directory, struct error *error)
+{
     struct file_writer writer;
-    char host_name[sizeof host.name], name[sizeof host.name + 32];
-    host_describe(&host);
-    clean(host.name, host_name, sizeof host_name);
-    snprintf(name, sizeof name, "%s_%s_tinca.csv", what, host_name);
+    char name[320];
+    snprintf(name, sizeof name, "%s_%s.csv", table->what, sources[first].name);
     char *path = file_join(directory, name);
     bool opened =
         path ? file_writer_open(&writer, path, false, error) : error_set_memory(error, "a path", 0);
     free(path);
     if (!opened)
         return false;
-    fprintf(writer.stream, "#network,mode,batch,%s\n", columns);
-    for (size_t i = 0; i < count; i++)
-        put(writer.stream, runs[i]);
+    fprintf(writer.stream, "#network,mode,batch,%s\n", table->columns);
+    for (size_t i = first; i < count; i++)
+        if (strcmp(sources[first].name, sources[i].name) == 0)
+            table->put(writer.stream, runs[i]);
     return file_writer_commit(&writer, error);
+}
+
+static bool write_tables(struct run *const *runs, const struct source *sources, size_t count,
+                         const char *directory, struct error *error)
+{
+    static const struct table losses = {"loss", "step,loss,time", put_losses};
+    static const struct table times = {"times", "avg_time", put_times};
+    bool written = true;
+    for (size_t i = 0; written && i < count; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= strcmp(sources[k].name, sources[i].name) == 0;
+        written = seen || (write_table(&losses, runs, sources, count, i, directory, error) &&
+                           write_table(&times, runs, sources, count, i, directory, error));
+    }
+    return written;
 }
 
 bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error)
 {
-    return file_make_directories(directory, error) &&
-           write_table(runs, count, directory, "loss", "step,loss,time", put_losses, error) &&
-           write_table(runs, count, directory, "times", "avg_time", put_times, error);
+    struct host host;
+    struct source *sources = memory_new(count, sizeof *sources, "the names of the tables", error);
+    host_describe(&host);
+    for (size_t i = 0; sources && i < count; i++)
+        name_source(runs[i], &host, &sources[i]);
+    bool written = sources && file_make_directories(directory, error) &&
+                   write_tables(runs, sources, count, directory, error);
+    free(sources);
+    return written;
 }

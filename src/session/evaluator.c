@@ -28,15 +28,20 @@ static bool check_set(const struct network *network, const struct dataset *datas
     return true;
 }
 
+size_t evaluator_batch(const struct network *network, size_t images)
+{
+    const size_t most = network->classes ? EVALUATOR_BATCH : 1;
+    return most < images ? most : images;
+}
+
 /* The plan of the largest batch that leaves the images room: 100, or a half of it, and so on. */
 static bool make_plan(struct evaluator *evaluator, const struct evaluator_settings *settings,
                       struct error *error)
 {
     size_t images = dataset_facts(settings->dataset)->images;
-    size_t batch = settings->batch              ? settings->batch
-                   : settings->network->classes ? EVALUATOR_BATCH
-                                                : 1;
-    size_t image_bytes = shape_count(settings->network->input) * sizeof(float);
+    size_t batch = settings->batch ? settings->batch : evaluator_batch(settings->network, images);
+    const size_t values = shape_count(settings->network->input);
+    const bool paired = dataset_facts(settings->dataset)->paired;
     if (batch > images)
         batch = images;
     for (;; batch /= 2) {
@@ -48,7 +53,9 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);
         if (!evaluator->plan)
             return false;
-        uint64_t needed = evaluator->plan->arena_bytes + 3 * (uint64_t)batch * image_bytes;
+        const struct feed_settings feed = {.batch = batch, .threads = settings->readers};
+        uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->forecast.tables +
+                          feed_ring_bytes(&feed, values, paired, settings->stored);
         if (settings->batch || batch == 1 || settings->memory_free == 0 ||
             needed <= settings->memory_free)
             return true;

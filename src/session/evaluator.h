@@ -40,10 +40,14 @@ struct evaluator_settings {
     double tolerance;     /* a pixel is right when every channel is within this, of 255 */
     size_t images;        /* only the first so many, rounded up to whole batches; 0: all */
     bool warm_up;         /* pass over the first batch unmeasured before: the times are asked for */
+    bool stored;          /* the images lie in memory: see feed_ring_bytes */
     size_t readers;       /* threads that read images; 0: decided here */
     outcome_watch *watch; /* told of every image, in order; NULL: nobody is */
     void *watcher;
 };
+
+/* The largest batch that is tried on a set of so many images. */
+size_t evaluator_batch(const struct network *network, size_t images);
 
 /* Refuses a set that the network cannot be measured on. */
 bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settings *settings,

@@ -192,8 +192,10 @@ static bool put_memory(FILE *stream, const struct run_facts *facts, struct error
     struct json *holder = json_new_object();
     bool complete = run_files_add_memory(holder, "m", &facts->forecast);
     struct json *tree = complete ? json_copy(json_member(holder, "m")) : NULL;
+    if (facts->memory_peak > 0)
+        complete = tree && json_add_count(tree, "peak", facts->memory_peak);
     json_free(holder);
-    return put_tree(stream, "memory_forecast", tree, tree, error);
+    return put_tree(stream, "memory_forecast", tree, tree && complete, error);
 }
 
 /* The file knows fewer words: what is not over is running. */

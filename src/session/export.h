@@ -13,7 +13,8 @@
 /* Writes one JSON session of these runs, atomically. */
 bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error);
 
-/* Writes loss_HOST_tinca.csv and times_HOST_tinca.csv into `directory` (created if need be). */
+/* Writes loss_HOST_tinca.csv and times_HOST_tinca.csv into `directory` (created if need be), and
+ * the same with their own host and framework for imported runs. */
 bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error);
 
 #endif

@@ -5,23 +5,15 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset.h"
+#include "session/evaluator.h"
 #include "session/memory_check.h"
+#include "session/series.h"
 #include "session/settings.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* --- the data --- */
-
-static const struct dataset_kind *find_kind(const char *spec)
-{
-    size_t count, length = strcspn(spec, ":,");
-    const struct dataset_kind *kinds = dataset_kinds(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
-            return &kinds[i];
-    return NULL;
-}
 
 /* The option classes=N of a SPEC; 0: none. */
 static size_t classes_option(const char *spec)
@@ -39,7 +31,7 @@ static size_t classes_option(const char *spec)
 static bool check_kind(const struct run_config *config, const struct network *network,
                        struct error *error)
 {
-    const struct dataset_kind *kind = find_kind(config->data);
+    const struct dataset_kind *kind = dataset_kind_of(config->data);
     struct shape in = network->input;
     if (!kind)
         return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
@@ -60,7 +52,7 @@ static bool check_kind(const struct run_config *config, const struct network *ne
 
 static size_t known_classes(const char *spec)
 {
-    const struct dataset_kind *kind = find_kind(spec);
+    const struct dataset_kind *kind = dataset_kind_of(spec);
     size_t option = classes_option(spec);
     return option ? option : kind ? kind->classes : 0;
 }
@@ -92,8 +84,19 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     forecast->flops = graph_flops(&network->graph);
     forecast->classes = network->classes;
     forecast->input = network->input;
-    forecast->device_free = device_memory_free(config->device);
-    memory_check(network, driver, &settings, true, forecast);
+    const struct memory_question question = {
+        .network = network,
+        .driver = driver,
+        .device = config->device,
+        .settings = &settings,
+        .beforehand = true,
+        .stored = dataset_kind_of(config->data)->stored,
+        .samples = network->classes == 0,
+        .data_bytes = dataset_bytes(config->data, "train") +
+                      (config->validate[0] ? dataset_bytes(config->validate, "test") : 0),
+        .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,
+        .validation = config->validate[0] ? evaluator_batch(network, SIZE_MAX) : 0};
+    memory_check(&question, forecast);
     return true;
 }
 

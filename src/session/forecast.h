@@ -15,13 +15,20 @@ struct forecast {
     size_t classes;
     struct shape input;
     struct memory_forecast memory;
-    uint64_t feed_bytes;            /* batches prepared ahead, besides memory.total */
-    uint64_t device_free;           /* where the device has memory of its own: what is free there */
-    uint64_t memory_free;           /* bytes that a run may take now; 0: not known */
+    uint64_t feed_bytes;            /* batches prepared ahead */
+    uint64_t beside_bytes;          /* what a run holds besides these: see memory_check.c */
+    uint64_t program_bytes;         /* what the process holds before it, and the rest of its code */
+    uint64_t validation_room;       /* what is left for a validation; UINT64_MAX: not known */
+    uint64_t memory_free;           /* bytes that a run may take now, unswapped; 0: not known */
     enum memory_bound memory_bound; /* what leaves no more */
-    size_t largest_batch; /* filled when both together exceed what is free; 0: not even one fits */
-    bool fits;
+    size_t largest_batch; /* that would stay within memory_free, where this one does not; 0: none */
+    bool fits;            /* false: it would be killed, or some allocation would fail */
+    bool swaps;           /* it fits, but only with a part of it in swap */
 };
+
+/* All that the run takes, and what the process then holds at its highest. */
+uint64_t forecast_needed(const struct forecast *forecast);
+uint64_t forecast_peak(const struct forecast *forecast);
 
 /* Builds network and plan and throws them away; opens no data set beyond its facts that are known
  * from its kind (classes default to the network's when the folder must be read). Takes
@@ -31,6 +38,9 @@ bool forecast_make(const struct run_config *config, struct forecast *forecast, s
 /* What a memory limit does and what it costs, as one sentence without a full stop; empty when there
  * is nothing to say. Returns `text`. */
 char *forecast_limit_words(const struct memory_forecast *memory, char *text, size_t size);
+
+/* When a forecast swaps: that it does, and what would not, as a sentence. Returns `text`. */
+char *forecast_swap_words(const struct forecast *forecast, size_t batch, char *text, size_t size);
 
 /* When a forecast does not fit: the words of the refusal, with the batch that would fit. False. */
 bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error);

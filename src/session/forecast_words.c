@@ -6,6 +6,24 @@
 
 #include <stdio.h>
 
+char *forecast_swap_words(const struct forecast *forecast, size_t batch, char *text, size_t size)
+{
+    char needed[32], free_bytes[32];
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    if (forecast->largest_batch)
+        snprintf(text, size,
+                 _("batch %zu needs %s of memory, and %s are free: it would swap, which can make "
+                   "it 4 to 32 times slower; batch %zu would not"),
+                 batch, needed, free_bytes, forecast->largest_batch);
+    else
+        snprintf(text, size,
+                 _("batch %zu needs %s of memory, and %s are free: it would swap, which can make "
+                   "it 4 to 32 times slower, and so would each smaller batch"),
+                 batch, needed, free_bytes);
+    return text;
+}
+
 char *forecast_limit_words(const struct memory_forecast *memory, char *text, size_t size)
 {
     char limited[32], unlimited[32];

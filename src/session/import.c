@@ -11,7 +11,9 @@
 #include "session/import_log.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
+#include "session/run_remove.h"
 #include "session/run_state.h"
+#include "session/tempo.h"
 #include "session/watcher.h"
 
 #include <math.h>
@@ -21,13 +23,10 @@
 
 #define LOG_LIMIT ((size_t)512 << 20)
 
-static const char *const frameworks[] = {
-    [IMPORT_CAFFE] = "caffe", [IMPORT_TENSORFLOW] = "tensorflow"};
-
 /* --- reading --- */
 
-static bool read_as(const struct import_request *request, enum import_framework framework,
-                    struct imported_log *log, struct error *error)
+static bool read_file(const struct import_request *request, struct imported_logs *logs,
+                      struct error *error)
 {
     size_t size;
     uint8_t *bytes = packed_read(request->path, LOG_LIMIT, true, &size, error);
@@ -35,27 +34,9 @@ static bool read_as(const struct import_request *request, enum import_framework 
     for (size_t i = 0; text && i < size; i++)
         text[i] = bytes[i] ? (char)bytes[i] : ' ';
     free(bytes);
-    const bool read = text && import_log_read(log, framework, text, error);
+    const bool read = text && import_logs_read(logs, request, text, error);
     free(text);
     return read;
-}
-
-static bool read_log(const struct import_request *request, struct imported_log *log,
-                     struct error *error)
-{
-    for (enum import_framework one = IMPORT_CAFFE; one <= IMPORT_TENSORFLOW; one++) {
-        if (request->framework && strcmp(request->framework, frameworks[one]) != 0)
-            continue;
-        if (!read_as(request, one, log, error))
-            return false;
-        if (log->count > 0)
-            return true;
-        import_log_free(log);
-    }
-    return error_set(error, ERROR_INPUT, request->path,
-                     "give the text that Caffe or TensorFlow printed while it trained",
-                     "no line tells a loss; looked for Caffe's \"Iteration N, loss = X\" and "
-                     "TensorFlow's \"step N, loss = X\"");
 }
 
 /* --- what is known --- */
@@ -101,19 +82,27 @@ static bool fill_config(const struct import_request *request, const struct impor
 
 /* --- what follows from the points --- */
 
+static size_t images_of(const struct import_request *request, const struct imported_log *log)
+{
+    return request->images ? request->images : log->images;
+}
+
 static void fill_times(const struct import_request *request, struct imported_log *log,
                        const struct run_config *config)
 {
     const size_t batch = config_is_given(config, "batch") ? config->batch : 0;
-    const double images = batch && request->images ? (double)request->images : NAN;
+    const size_t images = images_of(request, log);
+    const double per_iteration = batch && images ? (double)batch / (double)images : NAN;
     for (size_t i = 0; i < log->count; i++) {
         struct series_point *point = &log->points[i];
-        point->epoch = (float)((double)point->iteration * (double)batch / images);
+        if (isnan(point->epoch))
+            point->epoch = (float)((double)point->iteration * per_iteration);
         point->ms_per_image = batch ? point->ms_per_image / (float)batch : NAN;
     }
     for (size_t i = 0; i < log->validation_count; i++) {
         struct series_validation *test = &log->validations[i];
-        test->epoch = (float)((double)test->iteration * (double)batch / images);
+        if (isnan(test->epoch))
+            test->epoch = (float)((double)test->iteration * per_iteration);
     }
 }
 
@@ -122,14 +111,14 @@ static bool fill_means(struct imported_log *log, const struct run_config *config
                        struct error *error)
 {
     struct loss_meter meter;
-    if (log->mean_only || log->points[log->count - 1].iteration != log->count)
+    if (log->mean_only || log->epoch_means || log->points[log->count - 1].iteration != log->count)
         return true;
     if (!loss_meter_create(&meter, config->average_loss, error))
         return false;
     for (size_t i = 0; i < log->count; i++) {
         loss_meter_add(&meter, log->points[i].loss);
         log->points[i].loss_mean = (float)meter.exact;
-        if (log->framework != IMPORT_CAFFE)
+        if (isnan(log->points[i].loss_caffe))
             log->points[i].loss_caffe = meter.caffe;
     }
     loss_meter_free(&meter);
@@ -154,6 +143,21 @@ static bool find_in_mean(const struct series_point *point, struct watcher *watch
     return true;
 }
 
+/* The first loss that is none: JSON, which has no word for it, gets a null that this explains. */
+static bool find_divergence(const struct series_point *point, bool *reported,
+                            struct finding *finding)
+{
+    if (isfinite(point->loss) || *reported)
+        return false;
+    *reported = true;
+    *finding = (struct finding){
+        .kind = FINDING_DIVERGENCE, .iteration = point->iteration, .epoch = (double)point->epoch};
+    snprintf(finding->text, sizeof finding->text,
+             _("the log's loss of iteration %llu is not finite: the training diverged there"),
+             (unsigned long long)point->iteration);
+    return true;
+}
+
 static bool find(const struct imported_log *log, const struct series_point *point, size_t window,
                  struct watcher *watcher, struct finding *finding)
 {
@@ -171,19 +175,29 @@ static void fill_facts(const struct import_request *request, const struct import
 {
     struct run_facts *facts = &run->early_facts;
     snprintf(facts->host, sizeof facts->host, "%s", request->host ? request->host : log->host);
-    snprintf(facts->imported, sizeof facts->imported, "%s", frameworks[log->framework]);
+    snprintf(facts->imported, sizeof facts->imported, "%s", log->framework);
     facts->mean_only = log->mean_only;
     snprintf(facts->network, sizeof facts->network, "%.63s", run->config.network);
     snprintf(facts->technique, sizeof facts->technique, "none");
-    facts->images = request->images;
+    facts->images = images_of(request, log);
     clock_now_rfc3339(facts->created, sizeof facts->created);
     if (log->created[0])
         snprintf(facts->created, sizeof facts->created, "%s", log->created);
 }
 
+static double median_of(const struct imported_log *log)
+{
+    struct tempo tempo = {0};
+    for (size_t i = 0; i < log->count; i++)
+        if (isfinite(log->points[i].ms_per_image))
+            tempo_add(&tempo, (double)log->points[i].ms_per_image);
+    return tempo.count > 0 ? tempo_median(&tempo) : NAN;
+}
+
 static struct run_snapshot end_of(const struct imported_log *log)
 {
     const struct series_point *last = &log->points[log->count - 1];
+    const double median = median_of(log);
     const bool short_of = last->iteration < log->max_iterations && !log->finished;
     struct run_snapshot end = {.status = short_of ? RUN_STOPPED : RUN_DONE,
                                .iteration = last->iteration,
@@ -195,7 +209,7 @@ static struct run_snapshot end_of(const struct imported_log *log)
                                .loss_mean = (double)last->loss_mean,
                                .learning_rate = (double)last->learning_rate,
                                .ms_per_image_now = (double)last->ms_per_image,
-                               .ms_per_image_median = NAN,
+                               .ms_per_image_median = median,
                                .images_per_second = NAN,
                                .elapsed_seconds = (double)last->seconds,
                                .validation_loss = NAN,
@@ -231,8 +245,11 @@ static bool write_journal(struct run *run, const struct imported_log *log, struc
 {
     struct watcher watcher = {0};
     struct finding finding;
+    bool diverged = log->times_only;
     for (size_t i = 0; i < log->count; i++) {
         journal_add_point(&run->journal, &log->points[i], run->journal.flushed);
+        if (find_divergence(&log->points[i], &diverged, &finding))
+            journal_add_finding(&run->journal, &finding);
         if (find(log, &log->points[i], run->config.average_loss, &watcher, &finding))
             journal_add_finding(&run->journal, &finding);
     }
@@ -262,27 +279,74 @@ static bool write_run(const struct import_request *request, const struct importe
            run_files_write_summary(run, &end, error);
 }
 
-bool import_log(const struct import_request *request, struct import_result *result,
-                struct error *error)
+/* --- the whole --- */
+
+static bool import_one(const struct import_request *request, struct imported_log *log,
+                       struct import_result *result, struct error *error)
 {
-    struct imported_log log = {0};
     struct run_config config;
     struct run *run = NULL;
-    bool good = read_log(request, &log, error) && fill_config(request, &log, &config, error) &&
-                (run = run_state_create(&config, error));
+    bool good =
+        fill_config(request, log, &config, error) && (run = run_state_create(&config, error));
     if (good) {
-        fill_times(request, &log, &config);
-        good = fill_means(&log, &config, error) && write_run(request, &log, run, error);
+        fill_times(request, log, &config);
+        good = fill_means(log, &config, error) && write_run(request, log, run, error);
     }
+    char *left = !good && run && run->directory ? memory_copy_text(run->directory, NULL) : NULL;
     if (good) {
-        *result = (struct import_result){.iterations = log.count,
-                                         .validations = log.validation_count,
-                                         .damaged = log.damaged,
-                                         .replaced = log.replaced};
+        *result = (struct import_result){.iterations = log->count,
+                                         .validations = log->validation_count,
+                                         .damaged = log->damaged,
+                                         .replaced = log->replaced};
         snprintf(result->id, sizeof result->id, "%s", run->early_facts.id);
-        snprintf(result->framework, sizeof result->framework, "%s", run->early_facts.imported);
+        snprintf(result->framework, sizeof result->framework, "%s", log->framework);
     }
     run_free(run);
-    import_log_free(&log);
+    if (left)
+        run_remove(left, NULL);
+    free(left);
     return good;
+}
+
+static void take_back(const struct import_results *results)
+{
+    for (size_t i = 0; i < results->count; i++) {
+        char *directory = run_directory_find(results->items[i].id, NULL);
+        if (directory)
+            run_remove(directory, NULL);
+        free(directory);
+    }
+}
+
+static bool import_all(const struct import_request *request, struct imported_logs *logs,
+                       struct import_results *results, struct error *error)
+{
+    for (size_t i = 0; i < logs->count; i++) {
+        if (!memory_grow(&results->items, &results->capacity, i + 1, sizeof *results->items,
+                         "what was imported", error) ||
+            !import_one(request, &logs->logs[i], &results->items[i], error))
+            return false;
+        results->count++;
+    }
+    return true;
+}
+
+bool import_file(const struct import_request *request, struct import_results *results,
+                 struct error *error)
+{
+    struct imported_logs logs = {0};
+    const bool good =
+        read_file(request, &logs, error) && import_all(request, &logs, results, error);
+    if (!good) {
+        take_back(results);
+        results->count = 0;
+    }
+    import_logs_free(&logs);
+    return good;
+}
+
+void import_results_free(struct import_results *results)
+{
+    free(results->items);
+    *results = (struct import_results){0};
 }

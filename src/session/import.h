@@ -1,5 +1,6 @@
-/* import.h: a log of Caffe or TensorFlow becomes a kept run, marked as imported, that can be put
- * beside others. Never changes a run that is there. */
+/* import.h: a log of Caffe, TensorFlow or Keras becomes a kept run, marked as imported, that can be
+ * put beside others; a table of the studies becomes one for each training in it. Never changes a
+ * run that is there. */
 #ifndef TINCA_SESSION_IMPORT_H
 #define TINCA_SESSION_IMPORT_H
 
@@ -12,7 +13,7 @@
 /* What its user knows of the log; what is given goes before what the log says. */
 struct import_request {
     const char *path;                    /* the log; may be gzip-compressed */
-    const char *framework;               /* "caffe" or "tensorflow"; NULL: found out */
+    const char *framework;               /* "caffe", "tensorflow", "keras"; NULL: found out */
     const char *network, *host, *device; /* NULL: as the log says */
     size_t batch, average_loss, images;  /* 0: as the log says; images: of an epoch */
 };
@@ -24,7 +25,19 @@ struct import_result {
     size_t damaged, replaced;         /* see import_log.h */
 };
 
-bool import_log(const struct import_request *request, struct import_result *result,
-                struct error *error);
+struct import_results {
+    struct import_result *items;
+    size_t count, capacity;
+};
+
+/* Makes the file's runs, all of them or, when it fails, none. `results` starts as {0}; to be freed
+ * in both cases. */
+bool import_file(const struct import_request *request, struct import_results *results,
+                 struct error *error);
+void import_results_free(struct import_results *results);
+
+/* Whether a run was trained here: false where `imported` (of its facts) names a framework, with an
+ * error that says that there is a record, but no model to go on from or to look at. */
+bool import_is_own(const char *imported, const char *id, struct error *error);
 
 #endif

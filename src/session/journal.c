@@ -384,8 +384,8 @@ bool journal_read_finding(const struct json *line, struct finding *finding)
         !read_count(line, "iteration", &finding->iteration))
         return false;
     const struct json *epoch = json_member(line, "epoch");
-    if (epoch)
-        json_number(epoch, &finding->epoch);
+    if (epoch && !json_number(epoch, &finding->epoch))
+        finding->epoch = NAN; /* an imported run's may not be known */
     snprintf(finding->text, sizeof finding->text, "%s", text);
     for (enum finding_kind k = 0; k <= FINDING_DATA; k++)
         if (strcmp(finding_kind_name(k), kind) == 0) {

@@ -2,6 +2,7 @@
 #ifndef TINCA_SESSION_MEMORY_CHECK_H
 #define TINCA_SESSION_MEMORY_CHECK_H
 
+#include "base/host.h"
 #include "engine/network.h"
 #include "engine/plan.h"
 #include "session/forecast.h"
@@ -12,10 +13,26 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
                  const struct plan_settings *settings, struct memory_forecast *memory,
                  struct error *error);
 
-/* Fills feed_bytes, memory_free, fits and largest_batch of a forecast whose `memory`, `input` and
- * `device_free` are filled, for a plan of these settings. `beforehand`: data set and threads are
- * still to come, and room is left for them. */
-void memory_check(const struct network *network, const struct device_driver *driver,
-                  const struct plan_settings *settings, bool beforehand, struct forecast *forecast);
+/* What is asked about. */
+struct memory_question {
+    const struct network *network;
+    const struct device_driver *driver;
+    const struct plan_settings *settings;
+    const char *device;   /* its name; where it has memory of its own, that is asked about */
+    bool beforehand;      /* data set and threads are still to come, and room is left for them */
+    bool stored;          /* the images lie in memory (dataset_kind) */
+    bool samples;         /* a network that makes images shows some of them (samples.h) */
+    uint64_t data_bytes;  /* of the data sets, where they are still to come */
+    uint64_t curve_bytes; /* what the run records */
+    const struct host_room *room; /* NULL: what the machine leaves now; else that, for tests */
+    size_t validation; /* images of a batch of validation, at the most; 0: there is none */
+};
+
+/* Fills, of a forecast whose `memory`, `input` and `classes` are filled, all that is about memory
+ * besides. */
+void memory_check(const struct memory_question *question, struct forecast *forecast);
+
+/* Bytes that a validation in batches of so many images takes. 0: it cannot be planned. */
+uint64_t memory_of_validation(const struct memory_question *question, size_t batch);
 
 #endif

@@ -3,9 +3,9 @@
  * to fit. */
 #include "session/prepare.h"
 
-#include "base/host.h"
 #include "base/memory.h"
 #include "session/memory_check.h"
+#include "session/series.h"
 #include "session/settings.h"
 
 #include <stdio.h>
@@ -103,12 +103,30 @@ static bool build_plans(struct preparation *prepared, const struct run_config *c
     return prepared->plan;
 }
 
+static uint64_t count_iterations(const struct preparation *prepared,
+                                 const struct run_config *config)
+{
+    const uint64_t per_epoch = dataset_facts(prepared->data)->images / config->batch;
+    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
+}
+
 static bool make_plan(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
     const struct graph *graph = &prepared->network->graph;
     struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
     struct forecast *forecast = &prepared->forecast;
+    const struct dataset_facts *validation =
+        prepared->validation ? dataset_facts(prepared->validation) : NULL;
+    const struct memory_question question = {
+        .network = prepared->network,
+        .driver = prepared->device->driver,
+        .device = config->device,
+        .settings = &settings,
+        .stored = dataset_kind_of(config->data)->stored,
+        .samples = prepared->network->classes == 0,
+        .curve_bytes = series_bytes(count_iterations(prepared, config)),
+        .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
     if (!build_plans(prepared, config, &settings, error))
         return false;
     *forecast = (struct forecast){.parameters = graph_parameter_count(graph),
@@ -116,9 +134,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
                                   .classes = prepared->network->classes,
                                   .input = prepared->network->input,
                                   .memory = prepared->plan ? prepared->plan->forecast
-                                                           : prepared->gan_plan.forecast,
-                                  .device_free = device_memory_free(config->device)};
-    memory_check(prepared->network, prepared->device->driver, &settings, false, forecast);
+                                                           : prepared->gan_plan.forecast};
+    memory_check(&question, forecast);
     return forecast->fits || forecast_refuse(forecast, config->batch, error);
 }
 
@@ -156,8 +173,7 @@ static bool open_feed(struct preparation *prepared, const struct run_config *con
     if (!prepared->feed)
         return false;
     prepared->per_epoch = feed_batches_per_epoch(prepared->feed);
-    prepared->iterations =
-        config->has_iterations ? config->iterations : prepared->per_epoch * config->epochs;
+    prepared->iterations = count_iterations(prepared, config);
     return true;
 }
 
@@ -173,8 +189,7 @@ static bool make_samples(struct preparation *prepared, struct error *error)
 static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
                            struct error *error)
 {
-    const struct forecast *forecast = &prepared->forecast;
-    uint64_t needed = forecast->memory.total + forecast->feed_bytes;
+    const uint64_t room = prepared->forecast.validation_room;
     struct evaluator_settings settings = {
         .network = prepared->network,
         .weights = &prepared->weights,
@@ -182,18 +197,10 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
         .dataset = prepared->validation,
         .normalisation = &prepared->normalisation,
         .tolerance = (double)config->tolerance,
+        .stored = prepared->validation && dataset_kind_of(config->validate)->stored,
         /* 1 byte left is "hardly any"; 0 would mean "not known" */
-        .memory_free = forecast->memory_free ? forecast->memory_free - needed + 1 : 0};
+        .memory_free = room == UINT64_MAX ? 0 : room + 1};
     return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);
-}
-
-static uint64_t memory_of_evaluator(const struct evaluator *evaluator)
-{
-    struct feed_statistics statistics;
-    if (!evaluator->plan)
-        return 0;
-    feed_statistics(evaluator->feed, &statistics);
-    return evaluator->plan->arena_bytes + statistics.bytes;
 }
 
 /* --- all of it --- */
@@ -206,21 +213,14 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !check_class_names(prepared, error) ||
         !(prepared->device = device_open(config->device, config->threads, error)) ||
         !device_set_precision(prepared->device, (enum device_precision)config->precision, error) ||
-        !choose_normalisation(prepared, config, error))
-        return false;
-    uint64_t before = host_process_memory();
-    if (!make_plan(prepared, config, error) ||
+        !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
         !open_feed(prepared, config, first_iteration, error) ||
         !allocate(prepared, config, error) || !make_evaluator(prepared, config, error) ||
         !make_samples(prepared, error))
         return false;
-    struct feed_statistics statistics;
-    feed_statistics(prepared->feed, &statistics);
-    prepared->memory_expected = before + prepared->forecast.memory.total + statistics.bytes +
-                                memory_of_evaluator(&prepared->evaluator) +
-                                samples_memory(&prepared->samples);
-    if (!prepared->device->driver->host_memory) /* all is allocated by now */
-        prepared->memory_expected = device_memory_used(prepared->device);
+    prepared->memory_expected = prepared->device->driver->host_memory
+                                    ? forecast_peak(&prepared->forecast)
+                                    : device_memory_used(prepared->device);
     return true;
 }
 

@@ -224,9 +224,13 @@ static bool check_memory(struct probe *probe, struct error *error)
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_plan(model->network, device->driver, &settings, &forecast.memory, error))
         return false;
-    forecast.device_free = device_memory_free(device->name);
-    memory_check(model->network, device->driver, &settings, true, &forecast);
-    probe->batch = forecast.fits ? settings.batch : forecast.largest_batch;
+    const struct memory_question question = {.network = model->network,
+                                             .driver = device->driver,
+                                             .settings = &settings,
+                                             .device = device->name,
+                                             .beforehand = true};
+    memory_check(&question, &forecast);
+    probe->batch = forecast.fits && !forecast.swaps ? settings.batch : forecast.largest_batch;
     return probe->batch > 0 || forecast_refuse(&forecast, 1, error);
 }
 

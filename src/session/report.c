@@ -10,6 +10,7 @@
 #include "session/timing.h"
 
 #include <config.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -27,7 +28,7 @@ static void put_plain(struct text *text, const char *plain)
     for (; *plain; plain++) {
         if (strchr("\\`*_[]<>|#", *plain))
             text_append_bytes(text, "\\", 1);
-        text_append_bytes(text, *plain == '\n' ? " " : plain, 1);
+        text_append_bytes(text, iscntrl((unsigned char)*plain) ? " " : plain, 1);
     }
 }
 
@@ -156,8 +157,12 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct finding finding;
         run_finding(run, i, &finding);
-        text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "),
-                    gettext(finding_kind_words(finding.kind)), finding.iteration, finding.epoch);
+        const char *kind = gettext(finding_kind_words(finding.kind));
+        if (isnan(finding.epoch))
+            text_append(text, _("- **%s**, from iteration %" PRIu64 ": "), kind, finding.iteration);
+        else
+            text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "), kind,
+                        finding.iteration, finding.epoch);
         put_plain(text, finding.text);
         text_append(text, "\n");
     }

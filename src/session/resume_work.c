@@ -61,6 +61,15 @@ static bool take_over(struct trainer *trainer, uint64_t journal)
     return true;
 }
 
+static bool count_point(void *context, const struct json *line, struct error *error)
+{
+    struct series_point point;
+    uint64_t *points = context;
+    (void)error;
+    *points += journal_read_point(line, &point);
+    return true;
+}
+
 static void note_resumption(struct trainer *trainer)
 {
     struct json *event = json_new_object();
@@ -93,10 +102,36 @@ static bool read_back(struct trainer *trainer)
     return true;
 }
 
+/* What a run recorded that was killed before its first checkpoint: it is computed again, but not
+ * thrown away. A journal without a single iteration is. */
+static bool put_journal_aside(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+    char *path = file_join(run->directory, "journal.jsonl");
+    char *aside = file_join(run->directory, "journal.previous.jsonl");
+    uint64_t points = 0;
+    bool done = path && aside;
+    if (!done)
+        error_set_memory(trainer->error, "a path", 0);
+    else if (journal_read(path, count_point, &points, NULL) && points > 0) {
+        done = rename(path, aside) == 0 ||
+               error_set_errno(trainer->error, path, "check the disk", "cannot be renamed");
+        if (done && trainer->now.error.kind == ERROR_NONE)
+            error_set(&trainer->now.error, ERROR_INTERRUPTED, run->early_facts.id,
+                      "nothing is to be done",
+                      "it had no checkpoint yet and begins again with its first iteration; the "
+                      "%llu that it had recorded are kept as journal.previous.jsonl",
+                      (unsigned long long)points);
+    }
+    free(path);
+    free(aside);
+    return done;
+}
+
 bool resume_begin(struct trainer *trainer)
 {
     if (!trainer->checkpoint.file)
-        return take_over(trainer, 0) && worker_begin(trainer);
+        return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
     if (!checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
     if (!take_over(trainer, trainer->run_journal) || !read_back(trainer))

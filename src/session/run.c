@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "session/forecast.h"
+#include "session/import.h"
 #include "session/resume.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
@@ -67,6 +68,7 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
     facts->flops = forecast->flops;
     facts->classes = forecast->classes;
     facts->forecast = forecast->memory;
+    facts->memory_peak = forecast_peak(forecast);
     facts->threads = run->config.threads;
 }
 
@@ -127,7 +129,8 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
     if (!run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
-    return resume_allows(&end, facts->id, error) &&
+    return import_is_own(facts->imported, facts->id, error) &&
+           resume_allows(&end, facts->id, error) &&
            (!changes || resume_change(&run->config, changes, &run->changed, error));
 }
 
@@ -216,6 +219,7 @@ void run_free(struct run *run)
     series_free(&run->own_series);
     run_state_put_inspection(run, NULL);
     inspection_free(run->inspection);
+    follower_free(run->follower);
     commands_free(&run->commands);
     pthread_cond_destroy(&run->became_over);
     pthread_mutex_destroy(&run->lock_over);

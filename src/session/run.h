@@ -46,6 +46,7 @@ struct run_snapshot {
     double elapsed_seconds, eta_seconds; /* eta < 0: not known */
     double feed_wait_seconds;            /* the trainer waited for data, in all */
     uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
+    uint64_t memory_highest;             /* the same, at its highest since the run began */
     bool has_validation;
     double validation_loss, top1, top5, best_top1; /* percent */
     double pixel_accuracy;                         /* percent; NaN: the network tells classes */
@@ -89,6 +90,7 @@ struct run_facts {
     uint64_t flops;
     size_t images, validation_images, classes;
     struct memory_forecast forecast;
+    uint64_t memory_peak; /* the process at its highest, as forecast before the run; 0: not known */
     size_t threads;
 };
 
@@ -110,7 +112,8 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 struct run *run_resume(const char *directory, const struct run_config *changes,
                        const struct run_options *options, struct error *error);
 
-/* A run from its directory, finished or interrupted: only to be looked at. */
+/* A run from its directory, finished or interrupted: only to be looked at. One that another process
+ * has stays as it was found; follow.h goes along with it. */
 struct run *run_open(const char *directory, struct error *error);
 
 /* What a kept run's config.json and summary.json tell, without its journal: the end of the run, no

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "base/memory.h"
 #include "session/run_name.h"
 
@@ -291,6 +292,7 @@ bool run_directory_is_own_file(const char *name)
 {
     static const char *const own[] = {"config.json",
                                       "journal.jsonl",
+                                      "journal.previous.jsonl",
                                       "weights.safetensors",
                                       "best.safetensors",
                                       "checkpoint.safetensors",
@@ -346,8 +348,10 @@ static bool take_lock(int descriptor)
 /* A disk that is full leaves it out. */
 static void write_process(int descriptor)
 {
-    char text[24];
-    const int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    char text[192];
+    struct host host;
+    host_describe(&host);
+    const int length = snprintf(text, sizeof text, "%ld %s\n", (long)getpid(), host.name);
     if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) != length)
         return;
 }
@@ -388,7 +392,9 @@ int run_directory_lock(const char *directory, struct error *error)
 
 bool run_directory_is_alive(const char *directory)
 {
-    int descriptor = open_lock(directory, O_RDWR);
+    int descriptor = open_lock(directory, O_RDWR); /* over a network only then it tells */
+    if (descriptor < 0)
+        descriptor = open_lock(directory, O_RDONLY);
     if (descriptor < 0)
         return false;
     bool alive = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;

@@ -12,8 +12,9 @@
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           what a look inside the run found (inspection.h)
  *   name.txt               the user's own name for it (run_name.h)
- *   lock                   held (flock) while the run is alive, by the process whose number it
- *                          holds: a run without summary whose lock is free was interrupted
+ *   lock                   held (flock) while the run is alive, by the process whose number and
+ *                          machine it holds (run_owner.h): a run without summary whose lock is
+ *                          free was interrupted
  */
 #ifndef TINCA_SESSION_RUN_DIRECTORY_H
 #define TINCA_SESSION_RUN_DIRECTORY_H

@@ -35,6 +35,7 @@ static const struct place fact_places[] = {COUNT(run_facts, parameters),
                                            COUNT(run_facts, images),
                                            COUNT(run_facts, validation_images),
                                            COUNT(run_facts, classes),
+                                           COUNT(run_facts, memory_peak),
                                            COUNT(run_facts, threads)};
 
 static const struct place number_places[] = {COUNT(run_snapshot, epoch),
@@ -53,10 +54,13 @@ static const struct place number_places[] = {COUNT(run_snapshot, epoch),
                                              COUNT(run_snapshot, pixel_accuracy),
                                              COUNT(run_snapshot, checkpoint_seconds)};
 
-static const struct place count_places[] = {
-    COUNT(run_snapshot, iteration),       COUNT(run_snapshot, iterations),
-    COUNT(run_snapshot, memory_measured), COUNT(run_snapshot, begun_at),
-    COUNT(run_snapshot, checkpoints),     COUNT(run_snapshot, checkpoint_iteration)};
+static const struct place count_places[] = {COUNT(run_snapshot, iteration),
+                                            COUNT(run_snapshot, iterations),
+                                            COUNT(run_snapshot, memory_measured),
+                                            COUNT(run_snapshot, memory_highest),
+                                            COUNT(run_snapshot, begun_at),
+                                            COUNT(run_snapshot, checkpoints),
+                                            COUNT(run_snapshot, checkpoint_iteration)};
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
 #define LENGTH(table) (sizeof(table) / sizeof *(table))

@@ -17,6 +17,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct follower;
+
 struct run {
     struct run_config config;
     char *directory, *save_path; /* save_path NULL: none */
@@ -36,6 +38,7 @@ struct run {
     struct inspection *inspection;               /* the reader's */
     bool inspection_sought;                      /* the reader has looked into the directory */
     struct error inspection_error;               /* why what is kept there cannot be read */
+    struct follower *follower;                   /* of another process's run; NULL: none */
 
     struct command_box commands;
     bool has_worker;
@@ -64,6 +67,9 @@ bool run_state_read_config(const char *directory, struct run_config *config,
  * journal; publishes nothing. `tempo` starts as {0}. */
 bool run_state_read_journal(struct run *run, struct run_snapshot *snapshot, struct tempo *tempo,
                             struct error *error);
+
+/* In follow.c. May be NULL. */
+void follower_free(struct follower *follower);
 
 /* In worker.c: the worker's life. */
 void *worker_main(void *run);

@@ -88,15 +88,6 @@ void samples_free(struct samples *samples)
     *samples = (struct samples){0};
 }
 
-uint64_t samples_memory(const struct samples *samples)
-{
-    if (!samples->plan)
-        return 0;
-    return samples->plan->arena_bytes +
-           SAMPLES * sizeof(float) *
-               (shape_count(samples->network->input) + shape_count(output_shape(samples->network)));
-}
-
 /* --- pictures --- */
 
 static void lay_row(struct image *picture, const struct samples *samples, size_t row)

@@ -33,7 +33,4 @@ void samples_free(struct samples *samples); /* may be {0} */
 /* Writes a PNG, a row an example: input, what the network makes of it, target. */
 bool samples_write(const struct samples *samples, const char *path, struct error *error);
 
-/* Bytes besides the weights. */
-uint64_t samples_memory(const struct samples *samples);
-
 #endif

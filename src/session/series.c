@@ -7,12 +7,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+static size_t points_of(uint64_t iterations, uint64_t stride)
+{
+    return (size_t)((iterations + stride - 1) / stride);
+}
+
+static uint64_t stride_of(uint64_t iterations)
+{
+    return iterations > SERIES_MAX_POINTS ? (iterations + SERIES_MAX_POINTS - 1) / SERIES_MAX_POINTS
+                                          : 1;
+}
+
+uint64_t series_bytes(uint64_t iterations)
+{
+    return points_of(iterations, stride_of(iterations)) * sizeof(struct series_point);
+}
+
 bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error)
 {
-    *series = (struct series){.stride = 1};
-    if (iterations > SERIES_MAX_POINTS)
-        series->stride = (iterations + SERIES_MAX_POINTS - 1) / SERIES_MAX_POINTS;
-    series->capacity = (size_t)((iterations + series->stride - 1) / series->stride);
+    *series = (struct series){.stride = stride_of(iterations)};
+    series->capacity = points_of(iterations, series->stride);
     /* one an epoch, and one at the end of a run that ends within an epoch */
     series->validation_capacity = epochs + 1;
     atomic_init(&series->count, 0);

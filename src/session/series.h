@@ -45,6 +45,9 @@ struct series {
     atomic_size_t validation_count;
 };
 
+/* What the curves of so many iterations take. */
+uint64_t series_bytes(uint64_t iterations);
+
 bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error);
 void series_free(struct series *series);
 void series_add(struct series *series, const struct series_point *point);

@@ -21,6 +21,7 @@ static const struct {
 } states[SWEEP_STATES] = {[SWEEP_WAITING] = {"waiting", N_("waiting")},
                           [SWEEP_RUNNING] = {"running", N_("running")},
                           [SWEEP_DONE] = {"done", N_("done")},
+                          [SWEEP_DIVERGED] = {"diverged", N_("diverged")},
                           [SWEEP_INTERRUPTED] = {"interrupted", N_("interrupted")},
                           [SWEEP_FAILED] = {"failed", N_("failed")},
                           [SWEEP_CANNOT_FIT] = {"cannot-fit", N_("cannot fit")},
@@ -151,9 +152,11 @@ static void take_run_status(struct sweep_cell *cell, const struct run_snapshot *
     cell->state = of_status[snapshot->status];
     if (snapshot->status == RUN_REFUSED && snapshot->error.kind == ERROR_MEMORY)
         cell->state = SWEEP_CANNOT_FIT;
+    if (snapshot->status == RUN_FAILED && snapshot->error.kind == ERROR_DIVERGED)
+        cell->state = SWEEP_DIVERGED;
     cell->reason = snapshot->error;
     cell->iterations = snapshot->iterations;
-    if (cell->state == SWEEP_DONE)
+    if (sweep_is_computed(cell))
         cell->iteration = snapshot->iteration;
 }
 
@@ -184,7 +187,7 @@ static void take_run(struct sweep_cell *cell)
     free(directory);
 }
 
-void sweep_refresh(struct sweep *sweep, size_t index)
+void sweep_refresh_claimed(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
     cell->state = SWEEP_WAITING;
@@ -197,8 +200,20 @@ void sweep_refresh(struct sweep *sweep, size_t index)
         cell->state = SWEEP_FAILED;
     else if (cell->run[0])
         take_run(cell);
-    if (cell->state != SWEEP_DONE && sweep_files_is_claimed(sweep->directory, cell->id))
+}
+
+void sweep_refresh(struct sweep *sweep, size_t index)
+{
+    struct sweep_cell *cell = &sweep->cells[index];
+    sweep_refresh_claimed(sweep, index);
+    if (sweep->directory && !sweep_is_computed(cell) &&
+        sweep_files_is_claimed(sweep->directory, cell->id))
         cell->state = SWEEP_RUNNING;
+}
+
+bool sweep_is_computed(const struct sweep_cell *cell)
+{
+    return cell->state == SWEEP_DONE || cell->state == SWEEP_DIVERGED;
 }
 
 bool sweep_is_due(const struct sweep *sweep, size_t index)
@@ -212,6 +227,13 @@ void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES])
     memset(counts, 0, SWEEP_STATES * sizeof *counts);
     for (size_t i = 0; i < sweep->count; i++)
         counts[sweep->cells[i].state]++;
+}
+
+size_t sweep_count_computed(const struct sweep *sweep)
+{
+    size_t counts[SWEEP_STATES];
+    sweep_count(sweep, counts);
+    return counts[SWEEP_DONE] + counts[SWEEP_DIVERGED];
 }
 
 size_t sweep_cell_find(const struct sweep *sweep, const char *id)
@@ -244,11 +266,11 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share)
     }
     cell->forecast_known = true;
     cell->flops = forecast.flops;
-    cell->memory_needed = forecast.memory.total + forecast.feed_bytes;
+    cell->memory_needed = forecast_needed(&forecast);
     cell->memory_free = forecast.memory_free;
     if (!due || forecast.memory_free == 0)
         return;
-    if (!forecast.fits)
+    if (!forecast.fits || forecast.swaps) /* over night nobody is there to stop it */
         forecast_refuse(&forecast, cell->config.batch, &cell->reason);
     else if (cell->memory_needed > forecast.memory_free / share)
         error_set(&cell->reason, ERROR_MEMORY, cell->id, _("use fewer jobs"),
@@ -298,7 +320,7 @@ static void read_run(const struct run *run, struct sweep_result *result)
 void sweep_read_result(struct sweep *sweep, size_t index)
 {
     struct sweep_cell *cell = &sweep->cells[index];
-    if (cell->state != SWEEP_DONE || cell->result.known)
+    if (!sweep_is_computed(cell) || cell->result.known)
         return;
     char *directory = sweep_files_run(cell->run);
     struct run *run = directory ? run_open(directory, NULL) : NULL;
@@ -306,6 +328,14 @@ void sweep_read_result(struct sweep *sweep, size_t index)
         read_run(run, &cell->result);
     run_free(run);
     free(directory);
+}
+
+char *sweep_run_directory(const struct sweep_cell *cell, struct error *error)
+{
+    char *directory = sweep_files_run(cell->run);
+    if (!directory)
+        error_set_memory(error, "a path", 0);
+    return directory;
 }
 
 void sweep_watch(struct sweep *sweep, size_t index)

@@ -25,6 +25,7 @@ enum sweep_state {
     SWEEP_WAITING,
     SWEEP_RUNNING,     /* here or in another process */
     SWEEP_DONE,        /* is never computed again */
+    SWEEP_DIVERGED,    /* the loss stopped being a number: that is its result, and as final */
     SWEEP_INTERRUPTED, /* was begun, and will be resumed (sweep_unfinished) */
     SWEEP_FAILED,      /* is tried again only when asked for */
     SWEEP_CANNOT_FIT,  /* by the forecast and what memory is free: it was not tried */
@@ -50,7 +51,7 @@ struct sweep_cell {
     char id[SWEEP_ID];
     struct run_config config;
     enum sweep_state state;
-    struct error reason; /* of failed, cannot fit, skipped */
+    struct error reason; /* of diverged, failed, cannot fit, skipped */
     char run[64];        /* the id of its run; "" : none */
     struct sweep_result result;
     bool forecast_known;
@@ -85,10 +86,15 @@ void sweep_free(struct sweep *sweep); /* leaves it {0} */
 
 /* Reads the state of a cell from its files. The forecast is kept. */
 void sweep_refresh(struct sweep *sweep, size_t index);
-/* The result of a cell that is done, once: reads its whole journal. */
+/* The same for whoever holds the cell's lock: somebody else may have computed it just before. */
+void sweep_refresh_claimed(struct sweep *sweep, size_t index);
+/* The result of a cell that is computed, once: reads its whole journal. */
 void sweep_read_result(struct sweep *sweep, size_t index);
 /* How far the run of a cell has come that another process computes. */
 void sweep_watch(struct sweep *sweep, size_t index);
+
+/* Where the run of a cell lies that is computed; owned by the caller. */
+char *sweep_run_directory(const struct sweep_cell *cell, struct error *error);
 
 /* Makes the forecast of a cell that is to be run, and its state cannot fit or skipped where that
  * is what it says. Milliseconds. `share`: into how many parts free memory is divided. */
@@ -96,8 +102,12 @@ void sweep_forecast(struct sweep *sweep, size_t index, size_t share);
 
 /* Whether a run of it should be started. */
 bool sweep_is_due(const struct sweep *sweep, size_t index);
+/* Whether its run came to its end, done or diverged: it has figures, and they are final. */
+bool sweep_is_computed(const struct sweep_cell *cell);
 /* Of all cells, how many in each state. */
 void sweep_count(const struct sweep *sweep, size_t counts[SWEEP_STATES]);
+/* How many are computed. */
+size_t sweep_count_computed(const struct sweep *sweep);
 /* By its id, or by its number from 1 on; sweep->count: there is none. */
 size_t sweep_cell_find(const struct sweep *sweep, const char *id);
 

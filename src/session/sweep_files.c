@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_LIMIT = 1 << 16, TAIL = 4096 };
+enum { GRID_LIMIT = 1 << 20, CELL_LIMIT = 1 << 16, TAIL = 4096 };
 
 /* --- folders --- */
 
@@ -88,14 +88,27 @@ bool sweep_list(char ***names, size_t *count, struct error *error)
 
 /* --- grid.json --- */
 
+/* Whether the file holds this and nothing else. */
+static bool holds_text(const char *path, const char *text)
+{
+    size_t size;
+    char *held = file_exists(path) ? file_read(path, GRID_LIMIT, &size, NULL) : NULL;
+    bool same = held && size == strlen(text) && memcmp(held, text, size) == 0;
+    free(held);
+    return same;
+}
+
 bool sweep_files_write_grid(const char *directory, const struct sweep_grid *grid,
                             struct error *error)
 {
     struct json *tree = sweep_grid_to_json(grid);
     char *text = tree ? json_print(tree, true, error) : NULL;
     char *path = file_join(directory, "grid.json");
-    bool written = tree && path ? text && file_write(path, text, strlen(text), true, error)
-                                : error_set_memory(error, "a grid", 0);
+    bool complete = tree && path, written = false;
+    if (!complete)
+        error_set_memory(error, "a grid", 0);
+    else if (text)
+        written = holds_text(path, text) || file_write(path, text, strlen(text), true, error);
     free(path);
     free(text);
     json_free(tree);

@@ -7,6 +7,7 @@
 /* Where the sweep of a name lies, or would lie; owned by the caller. */
 char *sweep_files_directory(const char *name, struct error *error);
 
+/* Writes nothing when the file is so already: many processes may work at one sweep. */
 bool sweep_files_write_grid(const char *directory, const struct sweep_grid *grid,
                             struct error *error);
 /* Also sets the grid's name. An error says what sweeps there are. */

@@ -210,6 +210,18 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
     return added;
 }
 
+bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struct error *error)
+{
+    char key[64];
+    const char *equals = strchr(setting, '=');
+    if (!equals || (size_t)(equals - setting) >= sizeof key)
+        return error_set(error, ERROR_USAGE, setting, _("write it as in seed=1,2,3"),
+                         _("this does not say which setting takes which values"));
+    snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+    sweep_grid_clear(grid, key);
+    return sweep_grid_vary(grid, key, equals + 1, error);
+}
+
 /* --- a study's grid --- */
 
 static bool vary_unless_there(struct sweep_grid *grid, const char *key, const char *values,
@@ -390,6 +402,14 @@ bool sweep_grid_cell(const struct sweep_grid *grid, size_t index, struct run_con
     return true;
 }
 
+/* "resnet20", "mine" of "nets/mine.json"; its length. */
+static size_t write_network(const char *network, char *text, size_t size)
+{
+    const char *name = file_base_name(network), *ending = strstr(name, ".json");
+    int length = ending && !ending[5] ? (int)(ending - name) : 64;
+    return (size_t)snprintf(text, size, "%.*s", length, name);
+}
+
 char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_device, char *text,
                            size_t size)
 {
@@ -399,7 +419,7 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
         const char *value = axis->values[sweep_grid_place(grid, cell, a)], *key = axis->field->key;
         bool device = strcmp(key, "device") == 0;
         if (a == 0)
-            used += (size_t)snprintf(text, size, "%.64s", file_base_name(value));
+            used += write_network(value, text, size);
         else if (a == 1 && strcmp(value, "none") != 0)
             used += (size_t)snprintf(text + used, size - used, "-%s", value);
         else if (device && axis->count > 1 && with_device)

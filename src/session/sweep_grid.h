@@ -55,6 +55,8 @@ bool sweep_grid_add(struct sweep_grid *grid, const char *key, const char *value,
 /* The same of a list, whose values are separated by commas, or by semicolons where one is there. */
 bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *values,
                      struct error *error);
+/* The same of "lr=0.1,0.01", whose list replaces the values that the setting had. */
+bool sweep_grid_vary_setting(struct sweep_grid *grid, const char *setting, struct error *error);
 /* Takes an axis out. */
 void sweep_grid_clear(struct sweep_grid *grid, const char *key);
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);

@@ -32,7 +32,7 @@ static bool add_known(struct json *object, const char *key, uint64_t value, bool
 static bool add_figures(struct json *object, const struct sweep_cell *cell)
 {
     const struct sweep_result *result = &cell->result;
-    if (cell->state != SWEEP_DONE || !result->known)
+    if (!sweep_is_computed(cell) || !result->known)
         return json_add_null(object, "result");
     struct json *figures = json_add_object(object, "result");
     return json_add_number(figures, "ms_per_image", result->ms_per_image) &&

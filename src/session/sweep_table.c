@@ -32,7 +32,7 @@ double sweep_cell_value(const struct sweep_cell *cell, enum sweep_measure measur
     const struct sweep_result *result = &cell->result;
     if (measure == SWEEP_FORECAST)
         return cell->forecast_known ? (double)cell->memory_needed : (double)NAN;
-    if (cell->state != SWEEP_DONE || !result->known)
+    if (!sweep_is_computed(cell) || !result->known)
         return (double)NAN;
     switch (measure) {
     case SWEEP_MS_PER_IMAGE:
@@ -70,6 +70,15 @@ double sweep_speedup(const struct sweep *sweep, size_t slow_row, size_t fast_row
     double slow = sweep_cell_value(&sweep->cells[slow_row * columns + column], SWEEP_MS_PER_IMAGE);
     double fast = sweep_cell_value(&sweep->cells[fast_row * columns + column], SWEEP_MS_PER_IMAGE);
     return slow / fast;
+}
+
+char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size)
+{
+    const struct error *reason = &cell->reason;
+    const char *layer = cell->state == SWEEP_DIVERGED ? reason->what : "";
+    snprintf(text, size, "%s%s%s%s%s", layer, layer[0] ? ": " : "", reason->why,
+             reason->advice[0] ? "; " : "", reason->advice);
+    return text;
 }
 
 /* --- layout --- */
@@ -226,22 +235,35 @@ static void write_pair(const struct sweep *sweep, size_t slow, size_t fast, bool
     layout_end(&layout);
 }
 
-static void write_reasons(const struct sweep *sweep, bool markdown, struct text *text)
+static bool was_not_computed(const struct sweep_cell *cell)
+{
+    return cell->state == SWEEP_FAILED || cell->state == SWEEP_CANNOT_FIT ||
+           cell->state == SWEEP_SKIPPED;
+}
+
+static bool has_diverged(const struct sweep_cell *cell)
+{
+    return cell->state == SWEEP_DIVERGED;
+}
+
+static void write_reasons(const struct sweep *sweep, const char *title,
+                          bool (*is_one)(const struct sweep_cell *cell), bool markdown,
+                          struct text *text)
 {
     bool any = false;
+    char reason[1200];
     for (size_t i = 0; i < sweep->count; i++) {
         const struct sweep_cell *cell = &sweep->cells[i];
-        if (cell->state != SWEEP_FAILED && cell->state != SWEEP_CANNOT_FIT &&
-            cell->state != SWEEP_SKIPPED)
+        if (!is_one(cell))
             continue;
         if (!any)
-            text_append(text, markdown ? "### %s\n\n" : "%s\n",
-                        _("What was not computed, and why"));
+            text_append(text, markdown ? "### %s\n\n" : "%s\n", title);
         any = true;
-        text_append(text, "%s%s: %s: %s%s%s\n", markdown ? "- " : "", cell->id,
-                    sweep_state_words(cell->state), cell->reason.why,
-                    cell->reason.advice[0] ? "; " : "", cell->reason.advice);
+        text_append(text, "%s%s: %s: %s\n", markdown ? "- " : "", cell->id,
+                    sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
     }
+    if (any)
+        text_append(text, "\n");
 }
 
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text)
@@ -256,5 +278,6 @@ void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *t
         for (size_t fast = 0; fast < devices; fast++)
             if (slow != fast)
                 write_pair(sweep, slow, fast, markdown, text);
-    write_reasons(sweep, markdown, text);
+    write_reasons(sweep, _("What diverged"), has_diverged, markdown, text);
+    write_reasons(sweep, _("What was not computed, and why"), was_not_computed, markdown, text);
 }

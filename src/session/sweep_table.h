@@ -27,8 +27,11 @@ double sweep_cell_value(const struct sweep_cell *cell, enum sweep_measure measur
 char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure, char *text,
                       size_t size);
 
+/* Why a cell diverged, failed, cannot fit or was skipped, and what to do. Returns `text`. */
+char *sweep_reason_text(const struct sweep_cell *cell, char *text, size_t size);
+
 /* Appends the tables for which there is a figure: of one measure each, then the speed-up of every
- * pair of devices, then what failed, cannot fit or was skipped, and why. */
+ * pair of devices, then what diverged, and what failed, cannot fit or was skipped, and why. */
 void sweep_write_tables(const struct sweep *sweep, bool markdown, struct text *text);
 
 /* How often faster the cell of the second device is than that of the first; NaN: not known. The

@@ -40,9 +40,10 @@ void trainer_look_around(struct trainer *trainer)
     struct preparation *prepared = &trainer->prepared;
     feed_statistics(prepared->feed, &feed);
     trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
-    trainer->now.memory_measured = prepared->device->driver->host_memory
-                                       ? host_process_memory()
-                                       : device_memory_used(prepared->device);
+    const bool on_host = prepared->device->driver->host_memory;
+    trainer->now.memory_measured =
+        on_host ? host_process_memory() : device_memory_used(prepared->device);
+    trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
     if (watcher_memory(&trainer->watcher, trainer->moment, prepared->memory_expected,
                        trainer->now.memory_measured, &finding))
         trainer_find(trainer, &finding);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/host.h"
 #include "session/run_files.h"
 #include "session/settings.h"
 
@@ -147,16 +148,30 @@ static bool start(struct trainer *trainer)
            (trainer->run->resumes ? resume_begin(trainer) : worker_begin(trainer));
 }
 
+/* Known before the first iteration, and said for as long as the run is kept. */
+static void warn_of_swap(struct trainer *trainer)
+{
+    const struct forecast *forecast = &trainer->prepared.forecast;
+    struct finding finding = {.kind = FINDING_MEMORY,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    forecast_swap_words(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
+    if (forecast->swaps)
+        trainer_find(trainer, &finding);
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
     uint64_t first = 0;
+    host_process_forget_peak();
     if (run->resumes && !resume_look(trainer, &first))
         return RUN_REFUSED;
     if (!prepare(&trainer->prepared, &run->config, first, trainer->error))
         return RUN_REFUSED;
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
+    warn_of_swap(trainer);
     if (!train(trainer))
         return RUN_FAILED;
     trainer_end_look(trainer, true);
@@ -175,6 +190,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     bool failed = status == RUN_FAILED || status == RUN_REFUSED;
     trainer->now.status = status;
     trainer->now.eta_seconds = 0;
+    trainer->now.memory_highest = host_process_peak();
     if (!run->journal.path) {
         trainer->now.error = *error;
         return;

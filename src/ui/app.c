@@ -312,7 +312,7 @@ static void take_input(struct app *app, int key)
 /* --- news --- */
 
 /* All that are new; the last one is shown. */
-static void tell_findings(struct app *app, const struct run_entry *entry, size_t known)
+void app_tell_findings(struct app *app, const struct run_entry *entry, size_t known)
 {
     for (size_t i = known; i < entry->snapshot.finding_count; i++) {
         struct finding finding;
@@ -353,7 +353,7 @@ static void take_news_of_runs(struct app *app)
     size_t before_waiting = run_list_waiting(&app->runs);
     size_t ended = run_list_step(&app->runs);
     if (on && !app->closing) {
-        tell_findings(app, &app->runs.entries[index], findings);
+        app_tell_findings(app, &app->runs.entries[index], findings);
         tell_trouble(app, &app->runs.entries[index], &trouble);
     }
     if (app->closing || ended == app->runs.count)
@@ -418,6 +418,8 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = seconds_until(tick);
     if (background_busy(app, &soon))
         seconds = fmin(seconds, soon);
+    if (others_rest(app) >= 0)
+        seconds = fmin(seconds, others_rest(app));
     if (app->form.stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
     if (is_setting_up(app) && setup_waits(&app->setup))
@@ -453,6 +455,7 @@ static void loop(struct app *app)
             device_meter_look(app->devices.meter, app_screen(app) == &screen_devices);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         background_step(app);
+        others_step(app);
         if (clock_nanoseconds() >= tick) {
             take_news(app);
             tick = after(TICK_SECONDS);
@@ -501,6 +504,10 @@ bool app_run(struct app *app, struct error *error)
         app_run_form(app);
         frame_draw(app);
     }
+    if (app->options->attach)
+        others_attach(app, app->options->attach);
+    else if (!app->message[0])
+        others_greet(app);
     loop(app);
     if (app->gone)
         carry_on_alone(app);

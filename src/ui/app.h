@@ -19,6 +19,7 @@
 #include "ui/keys.h"
 #include "ui/log_book.h"
 #include "ui/loss_view.h"
+#include "ui/others.h"
 #include "ui/places.h"
 #include "ui/plot_window.h"
 #include "ui/preferences.h"
@@ -113,6 +114,7 @@ struct app {
     uint64_t forecast_at;       /* when the forecast is to be made, if form.stale */
     struct run_list runs, kept; /* of this session, and of earlier ones */
     struct run_view run;
+    struct others_view others;
     struct runs_view table;
     struct compare_view compare;
     struct sweep_view sweep;
@@ -149,6 +151,8 @@ void app_back(struct app *app);                              /* at the bottom: q
 void app_say(struct app *app, enum role role, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void app_say_error(struct app *app, const struct error *error);
+/* The findings of a run from number `known` on, as news. */
+void app_tell_findings(struct app *app, const struct run_entry *entry, size_t known);
 
 /* Brings colours and symbols in line with the preferences in force. */
 void app_apply_preferences(struct app *app);

@@ -59,6 +59,16 @@ static void draw_entries(struct app *app, struct rect area, int across)
 
 /* --- curves --- */
 
+/* What all of them know; see curves_known_x. */
+static enum curve_x known_x(const struct app *app)
+{
+    const struct compare_view *view = &app->compare;
+    for (size_t i = 0; i < view->count; i++)
+        if (curves_known_x(run_series(view->runs[i]), app->run.x) != app->run.x)
+            return X_ITERATION;
+    return app->run.x;
+}
+
 static double end_of(const struct compare_view *view, size_t run, enum curve_x x)
 {
     double first, last;
@@ -70,7 +80,7 @@ static double end_of(const struct compare_view *view, size_t run, enum curve_x x
 static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
     const struct compare_view *view = &app->compare;
-    double end = end_of(view, run, app->run.x), shift = 0.06 * (double)(row % 5);
+    double end = end_of(view, run, known_x(app)), shift = 0.06 * (double)(row % 5);
     curve_draw_unplaced(&view->curves[run].trace[view->trace], y, &app->run.plot,
                         (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
@@ -111,9 +121,9 @@ static bool all_adversarial(const struct compare_view *view)
 static void add_cursor_words(const struct app *app, struct legend *legend)
 {
     double at = app->compare.window.cursor;
-    if (app->run.x == X_ITERATION)
+    if (known_x(app) == X_ITERATION)
         legend_add(legend, ROLE_STRONG, "", _("at iteration %.0f"), at);
-    else if (app->run.x == X_EPOCH)
+    else if (known_x(app) == X_EPOCH)
         legend_add(legend, ROLE_STRONG, "", _("at epoch %.2f"), at);
     else
         legend_add(legend, ROLE_STRONG, "", _("at %.4g s"), at);
@@ -146,7 +156,7 @@ static void draw_curves(struct app *app, struct rect area)
     struct error error;
     if (rect_is_empty(layout.plot))
         return;
-    struct curve_view wanted = {.x = app->run.x,
+    struct curve_view wanted = {.x = known_x(app),
                                 .log_x = app->run.log_x,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
@@ -166,7 +176,7 @@ static void draw_curves(struct app *app, struct rect area)
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
     draw_plot(&app->canvas, layout.plot, &app->run.plot, roles, styles);
     plot_draw_cursor(app, &view->window, layout.plot);
-    plot_axes_draw_x(&app->canvas, layout.axis, &view->x, app->run.x, layout.labels.columns > 0);
+    plot_axes_draw_x(&app->canvas, layout.axis, &view->x, known_x(app), layout.labels.columns > 0);
 }
 
 /* Where the room is wide the key to the curves stands beside them, else above. */

@@ -190,7 +190,7 @@ static void draw_notes(struct app *app, struct rect area)
 void compare_draw_table(struct app *app, struct rect area)
 {
     struct compare_view *view = &app->compare;
-    int starts[MAX_COLUMNS], widths[MAX_COLUMNS];
+    int starts[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS] = {0};
     bool notes = area.rows >= 10;
     if (area.rows < HEAD_ROWS + 1 || view->table.count == 0)
         return;

@@ -19,6 +19,13 @@ double curves_point_x(const struct series_point *point, enum curve_x x)
     return x == X_EPOCH ? (double)point->epoch : (double)point->seconds;
 }
 
+enum curve_x curves_known_x(const struct series *series, enum curve_x wanted)
+{
+    const size_t count = series_count(series);
+    const bool known = count == 0 || !isnan(curves_point_x(&series->points[count - 1], wanted));
+    return known ? wanted : X_ITERATION;
+}
+
 bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last)
 {
     size_t count = series_count(series);

@@ -52,6 +52,8 @@ double curves_newest(const struct curves *curves, enum trace trace);
 /* --- places --- */
 
 double curves_point_x(const struct series_point *point, enum curve_x x);
+/* `wanted`, or X_ITERATION where the points do not know that: imported runs may have no epochs. */
+enum curve_x curves_known_x(const struct series *series, enum curve_x wanted);
 /* Where a series has a point first and last on an x axis of this kind; false: it has none. */
 bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last);
 

@@ -374,9 +374,8 @@ void form_make_forecast(struct form *form)
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);
-    error_set(
-        &form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
-        text_bytes(form->forecast.memory.total + form->forecast.feed_bytes, need, sizeof need),
-        text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
+    error_set(&form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
+              text_bytes(forecast_needed(&form->forecast), need, sizeof need),
+              text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
     form->problem_field = form_blame(form, &form->problem);
 }

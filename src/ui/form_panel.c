@@ -58,11 +58,6 @@ static void draw_input(struct app *app, struct rect area)
 
 /* --- memory --- */
 
-static uint64_t memory_needed(const struct forecast *forecast)
-{
-    return forecast->memory.total + forecast->feed_bytes;
-}
-
 static void draw_kinds(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->form.forecast;
@@ -74,9 +69,10 @@ static void draw_kinds(struct app *app, struct rect area)
                  {_("solver"), forecast->memory.solver},
                  {_("activations"), forecast->memory.activations},
                  {_("workspace"), forecast->memory.workspace},
-                 {_("batches"), forecast->feed_bytes}};
+                 {_("batches"), forecast->feed_bytes},
+                 {_("the rest"), forecast->beside_bytes}};
     char text[64];
-    const double total = (double)memory_needed(forecast);
+    const double total = (double)forecast_needed(forecast);
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
         draw_fact(app, area, i, kinds[i].label, text_bytes(kinds[i].bytes, text, sizeof text));
         if (area.columns > 24 && total > 0)
@@ -88,9 +84,11 @@ static void draw_kinds(struct app *app, struct rect area)
 /* How much of what is free it takes, in words. */
 static char *memory_words(const struct forecast *forecast, char *text, size_t size)
 {
-    const double part = (double)memory_needed(forecast) / (double)forecast->memory_free;
+    const double part = (double)forecast_needed(forecast) / (double)forecast->memory_free;
     if (!forecast->fits)
         snprintf(text, size, "%s", _("more than is free"));
+    else if (forecast->swaps)
+        snprintf(text, size, "%s", _("more than is free: it swaps"));
     else if (part >= 0.8)
         snprintf(text, size, _("%.0f %% of it: tight"), 100 * part);
     else if (part >= 0.01)
@@ -132,7 +130,7 @@ static void draw_memory(struct app *app, struct rect area)
 {
     const struct forecast *forecast = &app->form.forecast;
     char needed[32], free_bytes[32], text[96];
-    text_bytes(memory_needed(forecast), needed, sizeof needed);
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
     if (forecast->memory_free == 0) {
         draw_fact(app, area, 0, _("memory"), needed);
         draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
@@ -149,9 +147,10 @@ static void draw_memory(struct app *app, struct rect area)
     const int words = (int)columns_of(text), gauge = area.columns - words - 3;
     if (gauge > 4)
         draw_gauge(&app->canvas, area, 1, 1, gauge,
-                   (double)memory_needed(forecast) / (double)forecast->memory_free,
-                   forecast->fits ? ROLE_GAUGE : ROLE_BAD);
-    draw_right(&app->canvas, area, 1, forecast->fits ? ROLE_TEXT : ROLE_BAD, text);
+                   (double)forecast_needed(forecast) / (double)forecast->memory_free,
+                   forecast->fits && !forecast->swaps ? ROLE_GAUGE : ROLE_BAD);
+    draw_right(&app->canvas, area, 1, forecast->fits && !forecast->swaps ? ROLE_TEXT : ROLE_BAD,
+               text);
     if (limit_works(forecast))
         draw_limit(app, area, 2);
     draw_text(&app->canvas, area, 2 + limit_works(forecast), 1, ROLE_FAINT,
@@ -346,7 +345,7 @@ static void plan_parts(const struct app *app, bool pictures, int rows,
         [RATE] = {.rank = 4, .least = 1, .most = is_level(&app->form.config) ? 1 : 9, .gap = gap},
         [PICTURES] = {.rank = 5, .least = 6, .most = 1000, .gap = gap},
         [INPUT] = {.rank = 6, .least = 2, .most = 2},
-        [KINDS] = {.rank = 7, .least = 6, .most = 6}};
+        [KINDS] = {.rank = 7, .least = 7, .most = 7}};
     memcpy(parts, wanted, sizeof wanted);
     if (!is_level(&app->form.config))
         parts[RATE].least = 5;
@@ -394,7 +393,7 @@ void form_panel_draw_summary(struct app *app, struct rect area)
     }
     if (!form->known)
         return;
-    text_bytes(memory_needed(&form->forecast), total, sizeof total);
+    text_bytes(forecast_needed(&form->forecast), total, sizeof total);
     text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);
     text_si((double)form->forecast.parameters, parameters, sizeof parameters);
     if (seconds >= 0 && form->forecast.memory_free > 0)

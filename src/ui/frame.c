@@ -24,6 +24,8 @@ static void draw_title(struct app *app, struct rect area)
                  language_text(run_entry_status(active)), waiting);
     else if (active)
         snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
+    else if (app_screen(app) == &screen_run && app_entry(app) && app_entry(app)->live)
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(app_entry(app))));
     else if (app->runs.count > 0)
         snprintf(right, sizeof right,
                  ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),

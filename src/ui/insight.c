@@ -54,6 +54,10 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                      now->status == RUN_PAUSED
                          ? _("The next iterations will be measured; space lets the run go on.")
                          : _("Measuring the next iterations ..."));
+    } else if (entry->live) {
+        draw_wrapped(canvas, area, 1, ROLE_FAINT,
+                     _("What goes on inside is measured by the process that has the run, while "
+                       "somebody looks there. What it has kept is shown when the run is over."));
     } else {
         int row = draw_wrapped(canvas, area, 1, ROLE_FAINT,
                                _("Not measured: nobody looked here while the run was on. Open this "

@@ -35,10 +35,14 @@ static void convert(struct plot_window *window, const struct series *series, enu
 static void next_x(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
-    enum curve_x before = app->run.x;
-    app->run.x = (app->run.x + 1) % X_KINDS;
-    if (entry && entry->run)
-        convert(&app->run.window, run_series(entry->run), before, app->run.x);
+    const struct series *series = entry && entry->run ? run_series(entry->run) : NULL;
+    const enum curve_x before = series ? curves_known_x(series, app->run.x) : app->run.x;
+    app->run.x = before;
+    do
+        app->run.x = (app->run.x + 1) % X_KINDS;
+    while (series && curves_known_x(series, app->run.x) != app->run.x);
+    if (series)
+        convert(&app->run.window, series, before, app->run.x);
     app->compare.window = (struct plot_window){0}; /* each run would have another stretch */
     app_say(app, ROLE_STRONG, _("Along the x axis: %s."), curve_x_name(app->run.x));
 }

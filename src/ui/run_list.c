@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/follow.h"
 #include "session/run_directory.h"
 
 #include <stdio.h>
@@ -176,19 +177,28 @@ static const char **known_ids(const struct run_list *kept, const struct run_list
     return ids;
 }
 
-static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
+bool run_list_keep(struct run_list *kept, const char *directory, struct error *error)
 {
     if (!memory_grow(&kept->entries, &kept->capacity, kept->count + 1, sizeof *kept->entries,
                      "the list of runs", error))
         return false;
     struct run_entry *entry = &kept->entries[kept->count];
     *entry = (struct run_entry){0};
-    int length = snprintf(entry->directory, sizeof entry->directory, "%s/%s", home, id);
+    int length = snprintf(entry->directory, sizeof entry->directory, "%s", directory);
     if (length < 0 || (size_t)length >= sizeof entry->directory)
-        return error_set(error, ERROR_SYSTEM, home, "set XDG_STATE_HOME to a shorter path",
+        return error_set(error, ERROR_SYSTEM, directory, "set XDG_STATE_HOME to a shorter path",
                          "its path is too long");
     kept->count++;
     return true;
+}
+
+static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
+{
+    char *directory = file_join(home, id);
+    bool added =
+        directory ? run_list_keep(kept, directory, error) : error_set_memory(error, "a path", 0);
+    free(directory);
+    return added;
 }
 
 /* Another process may have ended them since. */
@@ -247,6 +257,8 @@ void run_entry_peek(struct run_entry *entry)
         return;
     entry->config = outline.config;
     entry->snapshot = outline.snapshot;
+    snprintf(entry->imported, sizeof entry->imported, "%s", outline.facts.imported);
+    entry->live = !run_status_is_over(entry->snapshot.status);
     run_name_read(entry->directory, entry->name);
 }
 
@@ -254,14 +266,23 @@ bool run_entry_open(struct run_entry *entry)
 {
     if (!run_entry_is_kept(entry) || entry->run)
         return true;
-    entry->run = run_open(entry->directory, &entry->error);
+    run_entry_peek(entry);
+    entry->run = entry->live ? follow_open(entry->directory, &entry->error)
+                             : run_open(entry->directory, &entry->error);
     entry->refused = !entry->run;
     if (entry->refused)
         return false;
     entry->peeked = true;
     entry->config = *run_config(entry->run);
+    snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(entry->run)->imported);
     run_snapshot(entry->run, &entry->snapshot);
     return true;
+}
+
+void run_entry_catch_up(struct run_entry *entry)
+{
+    while (entry->run && entry->live && follow_step(entry->run) == FOLLOW_MORE) {
+    }
 }
 
 void run_entry_close(struct run_entry *entry)
@@ -270,4 +291,5 @@ void run_entry_close(struct run_entry *entry)
         return;
     run_free(entry->run);
     entry->run = NULL;
+    entry->followed = false;
 }

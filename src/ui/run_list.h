@@ -5,6 +5,7 @@
 
 #include "session/run.h"
 #include "session/run_name.h"
+#include "session/run_owner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,12 @@ struct run_entry {
     char resumes[512];   /* where the run lies that this one goes on with; "": a new one */
     char directory[512]; /* kept: where it lies; else "" */
     bool peeked;         /* kept: config and snapshot are there */
+    char imported[16];   /* the framework whose log it was taken from; "": none, or not read yet */
+
+    bool live;              /* kept: another process has it, and it is not over */
+    bool followed;          /* kept: its journal has been read to where it grows (others.h) */
+    struct run_owner owner; /* of a live one, as of the last look */
+    uint64_t owner_due;     /* when it is looked at again */
 };
 
 struct run_list {
@@ -76,13 +83,19 @@ bool run_entry_is_kept(const struct run_entry *entry);
  * nothing of them is read yet. Those that were not over when they were read will be read again. */
 bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error);
 
+/* Adds one that lies elsewhere. */
+bool run_list_keep(struct run_list *kept, const char *directory, struct error *error);
+
 /* Reads how a kept run was set up and ended and what it is called, once; `refused` tells when it
  * cannot be read. */
 void run_entry_peek(struct run_entry *entry);
 
 /* Reads the whole of a kept run, with its curves; true at once when that is done or it is not kept.
- * False with entry->error. */
+ * False with entry->error. A live one is opened to be followed (session/follow.h). */
 bool run_entry_open(struct run_entry *entry);
+
+/* Reads on to the newest of a live run, at once. */
+void run_entry_catch_up(struct run_entry *entry);
 
 /* Forgets the curves of a kept run. */
 void run_entry_close(struct run_entry *entry);

@@ -43,7 +43,7 @@ void run_plot_gather(struct app *app, const struct run_entry *entry, const struc
     const struct series *series = run_series(entry->run);
     struct plot_layout layout = layout_plot(run->view, true);
     size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
-    struct curve_view wanted = {.x = app->run.x,
+    struct curve_view wanted = {.x = curves_known_x(series, app->run.x),
                                 .log_x = app->run.log_x,
                                 .width = columns * plot_dots_across(app->symbols),
                                 .traces = run_plot_traces(app, entry, run),
@@ -240,9 +240,10 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     unsigned traces = run_plot_traces(app, entry, run);
     if (app->run.curves.series != picture.series)
         return;
+    const enum curve_x x = curves_known_x(picture.series, app->run.x);
     picture.contest = trace_is_contest(picture.series);
     if (window->cursor_on)
-        picture.point = curves_nearest(picture.series, app->run.x, window->cursor);
+        picture.point = curves_nearest(picture.series, x, window->cursor);
     size_t count = make_panels(&picture, traces, panels);
     if (count == 0) {
         draw_nothing(app, area);
@@ -262,7 +263,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
             tell_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
-    plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, app->run.x,
+    plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, x,
                      layout.panels[0].labels.columns > 0);
     run_marks_draw_best(&picture, layout.axis);
     if (readout)

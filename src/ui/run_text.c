@@ -127,9 +127,12 @@ static void put_contest(struct writer *writer, const struct run_news *news, cons
     put_pixels(writer, pixels, news);
 }
 
+/* Of the process, as is what was measured; runs of before it was kept have the network's alone. */
 static uint64_t forecast_bytes(const struct run_news *news)
 {
-    return news->facts ? news->facts->forecast.total : 0;
+    if (!news->facts)
+        return 0;
+    return news->facts->memory_peak ? news->facts->memory_peak : news->facts->forecast.total;
 }
 
 static double loss_now(const struct run_snapshot *now)
@@ -256,26 +259,39 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
     put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
+/* A setting; of an imported run one that its log did not tell has a dash. */
+static void put_setting(struct writer *writer, const char *label, const char *key,
+                        const struct run_news *news)
+{
+    char value[64];
+    const bool imported = news->facts && news->facts->imported[0];
+    const bool known = !imported || config_is_given(news->config, key);
+    put(writer, label, ROLE_TEXT, "%s",
+        known ? config_get(news->config, key, value, sizeof value) : "-");
+}
+
+static void put_fact(struct writer *writer, const char *label, size_t count)
+{
+    char text[64];
+    put(writer, label, ROLE_TEXT, "%s", count ? text_count(count, text, sizeof text) : "-");
+}
+
 static void panel_run(struct writer *writer, const struct run_news *news)
 {
     const struct run_config *config = news->config;
-    char text[64];
     put(writer, N_("Run"), ROLE_HEADING, "%s", "");
     put(writer, N_("network"), ROLE_TEXT, "%.63s", config->network);
-    put(writer, N_("technique"), ROLE_TEXT, "%s",
-        config_get(config, "technique", text, sizeof text));
+    put_setting(writer, N_("technique"), "technique", news);
     if (news->facts)
-        put(writer, N_("parameters"), ROLE_TEXT, "%s",
-            text_count(news->facts->parameters, text, sizeof text));
+        put_fact(writer, N_("parameters"), news->facts->parameters);
     put(writer, N_("data"), ROLE_TEXT, "%.63s", config->data);
     if (news->facts)
-        put(writer, N_("images"), ROLE_TEXT, "%s",
-            text_count(news->facts->images, text, sizeof text));
-    put(writer, N_("batch"), ROLE_TEXT, "%zu", config->batch);
+        put_fact(writer, N_("images"), news->facts->images);
+    put_setting(writer, N_("batch"), "batch", news);
     put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
-    put(writer, N_("solver"), ROLE_TEXT, "%s", config_get(config, "solver", text, sizeof text));
-    put(writer, N_("schedule"), ROLE_TEXT, "%s", config_get(config, "schedule", text, sizeof text));
-    put(writer, N_("seed"), ROLE_TEXT, "%zu", config->seed);
+    put_setting(writer, N_("solver"), "solver", news);
+    put_setting(writer, N_("schedule"), "schedule", news);
+    put_setting(writer, N_("seed"), "seed", news);
 }
 
 size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines)

@@ -1,6 +1,7 @@
 #include "ui/runs_shelf.h"
 
 #include "base/language.h"
+#include "session/import.h"
 #include "session/resume.h"
 #include "session/run_remove.h"
 #include "ui/app.h"
@@ -72,6 +73,23 @@ void shelf_rename(struct app *app, size_t index)
 
 /* --- its settings --- */
 
+/* Of an imported run what its log said; the rest is as in any other form. */
+static struct run_config settings_of(const struct run_entry *entry)
+{
+    char value[600];
+    struct run_config config;
+    if (!entry->imported[0])
+        return entry->config;
+    config_defaults(&config);
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        config_get(&entry->config, key, value, sizeof value);
+        if (config_is_given(&entry->config, key) && strcmp(value, "unknown") != 0)
+            config_set(&config, key, value, NULL);
+    }
+    return config;
+}
+
 void shelf_clone(struct app *app, size_t index)
 {
     struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
@@ -81,11 +99,16 @@ void shelf_clone(struct app *app, size_t index)
         app_say(app, ROLE_WARNING, _("There are no settings to take over."));
         return;
     }
-    form_begin(&app->form, &entry->config);
+    const struct run_config config = settings_of(entry);
+    form_begin(&app->form, &config);
     app_form_changed(app);
     app_show(app, &screen_form);
-    app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
-            runs_id(entry)[0] ? runs_called(entry) : entry->config.network);
+    if (entry->imported[0])
+        app_say(app, ROLE_GOOD, _("The form holds what the log of run %s tells; choose the rest."),
+                runs_called(entry));
+    else
+        app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),
+                runs_id(entry)[0] ? runs_called(entry) : entry->config.network);
 }
 
 /* --- deletion --- */
@@ -129,6 +152,8 @@ static void leave_run(struct app *app, const struct run_entry *entry)
             app->stack[depth++] = app->stack[i];
     app->depth = depth;
     app->run.curves.series = NULL;
+    if (depth == 0) /* the run was all there was to see */
+        app_show(app, &screen_runs);
 }
 
 static void forget(struct app *app, struct run_entry *entry)
@@ -152,7 +177,8 @@ static bool may_resume(struct run_entry *entry, struct error *error)
         *error = entry->error;
         return false;
     }
-    return resume_allows(&entry->snapshot, runs_id(entry), error);
+    return import_is_own(entry->imported, runs_id(entry), error) &&
+           resume_allows(&entry->snapshot, runs_id(entry), error);
 }
 
 /* The list of this sitting may have moved: the run is looked for again. */
@@ -179,6 +205,8 @@ void shelf_resume(struct app *app, size_t index)
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
+    if (others_refuse(app, entry))
+        return;
     snprintf(directory, sizeof directory, "%s", there);
     if (!may_resume(entry, &error) ||
         !run_list_resume(&app->runs, &entry->config, directory, &error)) {

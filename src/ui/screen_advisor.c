@@ -72,6 +72,10 @@ static bool gather_one(struct app *app, size_t index)
         return false;
     }
     struct run *run = run_open(entry->directory, NULL);
+    if (run && run_facts(run)->imported[0]) { /* it was not measured here */
+        run_free(run);
+        return true;
+    }
     if (run && (!keep_own(view, run, &error) || !compare_add_run(&view->comparison, run, &error)))
         app_say_error(app, &error);
     return run;

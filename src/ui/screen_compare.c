@@ -111,9 +111,10 @@ static bool gather_one(struct app *app, size_t index)
     bool read = !entry->run;
     if (view->count == COMPARE_RUNS)
         view->left_out = true;
-    else if (run_entry_open(entry))
+    else if (run_entry_open(entry)) {
+        run_entry_catch_up(entry);
         compare_view_add(view, entry->run);
-    else
+    } else
         app_say_error(app, &entry->error);
     return read;
 }

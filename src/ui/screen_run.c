@@ -7,6 +7,7 @@
 #include "ui/columns.h"
 #include "ui/run_plot.h"
 #include "ui/run_text.h"
+#include "ui/runs_shelf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,6 +51,8 @@ static const struct key_binding bindings[] = {
     {'+', '=', ACTION_RATE_UP, "+", NULL, N_("propose twice the learning rate")},
     {'-', 0, ACTION_RATE_DOWN, "-", NULL, N_("propose half the learning rate")},
     {'w', 0, ACTION_SAVE, "w", NULL, N_("write a checkpoint now")},
+    {'r', 0, ACTION_RESUME, "r", NULL,
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
     {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, N_("the next run of this session")},
     {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, N_("the run before")},
     {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
@@ -139,6 +142,21 @@ static bool take_key(struct app *app, int key)
     return true;
 }
 
+/* Keys that change the run. */
+static bool is_command(enum action action)
+{
+    return action == ACTION_PAUSE || action == ACTION_SAVE || action == ACTION_RATE ||
+           action == ACTION_RATE_UP || action == ACTION_RATE_DOWN || action == ACTION_RESUME;
+}
+
+static void resume(struct app *app, const struct run_entry *entry)
+{
+    size_t index = 0;
+    while (index < app_run_count(app) && app_run_at(app, index) != entry)
+        index++;
+    shelf_resume(app, index);
+}
+
 static void act(struct app *app, enum action action)
 {
     const struct run_entry *entry = app_entry(app);
@@ -152,12 +170,18 @@ static void act(struct app *app, enum action action)
     }
     if (view->act && view->act(app, action))
         return;
+    if (is_command(action) && others_refuse(app, entry))
+        return;
     switch (action) {
     case ACTION_PAUSE:
         pause_or_go_on(app);
         break;
     case ACTION_STOP:
-        ask_stop(app);
+        if (!others_ask_stop(app, entry))
+            ask_stop(app);
+        break;
+    case ACTION_RESUME:
+        resume(app, entry);
         break;
     case ACTION_VIEW:
         views_next(app, entry);
@@ -324,8 +348,12 @@ static void draw_finding(struct app *app, const struct run_entry *entry, struct 
     run_finding(entry->run, entry->snapshot.finding_count - 1, &finding);
     const char *kind = finding_kind_words(finding.kind);
     char text[160];
-    snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
-             (unsigned long long)finding.iteration);
+    if (isnan(finding.epoch))
+        snprintf(text, sizeof text, _("! %s from iteration %llu"), kind,
+                 (unsigned long long)finding.iteration);
+    else
+        snprintf(text, sizeof text, _("! %s from epoch %.2f (iteration %llu)"), kind, finding.epoch,
+                 (unsigned long long)finding.iteration);
     if ((int)columns_of(text) <= area.columns)
         draw_text(&app->canvas, area, 0, 0, ROLE_BAD, text);
     else
@@ -360,7 +388,13 @@ static void give_room(struct run_layout *layout, const struct view *view)
 
 static void draw(struct app *app, struct rect body)
 {
+    enum { LEAST_ROWS = 6 };
     struct run_entry *entry = app_entry(app);
+    struct rect line = {body.row, body.column, body.rows >= LEAST_ROWS, body.columns};
+    if (entry && others_draw(app, entry, line)) {
+        body.row++;
+        body.rows--;
+    }
     struct run_layout layout = layout_run(body);
     if (!entry) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
@@ -406,6 +440,8 @@ static void title(const struct app *app, char *text, size_t size)
     bool plain = strcmp(technique, "none") == 0;
     if (entry->run && run_facts(entry->run)->imported[0])
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
+    else if (entry->live)
+        snprintf(number, sizeof number, " %s", _("(attached)"));
     else if (app->run.kept)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->runs.count > 1)

@@ -158,7 +158,8 @@ static void act(struct app *app, enum action action)
         shelf_delete(app, index);
         break;
     case ACTION_STOP:
-        ask_stop(app);
+        if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
+            ask_stop(app);
         break;
     case ACTION_FORM:
         app_show(app, &screen_form);
@@ -256,10 +257,17 @@ static void draw_search(struct app *app, struct rect area)
         draw_cursor(&app->canvas, area, 0, column + (int)cursor);
 }
 
+static void add_owner(const struct run_entry *entry, char *text, size_t size)
+{
+    char owner[192];
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, "  %s", others_owner(entry, owner, sizeof owner));
+}
+
 /* The search, or else what commands call the selected run. */
 static void draw_foot(struct app *app, struct rect area)
 {
-    char text[128], called[128] = "";
+    char text[128], called[384] = "";
     size_t index = runs_view_index(app);
     count_text(app, text, sizeof text);
     int room = area.columns - (int)columns_of(text) - 2;
@@ -274,6 +282,8 @@ static void draw_foot(struct app *app, struct rect area)
         const struct run_entry *entry = app_run_at(app, index);
         snprintf(called, sizeof called, "%s%s%s", runs_id(entry), entry->name[0] ? "  " : "",
                  entry->name);
+        if (entry->live)
+            add_owner(entry, called, sizeof called);
     }
     draw_text(&app->canvas, left, 0, 1, ROLE_FAINT, called);
 }

@@ -22,6 +22,8 @@ static const struct key_binding bindings[] = {
     {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the sweep that is on: asks how")},
     {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
      N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
+    {'t', 0, ACTION_RESUME, "t", NULL,
+     N_("cells: let the selected one wait again that failed; r tries it")},
     {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("write the tables, or all figures; asks where")},
     {'f', 0, ACTION_FORM, "f", NULL, N_("set up: begin again with what the form says")},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
@@ -117,10 +119,32 @@ static void pause_or_go_on(struct app *app)
         return;
     }
     view->paused = !view->paused;
-    if (entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0))
+    const bool sent =
+        entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
+    if (sent)
         entry->pause_asked = view->paused;
     app_say(app, ROLE_GOOD, "%s",
-            view->paused ? _("Paused after this iteration; space goes on.") : _("It goes on."));
+            !view->paused ? _("It goes on.")
+            : sent        ? _("Paused after this iteration; space goes on.")
+                          : _("Paused before the next cell begins; space goes on."));
+}
+
+/* What failed is never tried again by itself. */
+static void wait_again(struct app *app)
+{
+    struct sweep_view *view = &app->sweep;
+    struct error error;
+    bool failed = view->kind == SWEEP_CELLS && view->sweep.count > 0 &&
+                  view->sweep.cells[view->selected].state == SWEEP_FAILED;
+    if (!failed)
+        app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
+    else if (!sweep_forget(&view->sweep, view->selected, &error))
+        app_say_error(app, &error);
+    else {
+        view->tried[view->selected] = false;
+        app_say(app, ROLE_GOOD, "%s",
+                view->on ? _("It waits again.") : _("It waits again; r goes on."));
+    }
 }
 
 static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measure)
@@ -236,6 +260,9 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_QUANTITY:
         next_measure(view);
+        break;
+    case ACTION_RESUME:
+        wait_again(app);
         break;
     case ACTION_EXPORT:
         ask_sweep_export(app);

@@ -81,7 +81,12 @@ static void tell_unsaved(struct app *app)
 {
     struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
     struct try_source source;
-    if (entry && !try_source_of_run(entry, &source))
+    if (!entry || try_source_of_run(entry, &source))
+        return;
+    if (entry->imported[0])
+        app_say(app, ROLE_WARNING, "%s",
+                _("This run was imported: it has no weights that could be tried."));
+    else
         app_say(app, ROLE_WARNING, "%s",
                 _("This run has saved no weights yet: w on its screen writes them."));
 }

@@ -88,6 +88,8 @@ static const char *empty_text(enum sweep_row row)
 {
     if (row == SWEEP_ROW_NAME)
         return _("(after networks and data)");
+    if (row == SWEEP_ROW_VARY)
+        return _("(as in lr=0.1,0.01)");
     if (row == SWEEP_ROW_ITERATIONS || row == SWEEP_ROW_EPOCHS)
         return _("(the other one counts)");
     return _("(none)");
@@ -237,6 +239,7 @@ static const char *state_word(const struct sweep_cell *cell)
     static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
                                                     [SWEEP_RUNNING] = N_("is on"),
                                                     [SWEEP_DONE] = "-",
+                                                    [SWEEP_DIVERGED] = N_("diverged"),
                                                     [SWEEP_INTERRUPTED] = N_("partly"),
                                                     [SWEEP_FAILED] = N_("failed"),
                                                     [SWEEP_CANNOT_FIT] = N_("no room"),
@@ -247,10 +250,10 @@ static const char *state_word(const struct sweep_cell *cell)
 static enum role state_role(const struct sweep_cell *cell)
 {
     static const enum role roles[SWEEP_STATES] = {
-        [SWEEP_WAITING] = ROLE_FAINT, [SWEEP_RUNNING] = ROLE_STRONG,
-        [SWEEP_DONE] = ROLE_TEXT,     [SWEEP_INTERRUPTED] = ROLE_WARNING,
-        [SWEEP_FAILED] = ROLE_BAD,    [SWEEP_CANNOT_FIT] = ROLE_WARNING,
-        [SWEEP_SKIPPED] = ROLE_FAINT};
+        [SWEEP_WAITING] = ROLE_FAINT,       [SWEEP_RUNNING] = ROLE_STRONG,
+        [SWEEP_DONE] = ROLE_TEXT,           [SWEEP_DIVERGED] = ROLE_WARNING,
+        [SWEEP_INTERRUPTED] = ROLE_WARNING, [SWEEP_FAILED] = ROLE_BAD,
+        [SWEEP_CANNOT_FIT] = ROLE_WARNING,  [SWEEP_SKIPPED] = ROLE_FAINT};
     return roles[cell->state];
 }
 
@@ -355,12 +358,12 @@ static void draw_table(struct app *app, struct rect area)
 /* All that the selected cell has to say. */
 static void describe_cell(const struct sweep_view *view, struct text *text)
 {
-    char duration[32], figure[48];
+    char duration[32], figure[48], reason[1200];
     const struct sweep_cell *cell = &view->sweep.cells[view->selected];
     const char *state = sweep_state_words(cell->state);
     if (cell->reason.why[0] && cell->state != SWEEP_DONE)
-        text_append(text, "%s: %s: %s%s%s.", cell->id, state, cell->reason.why,
-                    cell->reason.advice[0] ? "; " : "", cell->reason.advice);
+        text_append(text, "%s: %s: %s.", cell->id, state,
+                    sweep_reason_text(cell, reason, sizeof reason));
     else
         text_append(text, "%s: %s.", cell->id, state);
     if (cell->state == SWEEP_DONE && cell->result.known) {
@@ -381,10 +384,8 @@ static void describe_cell(const struct sweep_view *view, struct text *text)
 static void describe_sweep(const struct sweep_view *view, char *text, size_t size)
 {
     char left[160];
-    size_t counts[SWEEP_STATES], all = view->sweep.count;
+    size_t done = sweep_count_computed(&view->sweep), all = view->sweep.count;
     struct sweep_time time = sweep_estimate_left(&view->estimate, &view->sweep);
-    sweep_count(&view->sweep, counts);
-    size_t done = counts[SWEEP_DONE];
     if (view->paused)
         snprintf(text, size, _("Paused: %zu of %zu done; space goes on."), done, all);
     else if (view->on && time.known > 0)

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/language.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -73,19 +74,58 @@ static bool write_results(const struct sweep_view *view, const char *path, struc
     return written;
 }
 
+/* The studies' CSV files are two, and have names of their own. */
+static bool is_folder(const char *path)
+{
+    return ends_in(path, "/") || file_is_directory(path);
+}
+
+/* The runs are read in a thread, which says when it is done. */
+static bool start_csv(struct app *app, const char *path, struct error *error)
+{
+    const struct sweep *sweep = &app->sweep.sweep;
+    struct export_item *items = memory_new(sweep->count, sizeof *items, "an export", error);
+    size_t count = 0;
+    bool listed = items;
+    for (size_t i = 0; listed && i < sweep->count; i++) {
+        if (!sweep_is_computed(&sweep->cells[i]))
+            continue;
+        char *directory = sweep_run_directory(&sweep->cells[i], error);
+        listed = directory;
+        if (listed)
+            snprintf(items[count++].directory, sizeof items->directory, "%s", directory);
+        free(directory);
+    }
+    if (listed && count == 0)
+        listed = error_set(error, ERROR_USAGE, sweep->grid.name, _("start it with r"),
+                           _("no cell of it is computed yet"));
+    bool started = listed && export_job_start(&app->export, EXPORT_CSV, items, count, path, error);
+    free(items);
+    return started;
+}
+
 static void note_results(struct app *app)
 {
     struct dialog *dialog = &app->dialog;
     const char *path = dialog->edit.text;
     dialog->note[0] = '\0';
-    if (file_is_directory(path))
-        snprintf(dialog->note, sizeof dialog->note, "%s", _("This is a folder: add a file name."));
+    if (is_folder(path))
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("A folder gets the studies' two CSV files."));
     else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         snprintf(dialog->note, sizeof dialog->note, "%s",
-                 _("Let the name end in .md, .txt or .json."));
+                 _("Let the name end in .md, .txt or .json, or be that of a folder/."));
     else if (file_exists(path))
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("This file exists: Enter replaces it."));
+}
+
+/* The question stays. */
+static void refuse_results(struct app *app, const struct error *error)
+{
+    app->dialog.open = true;
+    snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
+    app_say_error(app, error);
 }
 
 static void answer_results(struct app *app, size_t choice)
@@ -94,18 +134,19 @@ static void answer_results(struct app *app, size_t choice)
     char path[sizeof app->dialog.edit.text];
     (void)choice;
     memcpy(path, app->dialog.edit.text, sizeof path);
-    if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
+    if (is_folder(path)) {
+        if (start_csv(app, path, &error))
+            app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
+        else
+            refuse_results(app, &error);
+    } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         app->dialog.open = true; /* the note says why */
     else if (!dialog_may_write(&app->dialog, file_exists(path)))
         return;
     else if (write_results(&app->sweep, path, &error))
         app_say(app, ROLE_GOOD, _("Wrote %s."), path);
-    else {
-        app->dialog.open = true;
-        snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error.why,
-                 error.advice);
-        app_say_error(app, &error);
-    }
+    else
+        refuse_results(app, &error);
 }
 
 void ask_sweep_export(struct app *app)
@@ -116,8 +157,10 @@ void ask_sweep_export(struct app *app)
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("Export the sweep"), answer_results);
-    snprintf(dialog->text, sizeof dialog->text, "%s",
-             _("The tables as Markdown (.md) or text (.txt), or all figures (.json)."));
+    snprintf(
+        dialog->text, sizeof dialog->text, "%s",
+        _("The tables as Markdown (.md) or text (.txt), all figures (.json), or the studies' CSV "
+          "files (a folder/)."));
     snprintf(name, sizeof name, "sweep-%s.md", app->sweep.sweep.grid.name);
     export_in_folder(app, name, path, sizeof path);
     line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);

@@ -15,6 +15,7 @@ static const struct {
                       [SWEEP_ROW_TECHNIQUES] = {N_("Techniques"), "technique", true},
                       [SWEEP_ROW_BATCHES] = {N_("Batch sizes"), "batch", true},
                       [SWEEP_ROW_DEVICES] = {N_("Devices"), "device", true},
+                      [SWEEP_ROW_VARY] = {N_("Other lists"), NULL, false},
                       [SWEEP_ROW_DATA] = {N_("Training data"), "data", false},
                       [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), "iterations", false},
                       [SWEEP_ROW_EPOCHS] = {N_("Epochs"), "epochs", false},
@@ -95,6 +96,8 @@ char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text
                  set->grid < preset_count() ? sweep_presets[set->grid].name : _("one's own"));
     else if (row == SWEEP_ROW_NAME)
         snprintf(text, size, "%s", set->name);
+    else if (row == SWEEP_ROW_VARY)
+        snprintf(text, size, "%s", set->vary);
     else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
         text[0] = '\0'; /* the length is told in iterations */
     else
@@ -138,6 +141,7 @@ static void turn_grid(struct sweep_set *set, int direction)
     grid.base.threads = set->base.threads;
     if (sweep_grid_apply(&grid, sweep_presets[set->grid].name, NULL)) {
         take_grid(set, &grid);
+        set->vary[0] = '\0';
         snprintf(set->name, sizeof set->name, "%s", sweep_presets[set->grid].name);
     }
     sweep_grid_free(&grid);
@@ -206,7 +210,9 @@ bool sweep_set_edit(struct sweep_set *set)
     enum sweep_row row = (enum sweep_row)set->focus;
     if (rows[row].list || row == SWEEP_ROW_GRID)
         return false;
-    size_t limit = row == SWEEP_ROW_NAME ? sizeof set->name : sizeof set->edit.text;
+    size_t limit = row == SWEEP_ROW_NAME   ? sizeof set->name
+                   : row == SWEEP_ROW_VARY ? sizeof set->vary
+                                           : sizeof set->edit.text;
     line_edit_begin(&set->edit, sweep_set_text(set, row, text, sizeof text), limit, true);
     set->editing = true;
     return true;
@@ -231,11 +237,36 @@ static bool set_length(struct sweep_set *set, const char *key, const char *text,
     return true;
 }
 
+/* "lr=0.1,0.01 seed=1,2": a list of each setting. */
+static bool vary(struct sweep_grid *grid, const char *text, struct error *error)
+{
+    char words[sizeof((struct sweep_set *)0)->vary], *rest = words;
+    snprintf(words, sizeof words, "%s", text);
+    bool varied = true;
+    for (char *word; varied && (word = strtok_r(rest, " ", &rest));)
+        varied = sweep_grid_vary_setting(grid, word, error);
+    return varied;
+}
+
+static bool take_vary(struct sweep_set *set, const char *text)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    grid.base = set->base;
+    bool taken = vary(&grid, text, &set->edit_error);
+    sweep_grid_free(&grid);
+    if (taken)
+        snprintf(set->vary, sizeof set->vary, "%.255s", text);
+    return taken;
+}
+
 static bool take_text(struct sweep_set *set, const char *text)
 {
     const char *key = rows[set->focus].key;
     if (set->focus == SWEEP_ROW_NAME)
         snprintf(set->name, sizeof set->name, "%.63s", text);
+    else if (set->focus == SWEEP_ROW_VARY)
+        return take_vary(set, text);
     else if (set->focus == SWEEP_ROW_ITERATIONS || set->focus == SWEEP_ROW_EPOCHS)
         return set_length(set, key, text, &set->edit_error);
     else
@@ -276,6 +307,7 @@ bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct
             made = error_set(error, ERROR_USAGE, gettext(rows[row].label),
                              _("space chooses the selected value"), _("nothing is chosen"));
     }
+    made = made && vary(grid, set->vary, error);
     if (!made)
         sweep_grid_free(grid);
     return made;

@@ -15,6 +15,7 @@ enum sweep_row {
     SWEEP_ROW_TECHNIQUES,
     SWEEP_ROW_BATCHES,
     SWEEP_ROW_DEVICES,
+    SWEEP_ROW_VARY, /* any other setting: "lr=0.1,0.01 seed=1,2" */
     SWEEP_ROW_DATA,
     SWEEP_ROW_ITERATIONS,
     SWEEP_ROW_EPOCHS,
@@ -36,6 +37,7 @@ struct sweep_set {
     struct run_config base;              /* what the form says */
     size_t grid;                         /* of sweep_presets; past them: one's own */
     struct sweep_list lists[SWEEP_ROWS]; /* of the rows that are lists */
+    char vary[256];                      /* "": no other setting varies */
     char name[SWEEP_NAME];               /* "": made from networks and data */
     size_t focus, top;
     bool editing;

@@ -174,7 +174,7 @@ void theme_load(struct theme *theme, const char *name)
         scheme = SCHEME_MONO;
     theme->colours256 = scheme != SCHEME_MONO && COLORS >= 256 && COLOR_PAIRS >= 4096;
     theme->dark = scheme != SCHEME_LIGHT;
-    for (short role = 0; role < ROLES; role++)
+    for (int role = 0; role < ROLES; role++)
         theme->attributes[role] = scheme == SCHEME_MONO
                                       ? looks[scheme][role].attributes
                                       : attributes_of(&looks[scheme][role], (short)(role + 1));

@@ -72,7 +72,7 @@ static void prepare(struct app *app, const struct ui_options *options)
     app_apply_preferences(app);
     app->table.sort = RUNS_NUMBER;
     form_begin(&app->form, &options->config);
-    app_show(app, options->start ? &screen_run : &screen_form);
+    app_show(app, options->start || options->attach ? &screen_run : &screen_form);
     if (options->broken.kind != ERROR_NONE)
         app_say_error(app, &options->broken);
     else if (options->skipped.kind != ERROR_NONE)

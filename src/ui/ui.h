@@ -22,6 +22,7 @@ struct ui_options {
     struct error skipped;   /* what of the last form was left out; else none */
     bool remember;          /* keep the form and the last choices of the curves for the next time */
     struct run_options run; /* where the first run goes; the others get their own places */
+    const char *attach;     /* the folder of a run that is shown first; NULL: none */
     const char *export_path; /* what the export dialog proposes; NULL: a name with the date */
 };
 

@@ -177,7 +177,7 @@ static void write_time(const struct inspection_arena *arena, uint64_t time, char
         snprintf(text, size, _("backward %llu"), (unsigned long long)(2 * arena->steps - time));
     else if (time < arena->times) /* passes that are run again are counted with the others */
         snprintf(text, size, _("pass %llu of %llu on the way back"),
-                 (unsigned long long)(time - arena->steps + 1),
+                 (unsigned long long)time - arena->steps + 1,
                  (unsigned long long)(arena->times - arena->steps));
     else
         snprintf(text, size, "%s", _("the iteration's end"));

@@ -3,12 +3,19 @@
 
 #include "base/language.h"
 
+#include <math.h>
+
 static void draw_finding(struct app *app, struct rect area, int row, const struct finding *finding)
 {
     draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
-    draw_format(&app->canvas, area, row, 2, ROLE_STRONG, _("%s from iteration %llu, epoch %.2f"),
-                finding_kind_words(finding->kind), (unsigned long long)finding->iteration,
-                finding->epoch);
+    const char *kind = finding_kind_words(finding->kind);
+    const unsigned long long iteration = finding->iteration;
+    if (isnan(finding->epoch))
+        draw_format(&app->canvas, area, row, 2, ROLE_STRONG, _("%s from iteration %llu"), kind,
+                    iteration);
+    else
+        draw_format(&app->canvas, area, row, 2, ROLE_STRONG,
+                    _("%s from iteration %llu, epoch %.2f"), kind, iteration, finding->epoch);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,

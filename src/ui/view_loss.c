@@ -26,7 +26,7 @@ static void follow_cursor(struct app *app, const struct series *series)
     const struct plot_window *window = &app->run.window;
     if (!window->cursor_on || window->cursor == view->cursor)
         return;
-    const size_t point = curves_nearest(series, app->run.x, window->cursor);
+    const size_t point = curves_nearest(series, curves_known_x(series, app->run.x), window->cursor);
     view->cursor = window->cursor;
     if (point < series_count(series))
         view->iteration = series->points[point].iteration;
@@ -165,8 +165,7 @@ static void draw_head(struct canvas *canvas, struct rect area, const struct loss
     char whole[200], brief[96];
     const unsigned long long iteration = lesson->iteration;
     snprintf(whole, sizeof whole,
-             _("Iteration %llu of %llu, window %zu: Left and Right move, f goes to where the mean "
-               "falls below zero"),
+             _("Iteration %llu of %llu, window %zu (Left, Right: others; f: below zero)"),
              iteration, (unsigned long long)last, lesson->window);
     snprintf(brief, sizeof brief, _("Iteration %llu of %llu, window %zu"), iteration,
              (unsigned long long)last, lesson->window);
@@ -189,16 +188,33 @@ static int draw_sentences(struct canvas *canvas, struct rect area, int row,
     return row;
 }
 
+/* What is below the last row is said, or nobody looks for it. */
+static void draw_rest(struct canvas *canvas, struct rect area, int hidden)
+{
+    char text[80];
+    snprintf(text, sizeof text,
+             ngettext("Down: %d more line", "Down: %d more lines", (unsigned long)hidden), hidden);
+    draw_right(canvas, (struct rect){area.row + area.rows, area.column, 1, area.columns}, 0,
+               ROLE_FAINT, text);
+}
+
 static void draw_lesson(struct app *app, struct rect area, const struct loss_lesson *lesson)
 {
+    enum { MARKED_ROWS = 4 }; /* less room is for the lesson alone */
     struct loss_view *view = &app->run.loss;
     struct lesson_line lines[LESSON_LINES_MAX];
     const int count = (int)loss_lesson_lines(lesson, lines);
     const struct widths widths = measure(lines, (size_t)count);
+    const int rows = area.rows; /* from there on nothing is drawn, only counted */
+    const int total = count + 1 + draw_sentences(&app->canvas, area, rows, lesson) - rows;
+    area.rows -= total > rows && rows >= MARKED_ROWS;
+    view->hidden = total > area.rows ? total - area.rows : 0;
+    scroll(view, 0);
     for (int i = view->top; i < count && i - view->top < area.rows; i++)
         draw_line(&app->canvas, area, i - view->top, &lines[i], &widths);
-    const int end = draw_sentences(&app->canvas, area, count + 1 - view->top, lesson) + view->top;
-    view->hidden = end > area.rows ? end - area.rows : 0;
+    draw_sentences(&app->canvas, area, count + 1 - view->top, lesson);
+    if (area.rows < rows && view->hidden > view->top)
+        draw_rest(&app->canvas, area, view->hidden - view->top);
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,

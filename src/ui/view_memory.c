@@ -33,14 +33,19 @@ static void draw_row(struct canvas *canvas, struct rect area, int line, const st
 }
 
 /* Returns the line after the table. */
-static int draw_table(struct canvas *canvas, struct rect area,
-                      const struct memory_forecast *forecast, uint64_t measured, uint64_t highest)
+static int draw_table(struct canvas *canvas, struct rect area, const struct run_facts *facts,
+                      uint64_t measured, uint64_t highest)
 {
-    const struct row rows[] = {
-        {_("weights"), forecast->weights},     {_("gradients"), forecast->gradients},
-        {_("solver state"), forecast->solver}, {_("activations"), forecast->activations},
-        {_("workspace"), forecast->workspace}, {_("forecast in all"), forecast->total},
-        {_("measured now"), measured},         {_("highest"), highest}};
+    const struct memory_forecast *forecast = &facts->forecast;
+    const struct row rows[] = {{_("weights"), forecast->weights},
+                               {_("gradients"), forecast->gradients},
+                               {_("solver state"), forecast->solver},
+                               {_("activations"), forecast->activations},
+                               {_("workspace"), forecast->workspace},
+                               {_("the network"), forecast->total},
+                               {_("forecast"), facts->memory_peak},
+                               {_("measured now"), measured},
+                               {_("highest"), highest}};
     const int count = sizeof rows / sizeof *rows;
     uint64_t most = 1;
     for (int i = 0; i < count; i++)
@@ -126,16 +131,14 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     uint64_t least, most;
     const struct series *series = run_series(entry->run);
     find_extremes(series, &least, &most);
-    int row =
-        draw_table(&app->canvas, area, &news->facts->forecast, news->calm.memory_measured, most) +
-        1;
+    int row = draw_table(&app->canvas, area, news->facts, news->calm.memory_measured, most) + 1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
     row = draw_limit(&app->canvas, note, row, &news->facts->forecast);
     if (area.rows >= row + 8)
         row = draw_wrapped(&app->canvas, note, row, ROLE_FAINT,
-                           _("Measured is what the whole program holds: the plan's arena, the "
-                             "images read ahead, libraries. The forecast is the arena's exact "
-                             "size.")) +
+                           _("Measured is what the whole program holds: the network, whose size is "
+                             "exact, the images read ahead, libraries. The forecast is of that at "
+                             "its highest.")) +
               1;
     struct rect history = {area.row + row, area.column, area.rows - row, area.columns};
     if (history.rows > 12)

@@ -72,7 +72,7 @@ is "nothing was overwritten" "runs.#" 4
 echo "nothing of the kind" >other.log
 refuses 1 "Iteration N, loss = X" "a file without losses says what was looked for" import other.log
 : >empty.log
-refuses 1 "looked for" "an empty file" import empty.log
+refuses 1 "is empty" "an empty file" import empty.log
 refuses 1 "missing.log" "a file that is not there" import missing.log
 refuses 2 "caffe" "another framework" import other.log --framework torch
 head -c 20000 /dev/urandom >noise.log

@@ -62,14 +62,37 @@ def failed_without_error(s, r): r["status"] = "failed"; r["error"] = None
 def missing_column(s, r): del r["series"]["loss_mean"]
 def two_lengths(s, r): r["config"]["iterations"] = 3; r["config"]["epochs"] = 1
 def odd_version(s, r): s["version"] = 2
+def without_seed(s, r): del r["config"]["seed"]
+def without_batch(s, r): del r["config"]["batch"]
 for change in (unknown_member, text_for_number, unknown_status, unknown_finding,
-               failed_without_error, missing_column, two_lengths, odd_version):
+               failed_without_error, missing_column, two_lengths, odd_version,
+               without_seed, without_batch):
     spoil(change)
 PYTHON
 }
 
 "$TINCA" train mlp --data digits,limit=64 --validate digits,limit=32 --batch 16 --epochs 2 \
     --seed 1 --export "$dir/done.json" -q >"$dir/out" 2>&1
+imported() {
+    $python - "$srcdir/docs/session.schema.json" "$1" <<'PYTHON'
+import copy, json, sys, jsonschema
+validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
+session = json.load(open(sys.argv[2]))
+validator.validate(session)
+config = session["runs"][0]["config"]
+assert "seed" not in config and "threads" not in config, "a default stands for what is not known"
+def refused(change):
+    spoilt = copy.deepcopy(session)
+    change(spoilt["runs"][0])
+    assert not validator.is_valid(spoilt), change.__name__
+def passed_off_as_own(r): del r["imported"]
+def without_network(r): del r["config"]["network"]
+def of_no_framework(r): r["imported"]["framework"] = "abacus"
+for change in (passed_off_as_own, without_network, of_no_framework):
+    refused(change)
+PYTHON
+}
+
 check "a run that was done is valid" valid "$dir/done.json"
 check "the schema refuses what is not a session" spoilt
 "$TINCA" train mlp --data digits,limit=64 --batch 16 --epochs 2 --lr 1000000 \
@@ -110,4 +133,12 @@ check "and says what was seen, of both networks" python3 -c 'import json, sys
 profile = json.load(open(sys.argv[1]))["runs"][0]["profile"]
 assert profile["iterations"] == 2 and profile["layers"][0]["output"] == [1, 2, 3]
 assert profile["discriminator"]["gemm"][0]["shape"] == [1, 2, 3]' "$dir/looked.json"
+for log in caffe.txt tensorflow.txt keras.txt loss_titan_caffe.csv times_titan_tensorflow.csv; do
+    "$TINCA" import "$srcdir/tests/cli/logs/$log" --json >"$dir/import.json" 2>"$dir/err"
+    "$TINCA" export "$(python3 -c 'import json, sys
+print(json.load(open(sys.argv[1]))["runs"][0]["id"])' "$dir/import.json")" \
+        -o "$dir/imported.json" >"$dir/out" 2>&1
+    check "imported from $log: valid without what is not known, and only as imported" \
+        imported "$dir/imported.json"
+done
 echo "1..$number"

@@ -76,6 +76,35 @@ failing -q
 failing -q --retry
 [ "$status" = 1 ] && [ "$(runs)" -gt "$before" ] && ok "  but with --retry" || not_ok "  but with --retry" "$(told)"
 
+# A run that diverges is a result: no failure, and never repeated.
+diverging() {
+    run sweep --networks mlp --batches 2,4 --data digits,limit=40 --name steep --vary lr=0.01,100000 \
+        --iterations 5 --threads 1 "$@"
+}
+diverging --csv steep --json
+[ "$status" = 0 ] && ok "a run that diverges is no failure" || not_ok "diverges: $status" "$(told)"
+is "  two of four" states.diverged 2
+is "  and two done" states.done 2
+is "  it is said where" cells.2.state diverged
+"$JSON_LOOK" "$T/out" cells.2.reason | grep -q 'at iteration [0-9]* the loss stopped being a number' &&
+    ok "  at which iteration" || not_ok "  at which iteration" "$(cat "$T/out")"
+is "  a loss that is no number is none" cells.2.result.loss null
+has "  its time was measured" cells.2.result.ms_per_image
+[ "$(grep -c '^mlp,' steep/times_*_tinca.csv)" = 4 ] && ok "  in the CSV files as well" ||
+    not_ok "  in the CSV files" "$(cat steep/times_*)"
+before=$(runs)
+for again in -q --retry; do
+    diverging $again
+    [ "$status" = 0 ] && [ "$(runs)" = "$before" ] && ok "  not repeated, $again" ||
+        not_ok "  not repeated, $again" "$(runs) runs, status $status"
+done
+run sweep --name steep --report
+shows '^mlp, lr 100000 +diverged +diverged$' "  a word in the table of losses"
+shows '^What diverged$' "  named under the tables"
+shows '^mlp-b002-cpu-[0-9a-f]+: diverged: [a-z0-9.]+: at iteration ' "  with the layer that broke"
+run sweep --list
+shows '^steep +4 +2 +2 +0' "  and counted in the list"
+
 # What is interrupted is saved, and run again.
 succeeds "options of any kind vary" sweep --networks mlp --vary lr=0.1,0.01 --vary seed=1,2 \
     --data digits --dry-run --json
@@ -146,11 +175,20 @@ else
     skip "what cannot fit is marked" "addresses cannot be limited here"
 fi
 
+# Tables alone: nothing is computed.
+before=$(runs)
+run sweep --networks mlp --batches 2,16 --data digits,limit=40 --iterations 2 --name room --report
+[ "$status" = 0 ] && [ "$(runs)" = "$before" ] && ok "a report computes nothing" || not_ok "a report" "$(told)"
+shows '^mlp +waiting +[0-9.]+$' "  and says what waits"
+
 # Several at a time.
 succeeds "two at a time" sweep --networks mlp,lenet --batches 2,4 --data digits,limit=40 \
     --devices cpu,reference --iterations 2 --name pairs --jobs 2 --json
 is "  all done" states.done 8
 has "  the devices are compared" speedups.0.factor
+succeeds "four cores for two" sweep --networks mlp --batches 2,4 --data digits,limit=40 \
+    --iterations 2 --name shared --jobs 2 --cores 4 --json
+is "  are two for each" cells.1.result.threads 2
 run sweep --name pairs
 shows 'how often faster cpu is than reference' "  in a table, too"
 

@@ -3,8 +3,7 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-commands="ui train resume sweep info bench eval predict runs measure compare advise study explain import export devices networks datasets"
-later="attach"
+commands="ui train resume attach sweep info bench eval predict runs measure compare advise study explain import export devices networks datasets"
 
 # No line of a help text is wider than a terminal.
 fits() {
@@ -13,7 +12,7 @@ fits() {
 
 succeeds "--help" --help
 fits "  fits 80 columns"
-for command in $commands $later; do
+for command in $commands; do
     if grep -q "^  $command " "$T/out"; then ok "  names $command"; else not_ok "  names $command"; fi
 done
 succeeds "--version" --version
@@ -24,11 +23,6 @@ for command in $commands; do
     shows "^Usage: tinca $command" "  shows how to call it"
     succeeds "$command --version" "$command" --version
     refuses 2 "$command --help" "$command with an unknown option" "$command" --nonsense
-done
-for command in $later; do
-    refuses 2 "later version" "$command comes later" "$command"
-    refuses 2 "later version" "$command with arguments too" "$command" a --b=c
-    succeeds "$command --help" "$command" --help
 done
 
 refuses 2 "tinca --help" "an unknown command" nonsense
@@ -44,6 +38,9 @@ refuses 2 "such option" "an unknown letter" train -z
 
 refuses 2 "more arguments" "resume without a run" resume
 refuses 2 "no such run|no runs" "resume of a run that is not there" resume nosuchrun
+refuses 2 "no run is on" "attach where no run is on" attach
+refuses 2 "no such run|no runs" "attach to a run that is not there" attach nosuchrun
+refuses 2 "too many|more than|one" "attach to two runs" attach one two
 refuses 2 "would change what the run computes" "resume with another learning rate" \
     resume nosuchrun --lr 0.1
 refuses 2 "no network was named" "train without a network" train

@@ -13,8 +13,10 @@ screen_shows 'stopped +lenet' "the imported run is listed"
 screen_keys Enter
 screen_shows 'imported: caffe' "its title says where it comes from"
 screen_shows 'epoch +- of -' "what is not known is shown as such"
+screen_shows '[0-9] +iteration *$' "its curves lie along iterations, as its epochs are not known"
 screen_keys 9
 screen_shows '9\[Loss lab\]' "9: the loss lab"
+screen_shows 'Down: [0-9]+ more lines' "what is below is said"
 screen_shows 'Iteration 3 of 4, window 1' "at the first negative mean"
 screen_shows 'as Caffe prints it +-4.50473e-08 +-0x1\.' "with its bits"
 screen_shows 'entering - leaving +-1.82841e-05 +exact' "and each operation"
@@ -40,4 +42,10 @@ screen_keys Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up
 screen_shows '-4.50473e-08 *$' "a narrow one cuts labels, not numbers"
 screen_keys '?'
 screen_shows 'Help|Watching' "help opens"
+screen_keys Escape q
+screen_resize 80x24
+screen_shows 'stopped +lenet' "back in the list"
+screen_keys f
+screen_shows 'what the log of run .* tells' "f: the form holds what is known of it"
+screen_shows 'Training data +digits' "  and a default for what is not"
 done_testing

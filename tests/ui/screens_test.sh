@@ -37,8 +37,10 @@ fake_kept 20261118-101500-lenet-0032 20261119-111500-resnet20-0064 20261120-1115
 for locale in C.UTF-8 C; do
     for size in 40x12 80x24 132x43; do
         screen_start $size $locale "$FAKE"
-        [ $size = 40x12 ] || screen_wait 'of 10000, epoch 1' # the pictures come last
-        compare form 'memory 18|It fits'
+        shown='of 10000, epoch 1' # the pictures come last
+        [ $size = 40x12 ] && shown=memory
+        screen_wait 'memory 18|It fits'
+        compare form "$shown"
         screen_keys '?'
         compare help 'this help|run what'
         screen_start $size $locale env UI_FAKE_FREEZE=640 "$FAKE" --start

@@ -35,6 +35,16 @@ screen_keys a
 screen_shows '2 cells, 2 waiting' "a again: the selected value alone"
 screen_keys Down Left Space
 screen_shows '4 cells, 4 waiting' "another batch"
+screen_keys Down Down Enter
+screen_keys 'lr0.1' Enter
+screen_shows '! lr0.1: .*which setting' "another list that is none is refused in words"
+screen_keys C-u
+screen_keys 'lr=0.1,0.01 seed=1,2' Enter
+screen_shows '16 cells, 16 waiting' "other settings vary as well"
+screen_keys Enter
+screen_keys C-u
+screen_keys Enter
+screen_shows 'Other lists +.as in' "or do not"
 screen_keys End Enter
 screen_keys tiny Enter
 screen_shows 'Name +tiny' "the name is typed"
@@ -77,8 +87,37 @@ for ending in md json; do
     screen_shows "Wrote table.$ending" "the results as $ending"
     [ $ending = json ] || screen_keys e
 done
-is "  hold all cells" states.done 4 table.json
+screen_keys e
+screen_shows 'Export the sweep' "once more"
+screen_keys C-u
+screen_keys csv/ Enter
+screen_shows 'Wrote csv/: 4 runs' "a folder gets the studies' CSV files"
+[ "$(grep -c '^lenet\|^mlp' csv/times_*_tinca.csv)" = 4 ] && ok "  with a row a run" ||
+    not_ok "  with a row a run" "$(cat csv/times_*)"
+is "the JSON holds all cells" states.done 4 table.json
 grep -q '^| lenet |' table.md && ok "  as a table" || not_ok "  as a table" "$(cat table.md)"
+screen_end
+
+# --- a cell that fails, beside one that diverges ---
+"$TINCA" sweep --networks mlp --batches 2 --data digits,limit=40 --vary lr=100000 --iterations 5 \
+    --threads 1 --name broken --vary 'data=idx:./later;digits,limit=40' -q </dev/null 2>/dev/null
+open_sweep 80x24 C.UTF-8
+screen_keys v v
+screen_shows '> broken' "a sweep with a failure is opened"
+screen_keys Enter
+screen_shows 'Over: 1 of 2 done' "its failed cell is not done"
+screen_shows '2 cells, 1 diverged, 1 failed' "the diverged one is"
+screen_keys r
+screen_shows 'Nothing is left to run' "r does not try it again"
+screen_keys Down t
+screen_shows 'Only a cell that failed' "t is for cells that failed"
+screen_shows 'mlp-b002-cpu-[0-9a-f]+: diverged: ' "what diverged says so"
+screen_keys Up t
+screen_shows 'It waits again; r goes on' "t lets it wait again"
+screen_shows '2 cells, 1 waiting, 1 diverged' "as it does"
+screen_keys r
+screen_shows 'Over: 1 of 2 done' "r tries it"
+screen_shows '2 cells, 1 diverged, 1 failed' "and it fails again"
 screen_end
 
 # --- earlier ones; pause, stop, go on ---
@@ -90,8 +129,9 @@ open_sweep 80x24 C.UTF-8
 screen_keys v
 screen_shows 'There is no sweep in sight' "without a sweep the table says what to do"
 screen_keys v
-screen_shows '> lasting' "earlier sweeps are listed"
+screen_shows ' lasting' "earlier sweeps are listed"
 screen_shows ' tiny' "all of them"
+screen_keys Down
 screen_keys Enter
 screen_shows 'Sweep lasting' "Enter opens one"
 screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is on"
@@ -125,7 +165,7 @@ screen_end
 NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
-screen_keys v v Down Enter
+screen_keys v v Down Down Enter
 screen_shows 'Sweep tiny' "another one is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then

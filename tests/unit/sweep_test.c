@@ -270,6 +270,44 @@ static void test_tables(void)
     sweep_free(&sweep);
 }
 
+/* What diverged has figures, but for its loss, and a reason that names the layer. */
+static void test_diverged(void)
+{
+    struct sweep sweep;
+    struct text text = {0};
+    make(&sweep, "mlp", "1,2", NULL);
+    finish(&sweep.cells[0], 1);
+    finish(&sweep.cells[1], 1);
+    sweep.cells[0].state = SWEEP_DIVERGED;
+    sweep.cells[0].result.loss = (double)NAN;
+    error_set(&sweep.cells[0].reason, ERROR_DIVERGED, "ip1", "a smaller rate", "it broke");
+    tap_ok(sweep_is_computed(&sweep.cells[0]) && !sweep_is_due(&sweep, 0) &&
+               sweep_count_computed(&sweep) == 2,
+           "what diverged is computed, and not due");
+    sweep_write_tables(&sweep, false, &text);
+    tap_ok(strstr(text.data, "mlp    2  2\n"), "its time is in the table");
+    tap_ok(strstr(text.data, "Loss at the end\nbatch         1    2\nmlp    diverged  0.5\n"),
+           "its loss is a word");
+    tap_ok(strstr(text.data, ": diverged: ip1: it broke; a smaller rate\n"), "and it is named");
+    text_free(&text);
+    sweep_free(&sweep);
+}
+
+/* "lr=0.1,0.01" replaces what the setting had. */
+static void test_vary_setting(void)
+{
+    struct sweep_grid grid;
+    struct error error;
+    sweep_grid_begin(&grid);
+    sweep_grid_vary(&grid, "lr", "1,2,3", NULL);
+    tap_ok(sweep_grid_vary_setting(&grid, "lr=0.1,0.01", &error) &&
+               sweep_grid_axis(&grid, "lr")->count == 2,
+           "a setting with its list");
+    tap_ok(!sweep_grid_vary_setting(&grid, "lr", &error) && error.kind == ERROR_USAGE,
+           "without a list it is refused: %s", error.why);
+    sweep_grid_free(&grid);
+}
+
 int main(void)
 {
     if (!make_home())
@@ -282,6 +320,8 @@ int main(void)
     test_unreadable_run();
     test_estimate();
     test_tables();
+    test_diverged();
+    test_vary_setting();
     remove_home();
     return tap_done();
 }

@@ -2,9 +2,6 @@
 
 #include "engine/ops/op.h"
 
-/* 16 GiB of float32: beyond any machine's use, and far from where size_t overflows. */
-#define MAX_IMAGE_VALUES ((uint64_t)1 << 32)
-
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
                      struct error *error)
 {
@@ -20,8 +17,7 @@ bool rule_set_output(struct node *node, struct shape output, struct error *error
         return error_set(error, ERROR_INPUT, node->name, "give every size a value of 1 or more",
                          "%s: an output of %zu x %zu x %zu has no values", node->op->name,
                          output.channels, output.height, output.width);
-    if (output.channels > MAX_IMAGE_VALUES / output.height ||
-        (uint64_t)output.channels * output.height > MAX_IMAGE_VALUES / output.width)
+    if (!shape_is_countable(output))
         return error_set(error, ERROR_INPUT, node->name, "choose smaller sizes",
                          "%s: an output of %zu x %zu x %zu values an image is too large",
                          node->op->name, output.channels, output.height, output.width);

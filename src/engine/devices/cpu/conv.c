@@ -692,7 +692,9 @@ size_t KERNEL(conv_workspace)(const struct kernel_site *site)
     size_t bytes = either_bytes(site, false);
     if (!site->training)
         return bytes;
-    return most(bytes, most(either_bytes(site, true), KERNEL(conv_weights_workspace)(site)));
+    if (site->input_gradient[0]) /* the first layer of a network has none */
+        bytes = most(bytes, either_bytes(site, true));
+    return most(bytes, KERNEL(conv_weights_workspace)(site));
 }
 
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)

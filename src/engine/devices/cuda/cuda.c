@@ -45,11 +45,13 @@ static const struct cuda_module *check_module(const struct cuda_module *module, 
 {
     if (!module)
         return give(reason, size, "%s offers nothing: build and install tinca again", path);
-    if (module->abi != CUDA_MODULE_ABI || module->bytes != sizeof *module)
+    if (module->abi != CUDA_MODULE_ABI)
         return give(reason, size,
                     "%s was built for another version of tinca (its interface is number %u, this "
                     "one needs %u)",
                     path, (unsigned)module->abi, (unsigned)CUDA_MODULE_ABI);
+    if (module->bytes != sizeof *module)
+        return give(reason, size, "%s was built from other sources than this tinca", path);
     if (strcmp(module->version, PACKAGE_VERSION) != 0)
         return give(reason, size, "%s was built for tinca %s, but this is %s", path,
                     module->version, PACKAGE_VERSION);

@@ -1,0 +1,172 @@
+/* tinca attach: a run that another process has, live: in the workbench or, without a terminal, as
+ * lines. The process is not asked for anything; its files are read. */
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/train.h"
+#include "cli/workbench.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/follow.h"
+#include "session/run_directory.h"
+#include "ui/last_form.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double poll_seconds = 0.25;
+
+/* --- which run --- */
+
+/* The newest run that a process has, or NULL. */
+static char *find_running(char *const *ids, size_t count, const char *home)
+{
+    for (size_t i = count; i-- > 0;) {
+        char *directory = file_join(home, ids[i]);
+        if (directory && run_directory_is_alive(directory))
+            return directory;
+        free(directory);
+    }
+    return NULL;
+}
+
+static char *newest_running(struct error *error)
+{
+    char **ids = NULL, *home = run_directory_home(error), *directory = NULL;
+    size_t count = 0;
+    if (home && run_directory_list(&ids, &count, error)) {
+        directory = find_running(ids, count, home);
+        if (!directory)
+            error_set(error, ERROR_USAGE, "attach", "tinca runs lists those that are kept",
+                      "no run is on");
+    }
+    for (size_t i = 0; i < count; i++)
+        free(ids[i]);
+    free(ids);
+    free(home);
+    return directory;
+}
+
+/* In full: the workbench knows runs by their folders. */
+static char *find(const struct operands *operands, struct error *error)
+{
+    char whole[PATH_MAX];
+    char *directory = operands->count > 0 ? run_directory_find(operands->values[0], error)
+                                          : newest_running(error);
+    if (!directory || !realpath(directory, whole))
+        return directory;
+    free(directory);
+    return memory_copy_text(whole, error);
+}
+
+/* --- lines --- */
+
+/* From its last checkpoint on it is another run to read. */
+static struct run *open_anew(struct run *run, const char *directory, struct progress *progress,
+                             struct error *error)
+{
+    run_free(run);
+    progress->findings = 0;
+    progress->begun = false;
+    return follow_open(directory, error);
+}
+
+static bool is_over(const struct run *run)
+{
+    struct run_snapshot snapshot;
+    run_snapshot(run, &snapshot);
+    return run_status_is_over(snapshot.status);
+}
+
+static int report(struct run *run, const char *directory, bool quiet)
+{
+    struct run_snapshot snapshot;
+    struct error error;
+    char advice[700];
+    const bool at_home = strcmp(run_facts(run)->id, file_base_name(directory)) == 0;
+    run_snapshot(run, &snapshot);
+    if (snapshot.status != RUN_INTERRUPTED)
+        return train_finish(&(struct train){.quiet = quiet}, run, true);
+    snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
+             at_home ? run_facts(run)->id : directory);
+    error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
+              "it was interrupted: its process is gone without a word");
+    return output_error(&error);
+}
+
+static int show_lines(const char *directory, bool quiet)
+{
+    struct error error;
+    struct progress progress = progress_begin(quiet);
+    struct run *run = follow_open(directory, &error);
+    while (run && !is_over(run)) {
+        const enum follow_news news = follow_step(run);
+        if (news == FOLLOW_AFRESH)
+            run = open_anew(run, directory, &progress, &error);
+        else if (news != FOLLOW_MORE)
+            progress_show(&progress, run);
+        if (news != FOLLOW_MORE)
+            clock_sleep(poll_seconds);
+    }
+    if (!run)
+        return output_error(&error);
+    progress_end(&progress, run);
+    const int status = report(run, directory, quiet);
+    run_free(run);
+    return status;
+}
+
+/* --- the workbench --- */
+
+static int show_workbench(const char *directory, struct workbench *workbench)
+{
+    struct error error;
+    struct ui_options options = {.attach = directory, .remember = true};
+    if (!workbench_take(workbench, &options, &error))
+        return output_error(&error);
+    if (!last_form_read(&options.config, &options.skipped))
+        config_defaults(&options.config);
+    return ui_run(&options, &error) ? EXIT_DONE : output_error(&error);
+}
+
+static int attach_run(const struct command *command, int argc, char **argv)
+{
+    struct workbench workbench = {0};
+    struct option_row rows[1 + WORKBENCH_ROWS];
+    struct error error;
+    struct operands operands;
+    bool quiet = false;
+    int status;
+    rows[0] = (struct option_row){
+        "quiet",       'q',    NULL, N_("Only wait for its end; say nothing but errors."),
+        OPTION_SWITCH, &quiet, 0,    0,
+        NULL};
+    workbench_rows(&workbench, rows + 1);
+    const struct option_set set = {.rows = rows, .operands_max = 1};
+    if (!options_read(command, &set, argc, argv, &operands, &status))
+        return status;
+    char *directory = find(&operands, &error);
+    if (!directory)
+        return output_error(&error);
+    const bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && !ui_prints_lines_only();
+    status =
+        terminal && !quiet ? show_workbench(directory, &workbench) : show_lines(directory, quiet);
+    free(directory);
+    return status;
+}
+
+const struct command command_attach = {
+    "attach", "[RUN]", N_("Watch a run that another process computes."),
+    N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
+       "that is on. The workbench shows it live, read-only until its process lets go: then r goes "
+       "on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
+       "Without a terminal it is shown in lines to its end, and the exit status is the run's: 0 "
+       "done, 1 failed or interrupted, 130 stopped."),
+    attach_run};

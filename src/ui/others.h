@@ -1,0 +1,54 @@
+/* others.h: the runs that other processes have. While one is in sight it is read live; it is never
+ * commanded, but for being asked to stop where nobody else can. */
+#ifndef TINCA_UI_OTHERS_H
+#define TINCA_UI_OTHERS_H
+
+#include "ui/draw.h"
+#include "ui/run_list.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct app;
+
+struct others_view { /* starts as {0} */
+    uint64_t due;    /* when they are to be looked at again (clock_nanoseconds) */
+    size_t turn;     /* of the kept runs: which is read next, when there was no time for all */
+    size_t probe;    /* of those that are over: which is next asked whether it is on again */
+    struct timespec folder_changed; /* the folder of all runs */
+    uint64_t folder_settles;        /* until then a new run may still be without its files */
+};
+
+/* Shows the run that lies in `directory`, whoever has it. */
+void others_attach(struct app *app, const char *directory);
+
+/* Says that there are runs of other processes, if there are. */
+void others_greet(struct app *app);
+
+/* Reads what is new of those in sight, a little at a time. */
+void others_step(struct app *app);
+/* In how many seconds it is to be called again; negative: none is in sight. */
+double others_rest(const struct app *app);
+
+/* --- others_words.c --- */
+
+/* One line about who has the run that is watched, and how it ended; false: there is nothing to say
+ * of it, or no room. */
+bool others_draw(struct app *app, const struct run_entry *entry, struct rect line);
+
+/* What has changed since `before`, as news. */
+void others_tell(struct app *app, const struct run_entry *entry, const struct run_snapshot *before);
+
+/* Says who has the run instead of commanding it; false: nobody else has it. */
+bool others_refuse(struct app *app, const struct run_entry *entry);
+
+/* Asks whether its process is to be stopped, or says why it cannot be from here; false: nobody else
+ * has it. */
+bool others_ask_stop(struct app *app, const struct run_entry *entry);
+
+/* "process 4711 on host". Returns `text`. */
+char *others_owner(const struct run_entry *entry, char *text, size_t size);
+
+#endif

@@ -1,0 +1,146 @@
+#!/bin/sh
+# The forecast of memory against what the process really held at its highest, and limits that are
+# kept by it.
+#
+# WHOLE=1: every network of the studies with batches 1 to 512 (make check-long). Cases that need more
+# than MOST_MIB (default: three quarters of what is free), or that the program refuses here, are left
+# out and counted.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+most_wrong=5 # percent
+if ldd "$TINCA" | grep -Eq 'lib(asan|tsan|ubsan)'; then
+    echo "1..0 # SKIP a sanitizer's own memory is not forecast"
+    exit 0
+fi
+free=$(awk '/^MemAvailable:/ { print int($2 / 1024 * 3 / 4) }' /proc/meminfo)
+most=${MOST_MIB:-$free}
+: >"$T/table"
+
+# needs NET BATCH: MiB that the plan of training takes
+needs() { "$TINCA" info "$1" --batch "$2" --threads 1 --json 2>/dev/null >"$T/info" &&
+    echo $(($("$JSON_LOOK" "$T/info" memory.total | cut -d. -f1) >> 20)); }
+
+# measure ITERATIONS NET DATA BATCH [OPTION...]: a run, and how wrong its forecast was
+measure() {
+    iterations=$1 net=$2 data=$3 batch=$4
+    shift 4
+    what="$net, batch $batch${*:+, $*}"
+    if [ "$(needs "$net" "$batch")" -gt "$most" ]; then
+        left_out=$((left_out + 1))
+        return
+    fi
+    rm -rf "$T/run"
+    run train "$net" --data "$data" --batch "$batch" --iterations "$iterations" --threads 1 \
+        --lr 1e-6 --run-dir "$T/run" -q "$@"
+    if [ "$status" != 0 ]; then
+        not_ok "$what" "exit $status: $(told)"
+        return
+    fi
+    head -n 1 "$T/run/journal.jsonl" >"$T/start.json"
+    "$JSON_LOOK" "$T/start.json" memory_peak >"$T/forecast"
+    "$JSON_LOOK" "$T/run/summary.json" memory_highest >"$T/measured"
+    figures=$(paste "$T/measured" "$T/forecast" | awk '{
+        printf "%.1f MiB measured, %.1f forecast: %+.2f %%", $1 / 1048576, $2 / 1048576,
+            100 * ($2 / $1 - 1) }')
+    echo "$what: $figures" >>"$T/table"
+    wrong=${figures##*: }
+    if echo "${wrong% %}" | awk -v most=$most_wrong '{ exit !($1 < most && -$1 < most) }'; then
+        ok "$what: $figures"
+    else
+        not_ok "$what" "$figures"
+    fi
+}
+
+left_out=0
+small() { # small BATCH...: fast networks; the feed's ring fills within the iterations
+    for batch; do
+        measure 6 mlp digits,limit=1024 "$batch"
+        measure 4 lenet digits,limit=1024 "$batch"
+    done
+}
+if [ "${WHOLE-}" ]; then
+    small 1 2 4 8 16 32 64 128 256 512
+    for batch in 1 2 4 8 16 32 64 128 256 512; do
+        for net in squeezenet resnet20 resnet56 resnet110; do
+            measure 2 $net shapes,limit=1024 $batch
+        done
+        measure 1 alexnet tench $batch
+        measure 1 googlenet tench $batch
+    done
+    for technique in dsc shuffle shift; do
+        for net in squeezenet resnet20 resnet56 resnet110; do
+            measure 2 $net shapes,limit=1024 128 --technique $technique
+        done
+        measure 1 pix2pix maps,limit=8 1 --technique $technique
+    done
+    for batch in 1 2 4; do
+        measure 1 pix2pix maps,limit=8 $batch
+    done
+    for net in vgg19 mobilenet; do
+        measure 2 $net shapes,limit=256 64
+    done
+    measure 2 resnet20 shapes,limit=1024 128 --threads 2
+else
+    small 1 16 512
+    measure 2 squeezenet shapes,limit=64 1
+    measure 2 resnet20 shapes,limit=64 16
+    measure 1 googlenet tench 1
+fi
+measure 2 lenet digits,limit=64 16 --validate digits,limit=200
+measure 2 resnet20 shapes,limit=64 16 --validate shapes,limit=100 --memory-limit 20M
+
+awk -F'[:%]' -v left_out=$left_out '
+    { wrong = $(NF - 1) + 0; if (wrong < 0) wrong = -wrong; all[NR] = wrong }
+    END {
+        for (i = 1; i <= NR; i++)
+            for (j = i + 1; j <= NR; j++)
+                if (all[j] < all[i]) { t = all[i]; all[i] = all[j]; all[j] = t }
+        printf "# forecast: %d cases, median error %.2f %%, worst %.2f %%, %d left out\n", NR,
+            all[int((NR + 1) / 2)], all[NR], left_out
+    }' "$T/table"
+
+# --- a limit on addresses: refused with a batch, which then runs ---
+limited() { # limited KIB ARGUMENT...
+    limit=$1
+    shift
+    status=0
+    # shellcheck disable=SC3045 # dash, bash and ksh have -v
+    (ulimit -v "$limit" && exec "$TINCA" "$@") >"$T/out" 2>"$T/err" </dev/null || status=$?
+}
+promise() { # promise KIB NET DATA BATCH: the batch that the refusal names is the largest
+    kib=$1 net=$2 data=$3
+    limited "$kib" train "$net" --data "$data" --batch "$4" --iterations 1 --threads 1 -q
+    batch=$(sed -n 's/.*batch \([0-9]*\) would fit.*/\1/p' "$T/err")
+    if [ "$status" = 1 ] && [ "$batch" ]; then
+        ok "ulimit -v $kib: $net with batch $4 is refused, $batch would fit"
+    else
+        not_ok "ulimit -v $kib: $net with batch $4 is refused" "exit $status: $(told)"
+        return
+    fi
+    limited "$kib" train "$net" --data "$data" --batch "$batch" --iterations 2 --threads 1 --lr 1e-6 -q
+    if [ "$status" = 0 ]; then ok "  it does"; else not_ok "  it does" "exit $status: $(told)"; fi
+    limited "$kib" train "$net" --data "$data" --batch $((batch + batch / 10 + 1)) --iterations 1 \
+        --threads 1 -q
+    if [ "$status" = 1 ]; then ok "  a tenth more is refused"; else
+        not_ok "  a tenth more is refused" "exit $status: $(told)"
+    fi
+}
+if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
+    promise 1200000 lenet digits 10000
+    promise 1000000 resnet20 shapes,limit=1024 1024
+    limited 3000000 train googlenet --data tench --batch 512 --iterations 1 --threads 1
+    if [ "$status" = 1 ] && grep -q 'batch [0-9]* would fit' "$T/err"; then
+        ok "GoogLeNet with batch 512 does not fit 3 GB"
+    else
+        not_ok "GoogLeNet with batch 512 does not fit 3 GB" "exit $status: $(told)"
+    fi
+    limited 300000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
+    if [ "$status" = 1 ] && grep -q 'not even one image fits' "$T/err"; then
+        ok "where nothing fits, that is said"
+    else
+        not_ok "where nothing fits, that is said" "exit $status: $(told)"
+    fi
+else
+    skip "limits on addresses" "this shell cannot set one"
+fi
+done_testing

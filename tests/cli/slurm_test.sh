@@ -1,0 +1,238 @@
+#!/bin/sh
+# A sweep as a job array: what is submitted, what an element does and survives, and, where Slurm is
+# installed, the same with its real daemons on this machine. None of them runs before or after.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+array=$(cd "$srcdir" && pwd)/contrib/slurm/tinca-array
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
+export TINCA
+cd "$T" || exit 99
+
+runs() { find "$XDG_STATE_HOME/tinca/runs" -name config.json 2>/dev/null | wc -l; }
+
+# eventually COMMAND...: within ten seconds, or as many as $patience says
+eventually() {
+    tries=$((${patience:-10} * 10))
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
+        sleep 0.1
+    done
+}
+
+check() { # check NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$T/said" 2>&1; then ok "$name"; else not_ok "$name" "$* $(tail -n 5 "$T/said")"; fi
+}
+
+# state NUMBER: of a cell of the sweep "endless"
+state() { "$TINCA" sweep --name endless --dry-run --json 2>/dev/null >look && "$JSON_LOOK" look "cells.$(($1 - 1)).state"; }
+is_state() { [ "$(state "$1")" = "$2" ]; }
+run_of() { "$JSON_LOOK" look "cells.$(($1 - 1)).run"; }
+# A cell belongs to whoever has its lock a moment before it has a run.
+is_on() { is_state "$1" running && [ "$(run_of "$1")" != null ]; }
+# iterations RUN: how many are in its journal
+iterations() { grep -c '"loss"' "$XDG_STATE_HOME/tinca/runs/$1/journal.jsonl"; }
+has_more() { [ "$(iterations "$1")" -gt "$2" ]; }
+
+cat >grid.json <<'EOG'
+{"networks": ["mlp", "lenet"], "batches": "1..16", "data": "digits,limit=40", "iterations": 2}
+EOG
+endless="--networks lenet --batches 8,16 --data digits --iterations 100000000 --name endless"
+
+# --- what is submitted ---
+
+succeeds "what is left of a sweep" sweep grid.json --due
+shows '^1-10$' "  is all of it"
+"$TINCA" sweep grid.json --cell 2 -q && "$TINCA" sweep grid.json --cell 5 -q
+succeeds "after two cells" sweep grid.json --due
+shows '^1,3-4,6-10$' "  is the rest"
+succeeds "with one that no machine could compute" sweep grid.json --techniques none,shift \
+    --networks mlp --due
+shows '^1,3-4$' "  is what one could"
+succeeds "for a device that is elsewhere" sweep grid.json --networks mlp --devices cuda:7,cpu --due
+shows '^1-6,8-9$' "  is that, too"
+refuses 2 "changes none" "a sweep that no machine could compute" sweep grid.json --networks mlp \
+    --techniques shift --due
+
+"$array" --dry-run -p 3 -w 60 grid.json --vary "seed=1;2" -- --time=10 "--comment=two words" >out 2>err
+check "a dry run" test $? = 0
+shows "^sbatch .*--array=1,3-4,6-20%3 .*--signal=B:USR1@60 --requeue .*--time=10 '--comment=two words'" \
+    "  shows the command"
+shows "sweep grid.json --vary 'seed=1;2'$" "  and the script, word by word"
+sed '1d;$d' out >element.sh
+check "  which is one" sh -n element.sh
+check "  and submits nothing" test "$(runs)" = 2
+"$array" --dry-run >out 2>err
+check "no sweep: status 2" test $? = 2
+"$array" --dry-run -p x grid.json >out 2>err
+check "no number: status 2" test $? = 2
+"$array" --dry-run nosuch.json >out 2>err
+check "no such file: the program's own words" grep -q '^tinca: nosuch.json: ' err
+
+# --- an element ---
+
+# Slurm's part, as far as an element needs it.
+mkdir bin
+printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$T" >bin/scontrol
+chmod +x bin/scontrol
+element() { # element SCRIPT NUMBER: becomes the element
+    exec env PATH="$T/bin:$PATH" SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID="$2" \
+        SLURM_CPUS_PER_TASK=1 sh "$1" >"element-$2.log" 2>&1
+}
+
+"$array" --dry-run grid.json 2>err | sed '1d;$d' >element.sh
+for n in 1 2 3 4 5 6 7 8 9 10 3 4; do
+    element element.sh $n &
+done
+wait
+check "twelve elements at once, two of them twice: a run a cell" test "$(runs)" = 10
+succeeds "  all of it" sweep grid.json --report --json
+is "  is done" states.done 10
+is "  with the cores of an element" cells.2.result.threads 1
+succeeds "the tables alone" sweep grid.json --report
+shows '^lenet +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  are there"
+"$array" grid.json >out 2>err
+check "nothing is left: status 0" test $? = 0
+check "  and it says so" grep -q 'nothing is left' err
+
+# shellcheck disable=SC2086
+"$array" --dry-run $endless 2>err | sed '1d;$d' >endless.sh
+element endless.sh 1 &
+job=$!
+patience=60 eventually is_on 1
+first=$(run_of 1)
+eventually has_more "$first" 3
+kill -USR1 $job
+wait $job
+check "warned before its time is up: saved, status 130" test $? = 130
+check "  interrupted" is_state 1 interrupted
+check "  back into the queue" grep -qx 'requeue 7_1' scontrol.log
+had=$(iterations "$first")
+rm -f scontrol.log
+element endless.sh 1 &
+job=$!
+patience=60 eventually has_more "$first" "$had"
+check "another time: the same run goes on" has_more "$first" "$had"
+state 1 >/dev/null
+check "  the same indeed" test "$(run_of 1)" = "$first"
+kill -TERM $job
+wait $job
+check "cancelled: saved, status 130" test $? = 130
+check "  and not queued again" test ! -e scontrol.log
+check "  the other cell was not touched" is_state 2 waiting
+
+# --- Slurm itself ---
+
+for program in munged slurmctld slurmd sbatch; do
+    PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || missing="${missing:+$missing, }$program"
+done
+if [ "${missing-}" ]; then
+    skip "the same with Slurm's own daemons" "there is no $missing here"
+    done_testing
+fi
+PATH=$PATH:/usr/sbin:/sbin
+export SLURM_CONF="$T/slurm.conf"
+host=$(hostname -s) user=$(id -un) port=$((20000 + $$ % 20000)) daemons=''
+# What is queued again waits until the old credential has expired.
+cat >slurm.conf <<EOC
+ClusterName=tinca
+SlurmctldHost=$host(127.0.0.1)
+SlurmUser=$user
+SlurmdUser=$user
+SlurmctldPort=$port
+SlurmdPort=$((port + 1))
+AuthType=auth/munge
+AuthInfo=socket=$T/munge.socket,cred_expire=5
+CredType=cred/munge
+StateSaveLocation=$T/slurm
+SlurmdSpoolDir=$T/spool
+SlurmctldPidFile=$T/slurmctld.pid
+SlurmdPidFile=$T/slurmd.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+JobCompType=jobcomp/none
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+MpiDefault=none
+ReturnToService=2
+SwitchType=switch/none
+KillWait=5
+NodeName=$host NodeAddr=127.0.0.1 CPUs=4 RealMemory=512 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+EOC
+: >cgroup.conf
+mkdir slurm spool
+dd if=/dev/urandom of=munge.key bs=1024 count=1 2>/dev/null
+chmod 600 munge.key
+
+daemon() { # daemon NAME ARGUMENT...: until the end of the test
+    log=$T/$1.log
+    "$@" >"$log" 2>&1 </dev/null &
+    daemons="$! $daemons"
+}
+
+end_daemons() {
+    scancel --user="$user" 2>/dev/null && patience=20 eventually queue_is_empty
+    for process in $daemons; do kill "$process" 2>/dev/null; done
+    wait
+    rm -rf "$T"
+}
+
+node_is_up() { sinfo --noheader --format=%t | grep -qE '^(idle|mix|alloc)'; }
+queue_is_empty() { [ -z "$(squeue --noheader --array)" ]; }
+# job_has PATTERN: the first element of the sweep "endless"
+job_has() { scontrol show job "${id}_1" | grep -qE "$1"; }
+
+daemon munged --foreground --force --key-file="$T/munge.key" --socket="$T/munge.socket" \
+    --pid-file="$T/munge.pid" --log-file="$T/munge.txt" --seed-file="$T/munge.seed"
+trap end_daemons EXIT
+eventually test -S munge.socket
+daemon slurmctld -D -c -f "$SLURM_CONF"
+daemon slurmd -D -c -f "$SLURM_CONF"
+if ! patience=30 eventually node_is_up; then
+    skip "the same with Slurm's own daemons" "they do not start here: $(cat slurmd.log slurmctld.log | grep -m 1 -E 'error|fatal')"
+    done_testing
+fi
+
+export XDG_STATE_HOME="$T/cluster"
+check "Slurm takes the array" "$array" grid.json
+patience=60 eventually queue_is_empty
+check "  and works it off" queue_is_empty
+check "  a run a cell" test "$(runs)" = 10
+succeeds "  all of it" sweep grid.json --report --json
+is "  is done" states.done 10
+"$array" grid.json >out 2>err
+check "nothing is left for another" grep -q 'nothing is left' err
+
+# shellcheck disable=SC2086
+check "two cells without an end" "$array" $endless
+id=$(squeue --noheader --format=%F | head -n 1) # the array's
+patience=60 eventually is_on 1
+patience=60 eventually is_on 2
+check "  are on at the same time" is_state 1 running
+first=$(run_of 1)
+eventually has_more "$first" 3
+scancel --batch --signal=USR1 "${id}_1"
+patience=30 eventually is_state 1 interrupted
+check "warned before its time is up: saved" is_state 1 interrupted
+had=$(iterations "$first")
+patience=60 eventually job_has 'Restarts=1 '
+check "  in the queue again" job_has 'Restarts=1 '
+patience=60 eventually has_more "$first" "$had"
+check "  and the same run goes on" has_more "$first" "$had"
+check "  beside the other" is_state 2 running
+scancel --user="$user"
+patience=60 eventually queue_is_empty
+check "cancelled: out of the queue" queue_is_empty
+check "  the first cell is saved" is_state 1 interrupted
+is "  by itself, not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"
+check "  and the second" is_state 2 interrupted
+check "  two runs in all" test "$(runs)" = 12
+done_testing

@@ -1,0 +1,32 @@
+# Builds the fuzzers with clang: make -f tests/fuzz/build.mk SOURCE=.. KERNELS=DIRECTORY, in a folder
+# of their own. KERNELS is an ordinary build tree: the kernels, which read nothing of a stranger's,
+# come from there, as do config.h and the texts of the networks.
+CLANG = clang
+TARGETS = network session safetensors idx cifar png jpeg gz log
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE -DLOCALEDIR='"/nowhere"' \
+	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
+	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas)
+LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
+LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas) -lpthread -ldl -lm
+
+FOLDERS = src/base src/data src/engine src/engine/blocks src/engine/ops src/engine/devices \
+	src/engine/devices/cuda src/session tests/fuzz
+FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c,\
+	$(foreach folder,$(FOLDERS),$(wildcard $(SOURCE)/$(folder)/*.c))) \
+	$(SOURCE)/src/engine/devices/cpu/cpu.c $(SOURCE)/src/engine/devices/cpu/limits.c
+PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
+OBJECTS = $(PARSERS) network_builtins.o
+
+all: $(TARGETS:%=fuzz_%)
+fuzz_%: libtinca.a $(SOURCE)/tests/fuzz/libfuzzer.c $(LIBRARIES)
+	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer -DTARGET=$@ -o $@ \
+		$(SOURCE)/tests/fuzz/libfuzzer.c libtinca.a $(LIBRARIES) libtinca.a $(LIBS)
+libtinca.a: $(OBJECTS)
+	rm -f $@ && ar rc $@ $(OBJECTS)
+$(PARSERS): %.o: $(SOURCE)/%.c
+	@mkdir -p $(@D)
+	$(CLANG) $(FLAGS) $(SANITIZE) -fsanitize=fuzzer-no-link -MMD -c -o $@ $<
+network_builtins.o: $(KERNELS)/network_builtins.c
+	$(CLANG) $(FLAGS) $(SANITIZE) -MMD -c -o $@ $<
+-include $(OBJECTS:.o=.d)

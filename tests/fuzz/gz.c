@@ -1,0 +1,17 @@
+/* A compressed file, read whole and in part, under a limit that a bomb exceeds. */
+#include "data/packed.h"
+
+#include "fuzz.h"
+
+#include <stdlib.h>
+
+enum { LIMIT = 1 << 20 };
+
+void fuzz_gz(const uint8_t *data, size_t size)
+{
+    struct error error;
+    size_t got;
+    const char *path = scratch_write("file.gz", data, size);
+    free(packed_read(path, LIMIT, true, &got, &error));
+    free(packed_read(path, 16, false, &got, &error));
+}

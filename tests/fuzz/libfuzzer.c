@@ -1,0 +1,10 @@
+/* libFuzzer's door to one target: compiled with -DTARGET=fuzz_NAME. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    TARGET(data, size);
+    return 0;
+}

@@ -1,0 +1,22 @@
+#include "picture.h"
+
+#include "data/image.h"
+#include "fuzz.h"
+
+/* Larger ones are refused by other means; here they would only take time. */
+enum { MAX_PIXELS = 1 << 20 };
+
+void picture_walk(const char *name, const uint8_t *data, size_t size)
+{
+    struct error error;
+    struct image image;
+    const char *path = scratch_write(name, data, size);
+    if (!image_probe(&image, path, &error) || image.width * image.height > MAX_PIXELS)
+        return;
+    if (image_read(&image, path, 3, &error))
+        image_free(&image);
+    if (image_read(&image, path, 1, &error))
+        image_free(&image);
+    if (image_read_fitted(&image, path, 3, 16, &error))
+        image_free(&image);
+}

@@ -1,0 +1,8 @@
+#!/bin/sh
+# Every target takes its seeds, and what fuzzers once found (tests/fuzz/found), in the ordinary build.
+srcdir=${srcdir:-.}
+programs=$(dirname "${TINCA:-./tinca}")
+T=$(mktemp -d) || exit 99
+trap 'rm -rf "$T"' EXIT
+"$programs/fuzz_seeds" "$T" || { echo "Bail out! the seeds cannot be written"; exit 99; }
+"$programs/fuzz_replay" "$T" "$srcdir/tests/fuzz/found"

@@ -1,0 +1,254 @@
+/* Writes the seed corpora: `seeds FOLDER` makes FOLDER/TARGET/FILE, small valid inputs from which
+ * the fuzzers start. */
+#include "base/file.h"
+#include "data/image.h"
+#include "engine/network.h"
+#include "engine/safetensors.h"
+
+#include <stdio.h>
+/* after stdio.h */
+#include <jpeglib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char *root;
+static int failures;
+
+/* FOLDER/TARGET/NAME, its folders made; the text lives until the next call. */
+static const char *place(const char *target, const char *name)
+{
+    static char path[512];
+    struct error error;
+    snprintf(path, sizeof path, "%s/%s", root, target);
+    failures += !file_make_directories(path, &error);
+    snprintf(path, sizeof path, "%s/%s/%s", root, target, name);
+    return path;
+}
+
+static void put(const char *target, const char *name, const void *bytes, size_t size)
+{
+    struct error error;
+    failures += !file_write(place(target, name), bytes, size, false, &error);
+}
+
+static void put_text(const char *target, const char *name, const char *text)
+{
+    put(target, name, text, strlen(text));
+}
+
+/* --- JSON --- */
+
+static void write_networks(void)
+{
+    for (size_t i = 0; i < network_builtin_count; i++)
+        put_text("network", network_builtins[i].name, network_builtins[i].text);
+    put_text("network", "small",
+             "{\"input\": [3, 8, 8], \"classes\": 4, \"layers\": [\n"
+             "{\"name\": \"a\", \"repeat\": 2, \"layers\": [{\"op\": \"conv\", \"output\": 4, "
+             "\"kernel\": 3, \"pad\": 1, \"groups\": 1}, {\"op\": \"relu\"}]},\n"
+             "{\"op\": \"max_pool\", \"kernel\": [2, 2], \"stride\": 2}, {\"op\": \"dropout\"},\n"
+             "{\"block\": \"residual\", \"output\": 8, \"stride\": 2},\n"
+             "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.01}}]}");
+}
+
+static const char *const session_files[] = {
+    "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"20261121-063012-lenet-1a2b\", "
+    "\"created\": \"2026-11-21T06:30:12Z\", \"host\": \"here\", \"config\": {\"network\": "
+    "\"lenet\", \"data\": \"digits\", \"batch\": 64, \"lr\": 0.01, \"solver\": \"sgd\", "
+    "\"schedule\": \"step\", \"technique\": \"none\", \"seed\": 1}}",
+    "{\"event\":\"start\",\"network\":\"lenet\",\"technique\":\"none\",\"images\":64,"
+    "\"iterations\":4,\"epochs\":2,\"memory\":{\"weights\":4,\"total\":9}}\n"
+    "{\"iteration\":1,\"epoch\":0.5,\"loss\":2.3,\"loss_caffe\":2.3,\"loss_mean\":2.3,\"lr\":0.01,"
+    "\"ms_per_image\":0.2,\"seconds\":0.1,\"memory_bytes\":4096}\n"
+    "{\"iteration\":2,\"epoch\":1,\"loss\":0,\"loss_caffe\":-4.5e-08,\"loss_mean\":null,\"lr\":"
+    "0.01,\"ms_per_image\":0.2,\"seconds\":0.2,\"memory_bytes\":4096}\n"
+    "{\"event\":\"validation\",\"iteration\":2,\"epoch\":1,\"loss\":0.1,\"top1\":97,\"top5\":100,"
+    "\"seconds\":0.1}\n"
+    "{\"event\":\"finding\",\"kind\":\"negative-loss\",\"iteration\":2,\"epoch\":1,\"text\":\"x\"}"
+    "\n"
+    "{\"iteration\":3,",
+    "{\"status\": \"failed\", \"error\": {\"kind\": 2, \"what\": \"a\", \"why\": \"b\", "
+    "\"advice\": "
+    "\"c\"}, \"iteration\": 4, \"loss\": 0.5, \"loss_caffe\": 0.5, \"has_validation\": true, "
+    "\"top1\": 97}",
+    "{\"networks\": [\"lenet\", \"mlp\"], \"batches\": [\"1..512\"], \"devices\": [\"cpu\"], "
+    "\"data\": \"digits\", \"epochs\": 1, \"lr\": [0.1, 0.01]}",
+    "{\"format\": \"tinca-measurements\", \"version\": 1, \"devices\": [{\"ms_per_image\": "
+    "{\"median\": 0.3, \"min\": 0.2, \"mean\": 0.33, \"sd\": 0.1, \"ci95\": 0.08}, \"device\""
+    ": \"cpu\", \"host\": \"here\", \"cpu\": \"a processor\", \"threads\": 2, \"created\": \"202"
+    "6-11-22T05:36:11Z\", \"data\": \"digits\", \"weights\": \"weights.safetensors\", \"ima"
+    "ges\": 8, \"top1\": 25, \"top5\": 50, \"loss\": 2.3, \"model_bytes\": 2144816, \"model"
+    "_changed\": 1795325768, \"memory_bytes\": 2146368}]}",
+    "{\"format\": \"tinca-study\", \"version\": 1, \"studies\": [{\"network\": \"pix2pix\", \""
+    "real\": \"maps\", \"generated\": \"a run\", \"fingerprint\": \"0123456789abcdef\", \"see"
+    "d\": 1, \"seconds\": 1, \"shown_twice\": 0, \"seen_in_training\": null, \"images\": ["
+    "{\"name\": \"a\", \"generated\": true, \"practice\": false}, {\"name\": \"b\", \"generate"
+    "d\": false, \"practice\": false}], \"votes\": [{\"participant\": \"p\", \"created\": \"2"
+    "026-11-22T05:36:11Z\", \"graphics\": \"256\", \"columns\": 80, \"rows\": 24, \"answers"
+    "\": [{\"image\": 1, \"real\": true, \"seconds\": 1.5}, {\"image\": 0, \"real\": false, "
+    "\"seconds\": 2}]}]}]}",
+    "{\"format\": \"tinca-profile\", \"version\": 1, \"iteration\": 3, \"iterations\": 2, \""
+    "images\": 8, \"threads\": 1, \"seconds\": 0.5, \"cost\": 0.1, \"networks\": [{\"name\":"
+    " \"mlp\", \"layers\": [{\"name\": \"ip1\", \"op\": \"linear\", \"kernel\": \"gemm\", \"choice"
+    "\": \"first\", \"memory_bytes\": 64, \"forward_seconds\": 0.1, \"backward_seconds\": "
+    "0.2, \"forward_flops\": 9, \"backward_flops\": null, \"output\": [4, 1, 1]}], \"gem"
+    "m\": [{\"kind\": \"nn\", \"shape\": [1, 2, 3], \"calls\": 2, \"seconds\": 0.1}], \"weigh"
+    "ts\": [{\"name\": \"ip1.weight\", \"count\": 4, \"rank\": 2, \"learnable\": true, \"mean"
+    "\": 0, \"deviation\": 1, \"low\": -1, \"high\": 1, \"norm\": 2, \"gradient_norm\": null"
+    ", \"update_norm\": 0.1, \"histogram\": [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0"
+    ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}]}], \"arenas\": [{\"na"
+    "me\": \"mlp\", \"steps\": 2, \"bytes\": 128, \"workspace\": 64, \"times\": 4, \"arrays\":"
+    " [{\"kind\": \"value\", \"name\": \"ip1\", \"offset\": 0, \"bytes\": 64, \"first\": 0, \"la"
+    "st\": 3}]}]}"};
+
+static void write_sessions(void)
+{
+    char name[16];
+    for (size_t i = 0; i < sizeof session_files / sizeof *session_files; i++) {
+        snprintf(name, sizeof name, "%zu.json", i);
+        put_text("session", name, session_files[i]);
+    }
+}
+
+/* --- weights --- */
+
+static void write_weights(void)
+{
+    static const float values[6] = {1, 2, 3, 4, 5, 6};
+    static const char *const metadata[] = {"network", "lenet", NULL};
+    struct error error;
+    const struct safetensors_array arrays[] = {
+        {"weight", SAFETENSORS_F32, {2, 2}, 2, values},
+        {"steps", SAFETENSORS_I64, {1}, 1, values + 4},
+    };
+    failures += !safetensors_write(place("safetensors", "two"), arrays, 2, metadata, &error);
+    failures += !safetensors_write(place("safetensors", "none"), arrays, 0, NULL, &error);
+}
+
+/* --- data sets --- */
+
+static void write_idx(void)
+{
+    static const uint8_t two[1 + 10 + 16 + 8] = {10, /* bytes of labels */
+                                                 0,  0, 8, 1, 0, 0, 0, 2, 3, 9, /* two labels */
+                                                 0,  0, 8, 3, 0, 0, 0, 2, 0, 0,
+                                                 0,  2, 0, 0, 0, 2}; /* two images of 2x2 */
+    put("idx", "two", two, sizeof two);
+}
+
+static void write_cifar(void)
+{
+    static uint8_t one100[3074] = {1, 99}, one10[3073] = {9};
+    put("cifar", "one-of-100", one100, sizeof one100);
+    put("cifar", "one-of-10", one10, sizeof one10);
+}
+
+static void write_gzip(void)
+{
+    static uint8_t zeros[1 << 16];
+    gzFile file = gzopen(place("gz", "text"), "wb");
+    failures += !file || gzputs(file, "a few words, a few words") < 0 || gzclose(file) != Z_OK;
+    file = gzopen(place("gz", "bomb"), "wb9");
+    for (int i = 0; file && i < 64; i++) /* 4 MiB in 4 KiB */
+        gzwrite(file, zeros, sizeof zeros);
+    failures += !file || gzclose(file) != Z_OK;
+    put_text("gz", "plain", "not compressed at all");
+}
+
+/* --- logs of other frameworks --- */
+
+static void write_logs(void)
+{
+    put_text(
+        "log", "caffe",
+        "Log file created at: 2016/11/03 10:11:12\nRunning on machine: titan\n"
+        "I1103 10:11:12.100000 42 solver.cpp:44] Initializing solver from parameters:\n"
+        "base_lr: 0.01\nmax_iter: 6\naverage_loss: 2\n"
+        "I1103 10:11:13.000000 42 solver.cpp:228] Iteration 0 (2 iter/s, 1s/2 iters), loss = 2.3\n"
+        "I1103 10:11:13.000000 42 solver.cpp:244]     Train net output #0: loss = -1.2e-08 (* 1 = "
+        "-1.2e-08 loss)\n"
+        "I1103 10:11:14.000000 42 solver.cpp:404]     Test net output #0: accuracy = 0.98\n");
+    put_text("log", "tensorflow",
+             "2017-03-01 12:00:00.1: step 0, loss = 4.68 (2.4 examples/sec; 0.500 sec/batch)\n"
+             "INFO:tensorflow:loss = 2.3, step = 101 (0.7 sec)\n");
+    put_text("log", "keras",
+             "Epoch 1/2\n  128/60000 [>....] - ETA: 3s - loss: 2.0\b\b\r60000/60000 [====] - 3s "
+             "50us/step - loss: 0.25 - acc: 0.92 - val_loss: 0.06\nEpoch 2/2\n469/469 - 3s - loss: "
+             "nan\n");
+    put_text("log", "losses",
+             "#network,mode,batch,step,loss,time\nalexnet,CPU,016,0,6.90776,2.5\n");
+    put_text("log", "times", "#network,mode,batch,avg_time\nalexnet,GPU,016,0.125\n");
+}
+
+/* --- pictures --- */
+
+static void fill(struct image *image)
+{
+    for (size_t i = 0; i < image->width * image->height * image->channels; i++)
+        image->pixels[i] = (uint8_t)(i * 37);
+}
+
+static void write_pngs(void)
+{
+    struct error error;
+    for (size_t channels = 1; channels <= 3; channels += 2) {
+        struct image image;
+        failures += !image_create(&image, 7, 5, channels, &error);
+        fill(&image);
+        failures += !image_write_png(&image, place("png", channels == 1 ? "grey" : "rgb"), &error);
+        image_free(&image);
+    }
+}
+
+/* libjpeg's own error handler ends the process, which is what a seed that fails should do. */
+static void write_jpeg(const char *name, bool progressive, int colours)
+{
+    static uint8_t row[3 * 24];
+    struct jpeg_compress_struct jpeg;
+    struct jpeg_error_mgr manager;
+    JSAMPROW line = row;
+    FILE *file = fopen(place("jpeg", name), "wb");
+    failures += !file;
+    if (!file)
+        return;
+    jpeg.err = jpeg_std_error(&manager);
+    jpeg_create_compress(&jpeg);
+    jpeg_stdio_dest(&jpeg, file);
+    jpeg.image_width = 24;
+    jpeg.image_height = 17;
+    jpeg.input_components = colours;
+    jpeg.in_color_space = colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&jpeg);
+    if (progressive)
+        jpeg_simple_progression(&jpeg);
+    jpeg_start_compress(&jpeg, TRUE);
+    while (jpeg.next_scanline < jpeg.image_height) {
+        memset(row, (int)(jpeg.next_scanline * 13), sizeof row);
+        jpeg_write_scanlines(&jpeg, &line, 1);
+    }
+    jpeg_finish_compress(&jpeg);
+    jpeg_destroy_compress(&jpeg);
+    failures += fclose(file) != 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+        return 2;
+    }
+    root = argv[1];
+    write_networks();
+    write_sessions();
+    write_weights();
+    write_idx();
+    write_cifar();
+    write_gzip();
+    write_logs();
+    write_pngs();
+    write_jpeg("rgb", false, 3);
+    write_jpeg("progressive", true, 3);
+    write_jpeg("grey", false, 1);
+    return failures ? 1 : 0;
+}

@@ -1,0 +1,90 @@
+/* What tinca reads back of what it wrote: the bytes are every file of a run's directory at once
+ * (config.json, the journal, the summary, measurements, a profile, the user's name for it), then
+ * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
+#include "base/file.h"
+#include "fuzz.h"
+#include "session/inspection.h"
+#include "session/measurement.h"
+#include "session/run.h"
+#include "session/run_name.h"
+#include "session/study_file.h"
+#include "session/sweep_grid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char good_config[] =
+    "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"x\", \"config\": {\"network\": "
+    "\"mlp\", \"data\": \"digits\"}}";
+
+/* One file under many names: writing it once writes all of them. */
+static void link_to(const char *input, const char *name)
+{
+    const char *path = scratch_path(name);
+    if (link(input, path) != 0) {
+        perror(path);
+        exit(99);
+    }
+}
+
+static const char *prepare(void)
+{
+    static const char *const names[] = {
+        "all/config.json",  "all/journal.jsonl", "all/summary.json",     "all/measurements.json",
+        "all/profile.json", "all/name.txt",      "journal/journal.jsonl"};
+    static char input[128];
+    if (input[0])
+        return input;
+    snprintf(input, sizeof input, "%s", scratch_write("input.json", "", 0));
+    mkdir(scratch_path("all"), 0700);
+    mkdir(scratch_path("journal"), 0700);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        link_to(input, names[i]);
+    scratch_write("journal/config.json", good_config, strlen(good_config));
+    return input;
+}
+
+static void look_at_run(const char *directory)
+{
+    struct error error;
+    struct run_outline outline;
+    struct run_snapshot snapshot;
+    run_peek(directory, &outline, &error);
+    struct run *run = run_open(directory, &error);
+    if (run) {
+        run_snapshot(run, &snapshot);
+        run_inspection(run, &error);
+    }
+    run_free(run);
+}
+
+static void look_at_the_rest(const char *input)
+{
+    struct error error;
+    struct measurements measurements;
+    struct study_file study;
+    struct sweep_grid grid;
+    char name[RUN_NAME_SIZE];
+    if (measurements_read(&measurements, scratch_path("all"), &error))
+        measurements_free(&measurements);
+    if (study_file_read(&study, input, true, &error))
+        study_file_free(&study);
+    sweep_grid_begin(&grid);
+    if (sweep_grid_read(&grid, input, &error) && sweep_grid_settle(&grid, &error))
+        sweep_grid_cells(&grid);
+    sweep_grid_free(&grid);
+    inspection_free(inspection_load(scratch_path("all"), &error));
+    run_name_read(scratch_path("all"), name);
+}
+
+void fuzz_session(const uint8_t *data, size_t size)
+{
+    const char *input = prepare();
+    scratch_write("input.json", data, size);
+    look_at_run(scratch_path("all"));
+    look_at_run(scratch_path("journal"));
+    look_at_the_rest(input);
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# lint.sh: cppcheck and clang-tidy over src/, as far as they are installed. Fails when one complains.
+# LINT='cppcheck' or LINT='clang-tidy' runs one of them.
+srcdir=${srcdir:-.}
+failed=0
+includes="-D_GNU_SOURCE -I$srcdir/src -I."
+
+wanted() { case " ${LINT:-cppcheck clang-tidy} " in *" $1 "*) true ;; *) false ;; esac; }
+
+missing() { echo "lint: $1 is not here (Debian: $1): not run"; }
+
+if wanted cppcheck; then
+    if command -v cppcheck >/dev/null; then
+        cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
+            --suppressions-list="$srcdir/tests/cppcheck.txt" --error-exitcode=1 \
+            --template='{file}:{line}: {severity}: {message} [{id}]' \
+            -i "$srcdir/src/engine/devices/cpu" $includes -DLOCALEDIR='""' "$srcdir/src" ||
+            failed=1
+    else
+        missing cppcheck
+    fi
+fi
+if wanted clang-tidy; then
+    if command -v clang-tidy >/dev/null; then
+        # the kernels' families (devices/cpu) are compiled with flags of their own
+        FLAGS="$includes $CPPFLAGS -DLOCALEDIR=\"/\"" && export FLAGS
+        find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' |
+            xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 8 sh -c '
+            clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=c11 $FLAGS 2>/dev/null' tidy ||
+            failed=1
+    else
+        missing clang-tidy
+    fi
+fi
+[ $failed = 0 ] && echo "lint: nothing to complain about"
+exit $failed

@@ -1,0 +1,162 @@
+#!/bin/sh
+# Runs of other processes: watched live from a second terminal, never commanded, gone on with when
+# their process is gone; and a run whose terminal is lost goes on to its end.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "a run of another process is watched"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+cd "$T" || exit 99
+FIRST=tinca-owner-$$
+trap 'screen_end; tmux -L "$FIRST" kill-server 2>/dev/null; kill -9 $screen_pids $owners 2>/dev/null; rm -rf "$T"' EXIT
+owners=
+runs=$XDG_STATE_HOME/tinca/runs
+
+# The first terminal; the process that has the run is then in $owner.
+first_start() { # first_start ARGUMENT...
+    tmux -L "$FIRST" -f /dev/null new-session -d -x 80 -y 24 \
+        env LC_ALL=C.UTF-8 TERM=screen-256color "$TINCA" ui "$@" --start
+    owner=$(tmux -L "$FIRST" display-message -p '#{pane_pid}')
+    owners="$owners $owner"
+}
+first_keys() { tmux -L "$FIRST" send-keys "$@"; }
+
+# wait_until COMMAND...: true when it succeeds within half a minute
+wait_until() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 300 ] || return 1
+        sleep 0.1
+    done
+}
+# has_begun N: the newest run has done N iterations
+has_begun() {
+    grep -q "^{\"iteration\":$1," "$runs/$(find "$runs" -mindepth 1 -maxdepth 1 2>/dev/null |
+        sort | tail -n 1 | sed 's|.*/||')/journal.jsonl" 2>/dev/null
+}
+iteration() { screen_text | sed -n 's/.*iteration  *\([0-9]*\) of.*/\1/p' | head -n 1; }
+grows() {
+    before=$(iteration)
+    wait_until sh -c 'sleep 0.2' && sleep 2
+    after=$(iteration)
+    [ "${before:-0}" -gt 0 ] && [ "${after:-0}" -gt "$before" ]
+}
+
+# --- two terminals ---
+first_start lenet --data digits --batch 8 --epochs 1000 --threads 1
+wait_until has_begun 5
+screen_start 80x24 C.UTF-8 "$TINCA" attach
+screen_shows '\(attached\)' "attach shows the run that is on"
+screen_shows "process $owner" "and who has it"
+screen_shows 'newest figures [0-9]+ s ago' "and how old the figures are"
+if grows; then ok "it follows the run"; else not_ok "it follows the run" "$before, $after: $(screen_text)"; fi
+for key in ' ' L w r; do
+    screen_keys "$key"
+    screen_shows "Only watched here" "key '$key' says whose run it is"
+    screen_keys Escape
+done
+screen_keys s
+screen_shows "which has a terminal: stop it there" "it is stopped where it has a terminal"
+first_keys ' '
+screen_shows 'paused' "a pause is seen"
+first_keys ' '
+screen_shows 'running' "and its end"
+screen_keys 5
+screen_shows 'measured by the process' "a look inside is the owner's"
+screen_keys 1 2
+screen_shows 'Findings' "views can be chosen"
+for size in 40x12 20x5 200x60 80x24; do screen_resize $size; done
+screen_shows "process $owner" "any size will do"
+screen_resize 40x12
+screen_shows "Read-only: process $owner, [0-9]+ s ago" "at 40x12 it says so briefly"
+screen_keys q
+ended "q leaves without a question"
+if kill -0 "$owner"; then ok "and the run alone"; else not_ok "and the run alone"; fi
+
+# --- the plain workbench ---
+screen_start 120x30 C.UTF-8 "$TINCA"
+screen_shows 'Another process has a run that is on: o leads to it' "the workbench says there is one"
+screen_keys o
+screen_shows 'running +lenet' "the list has it"
+screen_shows "process $owner" "with its process"
+screen_keys Enter
+screen_shows '\(attached\)' "Enter watches it"
+if grows; then ok "live"; else not_ok "live" "$before, $after: $(screen_text)"; fi
+screen_keys q
+screen_wait 'Runs'
+
+# --- the terminal is lost ---
+tmux -L "$FIRST" kill-server
+sleep 1
+if kill -0 "$owner"; then ok "without its terminal the run goes on"; else not_ok "without its terminal the run goes on"; fi
+screen_keys Enter
+screen_shows 'without a terminal \(s stops it\)' "which is seen"
+if grows; then ok "and it is still followed"; else not_ok "and it is still followed" "$before, $after: $(screen_text)"; fi
+screen_keys s
+screen_shows 'Stop the run\?' "then s asks"
+screen_keys c
+sleep 0.5
+screen_keys s
+screen_wait 'Stop the run\?'
+screen_keys s
+screen_shows 'It is over \(stopped\)' "and stops it"
+run runs --json
+is "it was saved" runs.0.status stopped
+gone() { ! kill -0 "$owner" 2>/dev/null; }
+if wait_until gone; then ok "its process has ended"; else not_ok "its process has ended"; fi
+screen_keys r
+screen_shows 'Run [^(]*lenet.*running' "r goes on with it here"
+screen_keys s n
+screen_shows 'stopped after' "as a run of one's own"
+screen_keys q q
+screen_end
+
+# --- killed ---
+first_start lenet --data digits --batch 8 --epochs 1000 --threads 1
+wait_until has_begun 5
+screen_start 120x30 C.UTF-8 "$TINCA" attach
+screen_shows "process $owner" "another run is watched"
+kill -KILL "$owner"
+PATIENCE=30 screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is noticed"
+tmux -L "$FIRST" kill-server 2>/dev/null
+id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+"$TINCA" resume "$id" -q 2>/dev/null &
+owner=$!
+owners="$owners $owner"
+screen_shows "process $owner" "and that another process goes on with it"
+if grows; then ok "which is followed in turn"; else not_ok "which is followed in turn" "$before, $after: $(screen_text)"; fi
+kill -KILL "$owner"
+wait "$owner" 2>/dev/null
+screen_wait 'Interrupted'
+screen_keys r
+screen_shows 'Run [^(]*lenet.*running' "r goes on with it here"
+screen_keys s n
+screen_wait 'stopped after'
+screen_end
+
+# --- lost, and on to its end ---
+first_start lenet --data digits,limit=640 --batch 16 --iterations 150 --threads 1
+wait_until has_begun 5
+tmux -L "$FIRST" kill-server
+screen_start 120x30 C.UTF-8 "$TINCA" attach
+screen_shows 'without a terminal' "a run that lost its terminal is attached to"
+PATIENCE=600 screen_shows 'It is over \(done\)' "it goes on to its end"
+screen_end
+run runs --json
+id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+screen_start 80x24 C "$TINCA" attach "$id"
+screen_shows 'not on any more: it is done' "one that is over is opened as it ended"
+screen_end
+
+# --- a run that begins while the list is open ---
+screen_start 120x30 C.UTF-8 "$TINCA"
+screen_wait 'What it takes'
+screen_keys o
+screen_wait 'Runs'
+"$TINCA" train mlp --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
+owner=$!
+owners="$owners $owner"
+screen_shows 'running +mlp' "a run that begins elsewhere appears in the list"
+kill -KILL $owner
+wait $owner 2>/dev/null
+screen_shows 'interrupted +mlp' "and its end too"
+done_testing

@@ -1,0 +1,333 @@
+/* A run of another process: its journal read as it grows, torn, paused, cut back and ended; who has
+ * it, and asking that process to stop. The journal is a real run's, handed out in pieces. */
+#include "session/follow.h"
+#include "session/run_directory.h"
+#include "session/run_owner.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include "session_files.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define SETTINGS(...) ((const char *const[]){__VA_ARGS__, NULL})
+enum { ITERATIONS = 40, EPOCH = 10 };
+
+static const char tiny[] =
+    "{\"name\": \"tiny\", \"input\": [1, 28, 28], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"flatten\"},\n"
+    "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
+
+/* --- a run to be handed out --- */
+
+static struct run *done; /* the real one */
+static char *journal;    /* what it wrote */
+
+static char *read_of(const char *name)
+{
+    size_t size;
+    char *path = file_join(run_facts(done)->directory, name);
+    char *text = path ? file_read(path, 1 << 24, &size, NULL) : NULL;
+    free(path);
+    return text;
+}
+
+static bool make_run(void)
+{
+    struct error error;
+    struct run_config config =
+        configure(SETTINGS("data=digits,limit=160", "validate=digits,split=test,limit=32",
+                           "batch=16", "epochs=4", "threads=1"));
+    write_text(home_path("tiny.json"), tiny);
+    config_set(&config, "network", home_path("tiny.json"), NULL);
+    done = run_start(&config, NULL, &error);
+    if (!done)
+        note_error(&error);
+    else
+        run_wait(done, -1);
+    journal = done ? read_of("journal.jsonl") : NULL;
+    return journal;
+}
+
+/* The end of the line about iteration `n`, or of the event `name` where that is not NULL. */
+static size_t behind(size_t n, const char *name)
+{
+    char what[64];
+    if (name)
+        snprintf(what, sizeof what, "\"%s\"", name);
+    else
+        snprintf(what, sizeof what, "{\"iteration\":%zu,", n);
+    const char *line = strstr(journal, what);
+    return line ? (size_t)(strchr(line, '\n') + 1 - journal) : 0;
+}
+
+/* A folder that holds what a run does when it begins. */
+static const char *stage(const char *name)
+{
+    static char directory[512];
+    char path[600];
+    char *config = read_of("config.json");
+    snprintf(directory, sizeof directory, "%s", home_path(name));
+    mkdir(directory, 0700);
+    snprintf(path, sizeof path, "%s/config.json", directory);
+    write_text(path, config ? config : "");
+    free(config);
+    return directory;
+}
+
+/* Makes the staged journal one of `length` bytes, and appends `more`. */
+static void hand_out(const char *directory, size_t length, const char *more)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/journal.jsonl", directory);
+    FILE *file = fopen(path, "w");
+    if (file) {
+        fwrite(journal, 1, length, file);
+        fputs(more, file);
+        fclose(file);
+    }
+}
+
+static struct run_snapshot look(const struct run *run)
+{
+    struct run_snapshot snapshot;
+    run_snapshot(run, &snapshot);
+    return snapshot;
+}
+
+/* --- following --- */
+
+static bool begins_alike(const struct series *a, const struct series *b)
+{
+    bool same = series_count(a) <= series_count(b);
+    for (size_t i = 0; same && i < series_count(a); i++)
+        same = memcmp(&a->points[i], &b->points[i], sizeof a->points[i]) == 0 ||
+               (a->points[i].iteration == b->points[i].iteration &&
+                a->points[i].loss == b->points[i].loss);
+    return same;
+}
+
+static void test_growing(void)
+{
+    struct error error;
+    const char *directory = stage("growing");
+    const int lock = run_directory_lock(directory, &error);
+    struct run *run = follow_open(directory, &error);
+    if (!tap_ok(run && lock >= 0, "a run without a journal can be followed"))
+        return note_error(&error);
+    tap_ok(look(run).status == RUN_PREPARING && follow_silence(run) < 0, "it is being prepared");
+    hand_out(directory, behind(3, NULL), "");
+    tap_ok(follow_step(run) == FOLLOW_NEWS && look(run).status == RUN_RUNNING &&
+               look(run).iteration == 3 && look(run).iterations == ITERATIONS,
+           "what is there is taken in");
+    tap_ok(follow_step(run) == FOLLOW_SAME, "once");
+    hand_out(directory, behind(7, NULL) - 20, "");
+    follow_step(run);
+    tap_ok(look(run).iteration == 6, "a torn last line waits");
+    hand_out(directory, behind(7, NULL), "");
+    follow_step(run);
+    tap_ok(look(run).iteration == 7 && series_count(run_series(run)) == 7,
+           "and is taken when it is whole");
+    tap_ok(begins_alike(run_series(run), run_series(done)), "the curves are the run's own");
+    tap_ok(follow_silence(run) >= 0 && follow_silence(run) < 60, "how old that is is known");
+    hand_out(directory, behind(7, NULL), "{\"event\":\"pause\"}\n");
+    follow_step(run);
+    tap_ok(look(run).status == RUN_PAUSED, "that it was paused is seen");
+    hand_out(directory, behind(7, NULL), "{\"event\":\"pause\"}\n{\"event\":\"go-on\"}\n");
+    follow_step(run);
+    tap_ok(look(run).status == RUN_RUNNING, "and that it goes on");
+    close(lock);
+    tap_ok(follow_step(run) == FOLLOW_NEWS && look(run).status == RUN_INTERRUPTED,
+           "without process and summary it was interrupted");
+    tap_ok(follow_step(run) == FOLLOW_SAME, "and stays so");
+    run_free(run);
+}
+
+static void test_end(void)
+{
+    struct error error;
+    char path[600];
+    const char *directory = stage("ending");
+    const int lock = run_directory_lock(directory, &error);
+    hand_out(directory, behind(EPOCH, NULL), "");
+    struct run *run = follow_open(directory, &error);
+    if (!tap_ok(run && lock >= 0, "a run is followed to its end"))
+        return note_error(&error);
+    tap_ok(look(run).status == RUN_VALIDATING, "after an epoch it validates");
+    hand_out(directory, strlen(journal), "");
+    char *summary = read_of("summary.json");
+    snprintf(path, sizeof path, "%s/summary.json", directory);
+    write_text(path, summary ? summary : "");
+    free(summary);
+    follow_step(run);
+    tap_ok(look(run).status == RUN_RUNNING || look(run).status == RUN_VALIDATING,
+           "as long as a process has it, an old summary means nothing");
+    close(lock);
+    follow_step(run);
+    const struct run_snapshot end = look(run), real = look(done);
+    tap_ok(end.status == RUN_DONE && end.iteration == ITERATIONS && end.top1 == real.top1 &&
+               end.checkpoints == real.checkpoints,
+           "then the summary tells how it ended");
+    tap_ok(series_count(run_series(run)) == ITERATIONS &&
+               begins_alike(run_series(run), run_series(done)) &&
+               series_validation_count(run_series(run)) ==
+                   series_validation_count(run_series(done)),
+           "with all of the curves");
+    run_free(run);
+}
+
+/* A resumed run cuts its journal back; it may be as long as before when one looks again. */
+static void test_cut(void)
+{
+    struct error error;
+    const char *directory = stage("cut");
+    const int lock = run_directory_lock(directory, &error);
+    hand_out(directory, behind(20, NULL), "");
+    struct run *run = follow_open(directory, &error);
+    hand_out(directory, behind(9, NULL), "");
+    tap_ok(run && follow_step(run) == FOLLOW_AFRESH, "a journal that became shorter is noticed");
+    run_free(run);
+    hand_out(directory, behind(20, NULL), "");
+    run = follow_open(directory, &error);
+    char *more = malloc(1 << 16);
+    size_t length = 0;
+    for (size_t i = 10; more && i <= 30; i++)
+        length += (size_t)snprintf(more + length, (1 << 16) - length,
+                                   "{\"iteration\":%zu,\"loss\":0.125,\"memory_bytes\":1,"
+                                   "\"seconds\":%zu,\"ms_per_image\":1,\"lr\":0.1,\"epoch\":1,"
+                                   "\"loss_caffe\":0.125,\"loss_mean\":0.125}\n",
+                                   i, i);
+    hand_out(directory, behind(9, NULL), more ? more : "");
+    tap_ok(run && follow_step(run) == FOLLOW_AFRESH, "also one that has grown again since");
+    run_free(run);
+    run = follow_open(directory, &error);
+    tap_ok(run && look(run).iteration == 30 && look(run).loss == 0.125f, "opened anew it is whole");
+    run_free(run);
+    free(more);
+    close(lock);
+}
+
+/* Longer than a piece. */
+static void test_pieces(void)
+{
+    struct error error;
+    const char *directory = stage("pieces");
+    enum { LINES = 20000, LINE = 64 };
+    char *more = malloc(LINES * LINE);
+    size_t length = 0;
+    for (size_t i = 0; more && i < LINES; i++)
+        length += (size_t)snprintf(more + length, LINE,
+                                   "{\"event\":\"checkpoint\",\"iteration\":%zu}\n", i);
+    const int lock = run_directory_lock(directory, &error);
+    hand_out(directory, behind(2, NULL), more ? more : "");
+    struct run *run = follow_open(directory, &error);
+    const uint64_t first = run ? look(run).checkpoints : 0;
+    tap_ok(first > 0 && first < LINES, "a long journal is read in pieces");
+    size_t steps = 0;
+    while (run && follow_step(run) == FOLLOW_MORE)
+        steps++;
+    tap_ok(run && steps > 0 && look(run).checkpoints == LINES, "to its end, each line once");
+    run_free(run);
+    free(more);
+    close(lock);
+}
+
+/* --- who has it --- */
+
+static pid_t begin_owner(const char *directory)
+{
+    int ready[2];
+    char byte;
+    if (pipe(ready) != 0)
+        return -1;
+    const pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        const int lock = run_directory_lock(directory, NULL);
+        if (lock < 0 || write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(ready[1]);
+    const bool begun = read(ready[0], &byte, 1) == 1;
+    close(ready[0]);
+    return begun ? child : -1;
+}
+
+static void test_owner(void)
+{
+    struct error error;
+    struct run_owner owner;
+    int status = 0;
+    const char *directory = stage("owned");
+    tap_ok(!run_owner_find(directory, &owner) && owner.process == 0, "nobody has it");
+    const pid_t child = begin_owner(directory);
+    if (!tap_ok(child > 0 && run_owner_find(directory, &owner), "another process takes it"))
+        return;
+    tap_ok(owner.process == (long)child && owner.host[0], "which, and where, is known");
+    if (access("/proc/self/fd", R_OK) != 0) {
+        tap_skip("there is no /proc here");
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+        return;
+    }
+    tap_ok(owner.here && owner.alone, "it is here, without a terminal");
+    tap_ok(run_owner_stop(directory, &error) && waitpid(child, &status, 0) == child &&
+               WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
+           "and can be told to stop");
+    tap_ok(!run_owner_find(directory, &owner) && owner.process == (long)child && !owner.here,
+           "afterwards the lock still tells who it was");
+    tap_ok(!run_owner_stop(directory, &error) && error.kind == ERROR_USAGE,
+           "but nobody is told to stop any more");
+}
+
+/* A number that was used again, or that is another machine's, belongs to somebody else. */
+static void test_stranger(void)
+{
+    struct error error;
+    struct run_owner owner;
+    char path[600];
+    int status;
+    const char *directory = stage("strange");
+    const int lock = run_directory_lock(directory, &error);
+    const pid_t stranger = fork();
+    if (stranger == 0) {
+        close(lock);
+        for (;;)
+            pause();
+    }
+    clock_sleep(0.1);
+    snprintf(path, sizeof path, "%s/lock", directory);
+    FILE *file = fopen(path, "r+");
+    if (file) {
+        fprintf(file, "%ld elsewhere\n", (long)stranger);
+        fclose(file);
+    }
+    tap_ok(run_owner_find(directory, &owner) && owner.process == (long)stranger && !owner.here &&
+               !owner.alone,
+           "a process that has not the lock open is not the one");
+    tap_ok(!run_owner_stop(directory, &error) && kill(stranger, 0) == 0, "and is left alone");
+    kill(stranger, SIGKILL);
+    waitpid(stranger, &status, 0);
+    close(lock);
+}
+
+int main(void)
+{
+    if (!make_home() || !tap_ok(make_run(), "a run to be handed out"))
+        return tap_done();
+    test_growing();
+    test_end();
+    test_cut();
+    test_pieces();
+    test_owner();
+    test_stranger();
+    run_free(done);
+    free(journal);
+    remove_home();
+    return tap_done();
+}

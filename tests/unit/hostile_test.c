@@ -1,0 +1,191 @@
+/* Files that lie, change while they are read, or are no files; names that speak to the terminal;
+ * and what may be seen and written of the state folder. */
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "engine/network.h"
+#include "engine/safetensors.h"
+#include "session/run_directory.h"
+#include "session/run_name.h"
+#include "session_files.h"
+
+#include <sys/stat.h>
+
+/* --- text --- */
+
+static void check_visible(const char *text, const char *expected, const char *name)
+{
+    char copy[128];
+    snprintf(copy, sizeof copy, "%s", text);
+    tap_ok(strcmp(text_make_visible(copy), expected) == 0, "%s", name);
+}
+
+static void test_visible(void)
+{
+    struct error error;
+    char text[1200];
+    check_visible("a\x1b[2J\r\nb\x7f", "a?[2J??b?",
+                  "escape sequences and newlines lose their teeth");
+    check_visible("\xc2\x9b"
+                  "31m \x9b",
+                  "??31m ?", "C1 controls too, in UTF-8 and alone");
+    check_visible("ação \xe2\x9c\x93 \xe3o", "ação \xe2\x9c\x93 \xe3o", "letters stay as they are");
+    error_set(&error, ERROR_INPUT, "a\nb\x1b]0;x\a", NULL, "%s", "\xc2\x90q");
+    error_format(&error, text, sizeof text);
+    tap_ok(!strpbrk(text, "\n\x1b\a") && !strstr(text, "\xc2\x90"),
+           "a message is one line without control characters: %s", text);
+}
+
+/* --- JSON --- */
+
+static bool refuses_json(const char *text, size_t length, const char *why)
+{
+    struct json_document document;
+    struct error error = {0};
+    bool parsed = json_parse(&document, text, length, "stranger.json", &error);
+    if (parsed)
+        json_document_free(&document);
+    return !parsed && strstr(error.why, why);
+}
+
+static void test_json(void)
+{
+    const size_t count = JSON_MAX_VALUES + 2;
+    char *list = malloc(2 * count);
+    if (!list)
+        return;
+    for (size_t i = 0; i < count; i++)
+        memcpy(list + 2 * i, "0,", 2);
+    list[0] = '[';
+    tap_ok(refuses_json(list, 2 * count, "values"), "more values than memory is meant for");
+    memset(list, '[', JSON_MAX_DEPTH + 1);
+    tap_ok(refuses_json(list, JSON_MAX_DEPTH + 1, "deeper"), "deeper than the stack is meant for");
+    free(list);
+    tap_ok(refuses_json("{}\0{", 4, "not JSON"), "text behind a zero byte");
+}
+
+/* --- networks --- */
+
+static void check_network(const char *text, const char *why, const char *name)
+{
+    struct error error = {0};
+    const struct network_request request = {.network = "stranger.json", .text = text};
+    struct network *network = network_build(&request, &error);
+    tap_ok(!network && strstr(error.why, why), "%s: %s", name, error.why);
+    network_free(network);
+}
+
+static void test_networks(void)
+{
+    check_network(
+        "{\"input\": [1, 2, 2], \"classes\": 2, \"layers\": [{\"name\": \"a\", \"repeat\": "
+        "1000, \"layers\": [{\"name\": \"b\", \"repeat\": 1000, \"layers\": []}]}]}",
+        "one layer at least", "repetitions of nothing end");
+    check_network("{\"input\": [65536, 1, 1], \"classes\": 2, \"layers\": [{\"op\": \"conv\", "
+                  "\"output\": 65536, \"kernel\": 16380, \"pad\": 16380, \"stride\": 16380}]}",
+                  "address space", "parameters whose sum could overflow");
+    check_network("{\"input\": [65536, 65536, 65536], \"classes\": 2, \"layers\": [{\"op\": "
+                  "\"relu\"}]}",
+                  "too large", "an input that no machine holds");
+}
+
+/* --- files --- */
+
+static void test_special_files(void)
+{
+    struct error error;
+    struct safetensors file;
+    size_t size;
+    const char *fifo = home_path("fifo");
+    mkfifo(fifo, 0600);
+    tap_ok(!file_read(fifo, 100, &size, &error) && !safetensors_open(&file, fifo, &error),
+           "a FIFO is refused at once");
+    tap_ok(!file_read("/dev/zero", 100, &size, &error) && error.kind == ERROR_INPUT,
+           "and so is a device");
+}
+
+static void test_changing_file(void)
+{
+    static const float values[1024];
+    struct error error = {0};
+    struct safetensors file;
+    float *out = malloc(sizeof values);
+    const char *path = home_path("weights.safetensors");
+    const struct safetensors_array array = {"w", SAFETENSORS_F32, {1024}, 1, values};
+    bool opened =
+        safetensors_write(path, &array, 1, NULL, &error) && safetensors_open(&file, path, &error);
+    tap_ok(opened && out && truncate(path, 200) == 0, "a file is cut off while it is open");
+    if (opened && out)
+        tap_ok(!safetensors_read(&file, &file.entries[0], out, &error) && error.kind == ERROR_INPUT,
+               "which is an error when its data are read: %s", error.why);
+    if (opened)
+        safetensors_close(&file);
+    free(out);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat status;
+    return lstat(path, &status) == 0 ? status.st_mode & 0777 : 0;
+}
+
+static void test_modes(void)
+{
+    struct error error;
+    const mode_t before = umask(0);
+    static const float value = 1;
+    const struct safetensors_array array = {"w", SAFETENSORS_F32, {1}, 1, &value};
+    file_make_directories(home_path("deep/run"), &error);
+    safetensors_write(home_path("deep/run/weights.safetensors"), &array, 1, NULL, &error);
+    tap_ok(mode_of(home_path("deep")) == 0700 && mode_of(home_path("deep/run")) == 0700,
+           "folders are the user's alone");
+    tap_ok(mode_of(home_path("deep/run/weights.safetensors")) == 0600,
+           "and so is every file in them, whatever the umask says");
+    mkdir(home_path("open"), 0777);
+    file_write(home_path("open/export.json"), "x", 1, false, &error);
+    tap_ok(mode_of(home_path("open/export.json")) == 0666,
+           "elsewhere what the user exports follows the umask");
+    umask(before);
+}
+
+static void test_links(void)
+{
+    struct error error;
+    struct stat status;
+    size_t size;
+    char part[600];
+    const char *run = home_path("deep/run");
+    int made = 0;
+    write_text(home_path("outside"), "untouched");
+    made += symlink("../../outside", home_path("deep/run/name.txt"));
+    made += symlink("../../outside", home_path("deep/run/lock"));
+    snprintf(part, sizeof part, "%s/summary.json.%ld.part", run, (long)getpid());
+    made += symlink("../../outside", part);
+    tap_ok(made == 0 && run_name_write(run, "mine", &error),
+           "a link where a file is to be written");
+    tap_ok(lstat(home_path("deep/run/name.txt"), &status) == 0 && S_ISREG(status.st_mode),
+           "is replaced by the file");
+    tap_ok(run_directory_lock(run, &error) < 0, "a lock that is a link is refused");
+    tap_ok(file_write(home_path("deep/run/summary.json"), "{}", 2, true, &error),
+           "a link in place of the half-written file is not followed");
+    char *outside = file_read(home_path("outside"), 100, &size, &error);
+    tap_ok(outside && strcmp(outside, "untouched") == 0, "nothing outside was written to");
+    free(outside);
+}
+
+int main(void)
+{
+    if (!make_home()) {
+        tap_ok(false, "a folder for the test");
+        return tap_done();
+    }
+    test_visible();
+    test_json();
+    test_networks();
+    test_special_files();
+    test_changing_file();
+    test_modes();
+    test_links();
+    remove_home();
+    return tap_done();
+}

@@ -1,0 +1,199 @@
+/* What is left of memory: limits of control groups as the kernel shows them, and what a run makes
+ * of what is left. */
+#include "tests/tap.h"
+
+#include "base/control_group.h"
+#include "base/host.h"
+#include "engine/devices/drivers.h"
+#include "session/memory_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MIB(n) ((uint64_t)(n) << 20)
+
+/* --- a made-up system --- */
+
+static char root[] = "/tmp/tinca-memory-XXXXXX";
+
+/* Writes root/path, with the folders above it. */
+static void write_file(const char *path, const char *text)
+{
+    char full[512];
+    snprintf(full, sizeof full, "%s/%s", root, path);
+    for (char *slash = full + sizeof root; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(full, 0700);
+        *slash = '/';
+    }
+    FILE *file = fopen(full, "w");
+    if (file) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+static void empty_root(void)
+{
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s'", root, root);
+    if (system(command) != 0)
+        tap_ok(false, "the scratch folder can be emptied");
+}
+
+static struct control_group read_group(void)
+{
+    struct control_group group;
+    control_group_read(root, &group);
+    return group;
+}
+
+static void test_version_2(void)
+{
+    empty_root();
+    write_file("proc/self/cgroup", "0::/user/job\n");
+    write_file("proc/self/mountinfo",
+               "21 1 0:20 / /proc rw - proc proc rw\n"
+               "30 1 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+    struct control_group group = read_group();
+    tap_ok(group.limit == UINT64_MAX && group.free == UINT64_MAX && group.swap == UINT64_MAX,
+           "version 2 without a limit");
+    write_file("sys/fs/cgroup/user/job/memory.max", "max\n");
+    write_file("sys/fs/cgroup/user/job/memory.current", "4194304\n");
+    write_file("sys/fs/cgroup/user/memory.max", "104857600\n");
+    write_file("sys/fs/cgroup/user/memory.current", "41943040\n");
+    write_file("sys/fs/cgroup/user/memory.stat", "anon 1\ninactive_file 10485760\n");
+    group = read_group();
+    tap_ok(group.limit == MIB(100) && group.free == MIB(70),
+           "the limit of a group above counts, and what the kernel can drop is free");
+    write_file("sys/fs/cgroup/user/job/memory.max", "16777216\n");
+    write_file("sys/fs/cgroup/user/memory.swap.max", "8388608\n");
+    write_file("sys/fs/cgroup/user/memory.swap.current", "1048576\n");
+    group = read_group();
+    tap_ok(group.limit == MIB(16) && group.free == MIB(12) && group.swap == MIB(7),
+           "the narrowest counts, and its swap");
+    write_file("sys/fs/cgroup/user/job/memory.current", "20971520\n");
+    tap_ok(read_group().free == 0, "more than the limit leaves nothing");
+}
+
+static void test_version_1(void)
+{
+    empty_root();
+    write_file("proc/self/cgroup", "5:cpu,cpuacct:/\n4:memory:/docker/c0ffee/job\n0::/\n");
+    write_file("proc/self/mountinfo",
+               "40 1 0:30 /docker/c0ffee /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
+               "41 1 0:31 /docker/c0ffee /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
+    write_file("sys/fs/cgroup/memory/memory.limit_in_bytes", "209715200\n");
+    write_file("sys/fs/cgroup/memory/memory.usage_in_bytes", "104857600\n");
+    write_file("sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", "314572800\n");
+    write_file("sys/fs/cgroup/memory/memory.memsw.usage_in_bytes", "104857600\n");
+    write_file("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+    struct control_group group = read_group();
+    tap_ok(group.limit == MIB(200) && group.free == MIB(100) && group.swap == MIB(100),
+           "version 1 in a container: what is mounted is a part of the hierarchy");
+    write_file("proc/self/cgroup", "4:memory:/elsewhere\n");
+    tap_ok(read_group().limit == MIB(200), "outside of what is mounted, at least that counts");
+    write_file("proc/self/cgroup", "garbage\n::\n4:memory\n");
+    tap_ok(read_group().limit == UINT64_MAX, "a file that makes no sense is no limit");
+}
+
+/* --- this process --- */
+
+static void test_process(void)
+{
+    struct host_room before, after;
+    struct rlimit old, limit;
+    host_memory_room(&before);
+    tap_ok(before.bound != BOUND_UNKNOWN && before.swapped >= before.unswapped,
+           "what this machine leaves is known");
+    getrlimit(RLIMIT_AS, &old);
+    limit = (struct rlimit){MIB(16384) < old.rlim_max ? MIB(16384) : old.rlim_max, old.rlim_max};
+    const bool set = setrlimit(RLIMIT_AS, &limit) == 0;
+    host_memory_room(&after);
+    tap_ok(set && after.swapped <= MIB(16384), "a limit on addresses counts, swap or not");
+    setrlimit(RLIMIT_AS, &old);
+    getrlimit(RLIMIT_DATA, &old);
+    limit = (struct rlimit){MIB(512), old.rlim_max};
+    const bool set_data = setrlimit(RLIMIT_DATA, &limit) == 0;
+    host_memory_room(&after);
+    tap_ok(set_data && after.bound == BOUND_ULIMIT && after.unswapped <= MIB(512),
+           "a limit on data as well");
+    setrlimit(RLIMIT_DATA, &old);
+    tap_ok(host_program_unread() < MIB(64), "what is unread of this program is part of it");
+    const size_t bytes = MIB(32);
+    volatile char *block = malloc(bytes);
+    for (size_t i = 0; block && i < bytes; i += 4096)
+        block[i] = 1;
+    const uint64_t high = host_process_peak();
+    free((void *)block);
+    host_process_forget_peak();
+    tap_ok(high >= MIB(32) && host_process_peak() <= high - MIB(24), "a peak can be forgotten");
+}
+
+/* --- what a run makes of it --- */
+
+static struct network *network;
+
+static void ask(size_t batch, uint64_t unswapped, uint64_t swapped, struct forecast *forecast)
+{
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = batch, .threads = 1};
+    const struct host_room room = {unswapped, swapped, BOUND_MACHINE};
+    const struct memory_question question = {
+        .network = network, .driver = &device_reference, .settings = &settings, .room = &room};
+    *forecast = (struct forecast){.classes = network->classes, .input = network->input};
+    memory_plan(network, question.driver, &settings, &forecast->memory, NULL);
+    memory_check(&question, forecast);
+}
+
+static void test_swap(void)
+{
+    struct forecast forecast, largest;
+    struct error error;
+    char words[320];
+    ask(512, MIB(1000), MIB(1000), &forecast);
+    const uint64_t needed = forecast_needed(&forecast);
+    tap_ok(forecast.fits && !forecast.swaps && forecast_peak(&forecast) > needed,
+           "what is free is enough: nothing to be said");
+    ask(512, needed, needed, &forecast);
+    tap_ok(forecast.fits && !forecast.swaps, "to the last byte");
+    ask(512, needed - 1, needed, &forecast);
+    tap_ok(forecast.fits && forecast.swaps && forecast.largest_batch == 511,
+           "a byte less than that would swap");
+    ask(512, needed / 2, needed, &forecast);
+    forecast_swap_words(&forecast, 512, words, sizeof words);
+    ask(forecast.largest_batch, needed / 2, needed, &largest);
+    tap_ok(strstr(words, "would swap") && !largest.swaps, "the batch that is named does not: %s",
+           words);
+    ask(forecast.largest_batch + 1, needed / 2, needed, &largest);
+    tap_ok(largest.swaps, "but the next one does");
+    ask(512, needed / 2, needed - 1, &forecast);
+    tap_ok(!forecast.fits && !forecast_refuse(&forecast, 512, &error) &&
+               error.kind == ERROR_MEMORY && strstr(error.advice, "would fit"),
+           "what swap does not hold either is refused");
+    ask(512, 1000, 1000, &forecast);
+    tap_ok(!forecast.fits && forecast.largest_batch == 0 &&
+               !forecast_refuse(&forecast, 512, &error) && strstr(error.why, "not even one"),
+           "where not even one image fits, that is said");
+}
+
+int main(void)
+{
+    struct error error;
+    const struct network_request request = {.network = "lenet"};
+    if (!mkdtemp(root))
+        return 99;
+    test_version_2();
+    test_version_1();
+    test_process();
+    network = network_build(&request, &error);
+    if (network)
+        test_swap();
+    tap_ok(network, "the network is there");
+    network_free(network);
+    empty_root();
+    rmdir(root);
+    return tap_done();
+}
