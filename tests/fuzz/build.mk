@@ -4,7 +4,8 @@
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
-FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE -DLOCALEDIR='"/nowhere"' \
+FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
+	-DLOCALEDIR='"/nowhere"' -DPKGLIBDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
 	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas)
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
