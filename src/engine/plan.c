@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
+#include "engine/plan_absorb.h"
 #include "engine/plan_memory.h"
 #include "engine/plan_recompute.h"
 #include "engine/plan_schedule.h"
@@ -125,6 +126,8 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         .node = number,
         .backward = planner->wants_gradient[number],
         .reader = PLAN_NOWHERE,
+        .finisher = PLAN_NOWHERE,
+        .input_count = node->input_count,
         .saved = PLAN_NOWHERE,
         .late_saved = PLAN_NOWHERE,
         .backward_at = PLAN_NOWHERE,
@@ -134,6 +137,7 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
                  .training = plan->mode == PLAN_TRAINING,
                  .threads = plan->threads},
     };
+    memcpy(step->inputs, node->inputs, sizeof step->inputs);
     graph_input_shapes(plan->graph, node, step->site.inputs);
     for (size_t k = 0; k < node->input_count; k++)
         step->site.input_gradient[k] = planner->wants_gradient[node->inputs[k]];
@@ -161,46 +165,6 @@ static bool build_steps(struct planner *planner, struct error *error)
     return true;
 }
 
-/* --- moves of channels that are read through --- */
-
-/* The only step that reads a node; NULL where there are none or several. */
-static struct plan_step *only_reader(const struct planner *planner, size_t node)
-{
-    struct plan_step *reader = NULL;
-    for (size_t s = 0; s < planner->plan->step_count; s++) {
-        struct plan_step *step = &planner->plan->steps[s];
-        for (size_t k = 0; k < step->site.node->input_count; k++) {
-            if (step->site.node->inputs[k] != node)
-                continue;
-            if (reader)
-                return NULL;
-            reader = step;
-        }
-    }
-    return reader;
-}
-
-/* A shift or shuffle whose only reader can take its input from where it was becomes a view: value
- * and gradient are its input's, and the reader is told of the move. */
-static void read_through_moves(struct planner *planner)
-{
-    const struct graph *graph = planner->plan->graph;
-    for (size_t s = 0; s < planner->plan->step_count; s++) {
-        struct plan_step *step = &planner->plan->steps[s];
-        if (!(step->site.node->op->traits & OP_MOVES_CHANNELS) || step->node == graph->output)
-            continue;
-        struct plan_step *reader = only_reader(planner, step->node);
-        if (!reader || !reader->kernel || !(reader->kernel->traits & KERNEL_READS_THROUGH_MOVES))
-            continue;
-        reader->site.mover = step->site.node;
-        step->kernel = NULL;
-        step->reader = reader->node;
-        snprintf(step->choice, sizeof step->choice,
-                 "read through by %s: nothing is computed or stored",
-                 graph->nodes[reader->node].name);
-    }
-}
-
 /* --- lifetimes --- */
 
 static size_t new_block(struct planner *planner, size_t bytes, size_t first, size_t last)
@@ -216,11 +180,6 @@ static void extend(struct planner *planner, size_t block, size_t time)
         planner->blocks[block].last = time;
 }
 
-static unsigned traits_of(const struct plan_step *step)
-{
-    return step->kernel ? step->kernel->traits : 0;
-}
-
 static size_t value_of(const struct planner *planner, size_t node)
 {
     return planner->value_block[planner->schedule.root[node]];
@@ -232,13 +191,14 @@ static size_t late_value_of(const struct planner *planner, size_t node)
     return planner->late_block[planner->schedule.root[node]];
 }
 
-static void extend_inputs(struct planner *planner, const struct plan_step *step, size_t time)
+/* The first `count` inputs. */
+static void extend_inputs(struct planner *planner, const struct plan_step *step, size_t count,
+                          size_t time)
 {
-    const struct node *node = step->site.node;
-    for (size_t k = 0; k < node->input_count; k++)
+    for (size_t k = 0; k < count; k++)
         extend(planner,
-               time < planner->plan->step_count ? value_of(planner, node->inputs[k])
-                                                : late_value_of(planner, node->inputs[k]),
+               time < planner->plan->step_count ? value_of(planner, step->inputs[k])
+                                                : late_value_of(planner, step->inputs[k]),
                time);
 }
 
@@ -255,7 +215,7 @@ static void make_value_blocks(struct planner *planner)
             planner->value_block[step->node] = new_block(planner, value_bytes(planner, step->node),
                                                          s, result ? end_time(planner) : s);
         planner->late_block[step->node] = planner->value_block[step->node];
-        extend_inputs(planner, step, s);
+        extend_inputs(planner, step, step->input_count, s);
     }
 }
 
@@ -269,26 +229,42 @@ static void make_late_blocks(struct planner *planner)
         if (again)
             planner->late_block[step->node] =
                 new_block(planner, value_bytes(planner, step->node), a, a);
-        if (again || schedule_reads_input(step))
-            extend_inputs(planner, step, a);
+        if (again)
+            extend_inputs(planner, step, step->input_count, a);
+        else if (schedule_reads_input(step))
+            extend_inputs(planner, step, schedule_inputs_read(step), a);
         if (schedule_reads_output(step))
             extend(planner, planner->late_block[step->node], a);
     }
 }
 
-/* Where nobody reads the first input after it, a result may take its place. */
+/* The input of a step whose place its result may take, for nobody reads it after time `a`: the
+ * first, or the other summand of an add that is finished. NO_BLOCK: none. */
+static size_t find_place(const struct planner *planner, const struct plan_step *step, size_t a,
+                         bool late)
+{
+    const size_t count = step->site.sum ? 2 : 1;
+    for (size_t k = 0; k < count; k++) {
+        const size_t input =
+            late ? late_value_of(planner, step->inputs[k]) : value_of(planner, step->inputs[k]);
+        if (input != NO_BLOCK && planner->blocks[input].last == a)
+            return input;
+    }
+    return NO_BLOCK;
+}
+
+/* Where nobody reads an input after it, a result may take its place. */
 static void share_values(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     for (size_t a = 0; a < plan->action_count; a++) {
         const struct plan_step *step = &plan->steps[plan->actions[a].step];
         const bool late = plan->actions[a].pass == PLAN_AGAIN;
-        if (plan->actions[a].pass == PLAN_BACKWARD || !(traits_of(step) & KERNEL_IN_PLACE))
+        if (plan->actions[a].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE))
             continue;
         size_t *own = late ? &planner->late_block[step->node] : &planner->value_block[step->node];
-        const size_t first = step->site.node->inputs[0];
-        const size_t input = late ? late_value_of(planner, first) : value_of(planner, first);
-        if (input == NO_BLOCK || planner->blocks[input].last != a)
+        const size_t input = find_place(planner, step, a, late);
+        if (input == NO_BLOCK)
             continue;
         extend(planner, input, planner->blocks[*own].last);
         planner->blocks[*own].bytes = 0; /* nobody else lives in it yet: actions come in order */
@@ -314,12 +290,12 @@ static void make_gradient_blocks(struct planner *planner)
         size_t time = backward_time(planner, s);
         planner->gradient_block[step->node] =
             step->kernel ? new_block(planner, value_bytes(planner, step->node), time, time)
-                         : planner->gradient_block[node->inputs[0]];
+                         : planner->gradient_block[step->inputs[0]];
     }
     for (size_t s = 0; s < plan->step_count; s++) {
-        const struct node *node = plan->steps[s].site.node;
-        for (size_t k = 0; plan->steps[s].backward && k < node->input_count; k++) {
-            size_t block = planner->gradient_block[node->inputs[k]];
+        const struct plan_step *step = &plan->steps[s];
+        for (size_t k = 0; step->backward && k < step->input_count; k++) {
+            size_t block = planner->gradient_block[step->inputs[k]];
             if (block != NO_BLOCK && planner->blocks[block].first > backward_time(planner, s))
                 planner->blocks[block].first = backward_time(planner, s);
         }
@@ -357,8 +333,8 @@ static void order_gradient_writes(struct planner *planner)
         if (!step->backward || !step->kernel)
             continue;
         size_t own = planner->gradient_block[step->node];
-        for (size_t k = 0; k < step->site.node->input_count; k++) {
-            size_t block = planner->gradient_block[step->site.node->inputs[k]];
+        for (size_t k = 0; k < step->input_count; k++) {
+            size_t block = planner->gradient_block[step->inputs[k]];
             if (block == NO_BLOCK)
                 continue;
             step->accumulate[k] = planner->written[block];
@@ -628,7 +604,7 @@ static bool plan_with(struct planner *planner, struct error *error)
     mark_gradients(planner);
     if (!build_steps(planner, error))
         return false;
-    read_through_moves(planner);
+    plan_absorb(planner->plan);
     planner->workspace = workspace_bytes(planner->plan);
     if (!schedule_create(&planner->schedule, planner->plan, error))
         return false;
@@ -731,14 +707,28 @@ double memory_forecast_extra_work(const struct memory_forecast *forecast)
     return once > 0 ? 100.0 * (double)forecast->flops_again / (double)once : 0;
 }
 
+unsigned plan_step_traits(const struct plan_step *step)
+{
+    const unsigned finishes = step->site.activation ? KERNEL_BACKWARD_READS_OUTPUT : 0;
+    return step->kernel ? step->kernel->traits | finishes : 0;
+}
+
+bool plan_step_is_view(const struct plan_step *step)
+{
+    return !step->kernel && step->reader == PLAN_NOWHERE && step->finisher == PLAN_NOWHERE;
+}
+
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size)
 {
     if (step->kernel)
         return step->kernel->name;
-    if (step->reader == PLAN_NOWHERE)
+    if (plan_step_is_view(step))
         return "view";
-    snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
+    if (step->finisher != PLAN_NOWHERE)
+        snprintf(text, size, "done by %s", plan->graph->nodes[step->finisher].name);
+    else
+        snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
     return text;
 }
 
