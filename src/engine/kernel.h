@@ -28,9 +28,8 @@ struct kernel_site {
      * none, and always so without KERNEL_READS_THROUGH_MOVES. */
     const struct node *mover;
     /* The nodes behind this one that its kernel finishes: an add, whose other summand is then
-     * inputs[1] with its gradient in input_gradients[1], and a relu, of which backward gets the
-     * output. Output and output_gradient are those of the last of them. NULL: none, and always so
-     * without KERNEL_FINISHES. */
+     * inputs[1] with its gradient in input_gradients[1], and a relu. Output and output_gradient
+     * are those of the last of them. NULL: none, and always so without KERNEL_FINISHES. */
     const struct node *sum, *activation;
 };
 
@@ -65,9 +64,12 @@ enum kernel_traits {
     KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
                                               left it; of others it is made anew. Needed where
                                               forward moves running statistics */
-    KERNEL_FINISHES = 1 << 6,              /* does site->sum and site->activation in its own pass.
-                                              Backward does not read the other summand; the output
-                                              may be its memory, if it may be inputs[0]'s */
+    KERNEL_FINISHES =
+        1 << 6, /* does site->sum and site->activation in its own pass.
+                   What KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE
+                   allow is allowed for inputs[1] as well. Backward reads no other summand, but the
+                   output where there are both sum and activation; and input_gradients[1] may be the
+                   output's memory, unless accumulate[1] */
 };
 
 struct kernel {

@@ -239,14 +239,15 @@ static void make_late_blocks(struct planner *planner)
 }
 
 /* The input of a step whose place its result may take, for nobody reads it after time `a`: the
- * first, or the other summand of an add that is finished. NO_BLOCK: none. */
+ * first, or either summand of an add that is finished, in its order. NO_BLOCK: none. */
 static size_t find_place(const struct planner *planner, const struct plan_step *step, size_t a,
                          bool late)
 {
-    const size_t count = step->site.sum ? 2 : 1;
-    for (size_t k = 0; k < count; k++) {
-        const size_t input =
-            late ? late_value_of(planner, step->inputs[k]) : value_of(planner, step->inputs[k]);
+    const struct node *sum = step->site.sum;
+    const size_t count = sum ? 2 : 1, begin = sum && sum->inputs[0] != step->node ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t node = step->inputs[(begin + i) % count];
+        const size_t input = late ? late_value_of(planner, node) : value_of(planner, node);
         if (input != NO_BLOCK && planner->blocks[input].last == a)
             return input;
     }
@@ -302,15 +303,34 @@ static void make_gradient_blocks(struct planner *planner)
     }
 }
 
-/* Input 0's gradient moves into the block of the output's gradient, which dies at that moment. */
-static void merge_gradient_with_output(struct planner *planner, size_t input, size_t output)
+/* A gradient moves into a block that dies when it is born. */
+static void move_gradient(struct planner *planner, size_t gradient, size_t to)
 {
-    extend(planner, output, planner->blocks[input].last);
-    planner->blocks[input].bytes = 0;
-    planner->written[output] = true;
+    extend(planner, to, planner->blocks[gradient].last);
+    planner->blocks[gradient].bytes = 0;
+    planner->written[to] = true;
     for (size_t n = 0; n < planner->nodes; n++)
-        if (planner->gradient_block[n] == input)
-            planner->gradient_block[n] = output;
+        if (planner->gradient_block[n] == gradient)
+            planner->gradient_block[n] = to;
+}
+
+/* Where the gradient of input k, which a step begins, may lie: in the block of the output's
+ * gradient or, for the other summand of an add that is finished, of the output itself, if that dies
+ * at this moment. NO_BLOCK: in none but its own. */
+static size_t find_gradient_place(const struct planner *planner, size_t s, size_t k)
+{
+    const struct plan_step *step = &planner->plan->steps[s];
+    const bool other = step->site.sum && k == 1;
+    const size_t blocks[2] = {planner->gradient_block[step->node],
+                              other ? planner->late_block[step->node] : NO_BLOCK};
+    if (!(step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) || (k > 0 && !other))
+        return NO_BLOCK;
+    for (size_t i = 0; i < 2; i++)
+        if (blocks[i] != NO_BLOCK && planner->blocks[blocks[i]].last == backward_time(planner, s) &&
+            planner->blocks[blocks[i]].bytes ==
+                planner->blocks[planner->gradient_block[step->inputs[k]]].bytes)
+            return blocks[i];
+    return NO_BLOCK;
 }
 
 /* The caller writes the output's gradient before the backward pass begins: all others add. */
@@ -332,18 +352,16 @@ static void order_gradient_writes(struct planner *planner)
         struct plan_step *step = &plan->steps[s];
         if (!step->backward || !step->kernel)
             continue;
-        size_t own = planner->gradient_block[step->node];
         for (size_t k = 0; k < step->input_count; k++) {
             size_t block = planner->gradient_block[step->inputs[k]];
             if (block == NO_BLOCK)
                 continue;
             step->accumulate[k] = planner->written[block];
             planner->written[block] = true;
-            if (k == 0 && !step->accumulate[0] && own != NO_BLOCK &&
-                (step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) &&
-                planner->blocks[own].last == backward_time(planner, s) &&
-                planner->blocks[own].bytes == planner->blocks[block].bytes)
-                merge_gradient_with_output(planner, block, own);
+            const size_t place =
+                step->accumulate[k] ? NO_BLOCK : find_gradient_place(planner, s, k);
+            if (place != NO_BLOCK)
+                move_gradient(planner, block, place);
         }
     }
 }
@@ -709,8 +727,8 @@ double memory_forecast_extra_work(const struct memory_forecast *forecast)
 
 unsigned plan_step_traits(const struct plan_step *step)
 {
-    const unsigned finishes = step->site.activation ? KERNEL_BACKWARD_READS_OUTPUT : 0;
-    return step->kernel ? step->kernel->traits | finishes : 0;
+    const bool both = step->site.sum && step->site.activation;
+    return step->kernel ? step->kernel->traits | (both ? KERNEL_BACKWARD_READS_OUTPUT : 0) : 0;
 }
 
 bool plan_step_is_view(const struct plan_step *step)

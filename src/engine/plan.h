@@ -116,7 +116,8 @@ struct plan_settings {
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
 
-/* What its kernel's traits are here: with a relu finished, backward reads the output. 0: a view. */
+/* What its kernel's traits are here: with a sum and a relu finished, backward reads the
+ * output. 0: a view. */
 unsigned plan_step_traits(const struct plan_step *step);
 
 /* Whether it does nothing and never would have: not one that another node's kernel does. */

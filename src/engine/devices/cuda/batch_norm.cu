@@ -164,14 +164,23 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
 
 /* --- backward --- */
 
-/* The gradient of what was normalised: of the output y, where a relu let it through. */
+/* The gradient of what was normalised: the output's, where a relu let values through. Which ones it
+ * did is seen from its output y or, where nothing was added, found again from the input. */
 struct gradient {
-    const float *g, *y; /* y NULL: there was no relu */
+    const float *g;
+    const float *y;             /* else NULL */
+    const float *weight, *bias; /* else NULL */
 };
 
-static __device__ __forceinline__ float gradient_at(const struct gradient *of, uint32_t at)
+static __device__ __forceinline__ float gradient_at(const struct gradient *of, uint32_t at, float x,
+                                                    uint32_t channel, float mean, float invstd)
 {
-    return of->y && !(of->y[at] > 0) ? 0 : of->g[at];
+    float y = 1;
+    if (of->y)
+        y = of->y[at];
+    else if (of->bias)
+        y = normalised(x, mean, invstd, of->weight[channel], of->bias[channel]);
+    return y > 0 ? of->g[at] : 0;
 }
 
 struct sums {
@@ -187,7 +196,7 @@ static __device__ struct sums sum_part(const float *x, const struct gradient *of
     float sums[2] = {0, 0};
     for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x) {
         const uint32_t at = place(norm, part->channel, i);
-        const float g = gradient_at(of, at);
+        const float g = gradient_at(of, at, x[at], part->channel, mean, invstd);
         sums[0] += g;
         sums[1] += g * (x[at] - mean) * invstd;
     }
@@ -222,7 +231,8 @@ struct norm_gradients {
     bool accumulate_other;
 };
 
-/* The input's gradient may lie where g does. Both summands may be one: the other adds then. */
+/* The input's gradient may lie where g does, the other summand's there or where y does. Both may be
+ * one: the other adds then. */
 static __global__ void normalise_back(const float *x, struct gradient of, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
@@ -244,7 +254,8 @@ static __global__ void normalise_back(const float *x, struct gradient of, const 
     const float mean_product = s.products / (float)norm.values;
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, c, i);
-        const float xhat = (x[at] - mean) * invstd, g = gradient_at(&of, at);
+        const float xhat = (x[at] - mean) * invstd;
+        const float g = gradient_at(&of, at, x[at], c, mean, invstd);
         if (to.input)
             gradient_store(&to.input[at], to.accumulate,
                            weight[c] * invstd * (g - mean_gradient - xhat * mean_product));
@@ -289,6 +300,18 @@ static struct ending ending_of(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
     return {site->sum ? call->inputs[1] : NULL, site->activation != NULL};
+}
+
+static struct gradient gradient_of(const struct kernel_call *call)
+{
+    struct gradient of = {call->output_gradient, NULL, NULL, NULL};
+    if (call->site->activation && call->site->sum) {
+        of.y = call->output;
+    } else if (call->site->activation) {
+        of.weight = call->parameters[WEIGHT];
+        of.bias = call->parameters[BIAS];
+    }
+    return of;
 }
 
 static bool takes_instances(const struct kernel_site *site)
@@ -374,8 +397,7 @@ static void backward_batch_norm(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     struct sums *parts = norm.parts.value > 1 ? (struct sums *)call->workspace : NULL;
     const bool sum = call->site->sum;
-    const struct gradient of = {call->output_gradient,
-                                call->site->activation ? (const float *)call->output : NULL};
+    const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
                                       call->parameter_gradients[WEIGHT],
                                       call->parameter_gradients[BIAS],
