@@ -64,12 +64,12 @@ enum kernel_traits {
     KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
                                               left it; of others it is made anew. Needed where
                                               forward moves running statistics */
-    KERNEL_FINISHES =
-        1 << 6, /* does site->sum and site->activation in its own pass.
-                   What KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE
-                   allow is allowed for inputs[1] as well. Backward reads no other summand, but the
-                   output where there are both sum and activation; and input_gradients[1] may be the
-                   output's memory, unless accumulate[1] */
+    KERNEL_FINISHES = 1 << 6,              /* does site->sum and site->activation in its own pass.
+                                              KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE then go
+                                              for inputs[1] too; backward reads the output where
+                                              both are done, and never inputs[1];
+                                              input_gradients[1] may be the output's memory, unless
+                                              accumulate[1] */
 };
 
 struct kernel {

@@ -27,6 +27,7 @@ enum { MOST_BLOCKS = 5 }; /* a node: value and what is saved, twice each, and th
 struct planner {
     struct plan *plan;
     const struct plan_settings *settings;
+    bool finishes; /* kernels may finish what follows them */
     size_t nodes;
     bool *needed, *wants_gradient; /* by node */
     bool *written;                 /* by block: a gradient that someone has begun */
@@ -572,11 +573,11 @@ static void make_blocks(struct planner *planner, const bool *keep)
 
 /* --- the limit --- */
 
-static bool within_limit(const struct planner *planner)
+static bool within_limit(const struct plan *plan, const struct plan_settings *settings)
 {
-    const uint64_t limit = planner->settings->memory_limit;
-    return planner->plan->mode != PLAN_TRAINING || limit == 0 ||
-           (limit != PLAN_LEAST_MEMORY && planner->plan->forecast.total <= limit);
+    const uint64_t limit = settings->memory_limit;
+    return plan->mode != PLAN_TRAINING || limit == 0 ||
+           (limit != PLAN_LEAST_MEMORY && plan->forecast.total <= limit);
 }
 
 /* For the search: the arena's size when these values are kept, exactly or its lower bound. */
@@ -622,13 +623,13 @@ static bool plan_with(struct planner *planner, struct error *error)
     mark_gradients(planner);
     if (!build_steps(planner, error))
         return false;
-    plan_absorb(planner->plan);
+    plan_absorb(planner->plan, planner->finishes);
     planner->workspace = workspace_bytes(planner->plan);
     if (!schedule_create(&planner->schedule, planner->plan, error))
         return false;
     make_blocks(planner, NULL);
     return lay_out_arena(planner, error) &&
-           (within_limit(planner) || compute_again(planner, error));
+           (within_limit(planner->plan, planner->settings) || compute_again(planner, error));
 }
 
 /* Rounded up, and as the limit is written: what the refusal names is accepted. */
@@ -668,8 +669,9 @@ static void refuse(const struct plan *plan, const struct plan_settings *settings
     plan_refuse_limit(settings, plan->forecast.total, batch, error);
 }
 
-struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
-                        const struct plan_settings *settings, struct error *error)
+/* Where the limit cannot be kept, the plan that comes nearest. */
+static struct plan *build(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, bool finishes, struct error *error)
 {
     struct plan *plan = memory_new(1, sizeof *plan, "the plan", error);
     if (!plan)
@@ -685,13 +687,44 @@ struct plan *plan_build(const struct graph *graph, const struct device_driver *d
     plan->values = new_indices(graph->node_count, error);
     plan->late_values = new_indices(graph->node_count, error);
     plan->gradients = new_indices(graph->node_count, error);
-    struct planner planner = {.plan = plan, .settings = settings, .nodes = graph->node_count};
+    struct planner planner = {
+        .plan = plan, .settings = settings, .finishes = finishes, .nodes = graph->node_count};
     bool built = plan->steps && plan->values && plan->late_values && plan->gradients &&
                  plan_with(&planner, error);
     planner_free(&planner);
-    if (built && (settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(&planner)))
+    if (built)
         return plan;
-    if (built && error)
+    plan_free(plan);
+    return NULL;
+}
+
+static bool finishes_any(const struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].finisher != PLAN_NOWHERE)
+            return true;
+    return false;
+}
+
+/* A kernel that finishes a sum and an activation has more arrays at once, backward, than one after
+ * the other would. Where only the memory counts the smaller plan is taken. */
+static struct plan *take_smaller(struct plan *plan, const struct plan_settings *settings)
+{
+    struct plan *other = build(plan->graph, plan->driver, settings, false, NULL);
+    const bool smaller = other && other->forecast.total < plan->forecast.total;
+    plan_free(smaller ? plan : other);
+    return smaller ? other : plan;
+}
+
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error)
+{
+    struct plan *plan = build(graph, driver, settings, true, error);
+    if (plan && !within_limit(plan, settings) && finishes_any(plan))
+        plan = take_smaller(plan, settings);
+    if (!plan || settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(plan, settings))
+        return plan;
+    if (error)
         refuse(plan, settings, error);
     plan_free(plan);
     return NULL;

@@ -98,13 +98,13 @@ static void finish(const struct plan *plan, struct plan_step *step)
     finish_activation(step, next);
 }
 
-void plan_absorb(struct plan *plan)
+void plan_absorb(struct plan *plan, bool finishes)
 {
     for (size_t s = 0; s < plan->step_count; s++) {
         struct plan_step *step = &plan->steps[s];
         if (step->site.node->op->traits & OP_MOVES_CHANNELS)
             read_through(plan, step);
-        else if (can(step, KERNEL_FINISHES))
+        else if (finishes && can(step, KERNEL_FINISHES))
             finish(plan, step);
     }
 }

@@ -7,8 +7,8 @@
 #include "engine/plan.h"
 
 /* Of a plan whose steps have their kernels and nothing else yet. Moves of channels are read
- * through, sums and activations finished, wherever the kernels that are to do so say that they can.
- * The steps of such nodes become views. */
-void plan_absorb(struct plan *plan);
+ * through and, with `finishes`, sums and activations finished, wherever the kernels that are to do
+ * so say that they can. The steps of such nodes become views. */
+void plan_absorb(struct plan *plan, bool finishes);
 
 #endif
