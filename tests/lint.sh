@@ -3,7 +3,7 @@
 # LINT='cppcheck' or LINT='clang-tidy' runs one of them.
 srcdir=${srcdir:-.}
 failed=0
-includes="-D_GNU_SOURCE -I$srcdir/src -I."
+includes="-D_GNU_SOURCE -DLOCALEDIR=\"/\" -DPKGLIBDIR=\"/\" -I$srcdir/src -I."
 
 wanted() { case " ${LINT:-cppcheck clang-tidy} " in *" $1 "*) true ;; *) false ;; esac; }
 
@@ -14,7 +14,7 @@ if wanted cppcheck; then
         cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr \
             --suppressions-list="$srcdir/tests/cppcheck.txt" --error-exitcode=1 \
             --template='{file}:{line}: {severity}: {message} [{id}]' \
-            -i "$srcdir/src/engine/devices/cpu" $includes -DLOCALEDIR='""' "$srcdir/src" ||
+            -i "$srcdir/src/engine/devices/cpu" $includes "$srcdir/src" ||
             failed=1
     else
         missing cppcheck
@@ -23,7 +23,7 @@ fi
 if wanted clang-tidy; then
     if command -v clang-tidy >/dev/null; then
         # the kernels' families (devices/cpu) are compiled with flags of their own
-        FLAGS="$includes $CPPFLAGS -DLOCALEDIR=\"/\"" && export FLAGS
+        FLAGS="$includes $CPPFLAGS" && export FLAGS
         find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' |
             xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 8 sh -c '
             clang-tidy --quiet --warnings-as-errors="*" "$@" -- -std=c11 $FLAGS 2>/dev/null' tidy ||

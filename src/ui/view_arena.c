@@ -31,7 +31,7 @@ static const struct inspection_array *nth_largest(const struct inspection_arena 
         size_t larger = 0;
         for (size_t k = 0; k < arena->array_count; k++)
             larger += arena->arrays[k].bytes > array->bytes ||
-                      (arena->arrays[k].bytes == array->bytes && k < i);
+                      (k < i && arena->arrays[k].bytes == array->bytes);
         if (larger == nth)
             return array;
     }
