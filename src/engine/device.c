@@ -21,43 +21,51 @@ enum { MAX_KERNELS = 16 }; /* that one device offers for one operator */
 
 /* --- names --- */
 
-/* True when `name` is the driver's, with a number (`cuda:1`) where there can be several. */
-static bool names_driver(const char *name, const struct device_driver *driver, size_t *number)
+/* A name that was taken apart. */
+struct named {
+    const struct device_driver *driver; /* NULL: it is no device's */
+    size_t numbers[DEVICE_CARDS], count;
+};
+
+/* "0,1" */
+static bool read_numbers(const char *list, struct named *named)
+{
+    do {
+        const size_t digits = strspn(list, "0123456789");
+        if (digits < 1 || digits > 4 || named->count == DEVICE_CARDS)
+            return false;
+        named->numbers[named->count++] = strtoul(list, NULL, 10);
+        list += digits;
+    } while (*list++ == ',');
+    return list[-1] == '\0';
+}
+
+/* True when `name` is the driver's, with numbers (`cuda:0,1`) where there can be several. */
+static bool names_driver(const char *name, const struct device_driver *driver, struct named *named)
 {
     const size_t length = strlen(driver->name);
-    *number = 0;
+    *named = (struct named){.driver = driver};
     if (strncmp(name, driver->name, length) != 0)
         return false;
     const char *rest = name + length;
-    if (*rest == '\0')
-        return true;
-    if (!driver->count || *rest != ':')
-        return false;
-    const size_t digits = strspn(rest + 1, "0123456789");
-    if (digits < 1 || digits > 4 || rest[1 + digits] != '\0')
-        return false;
-    *number = strtoul(rest + 1, NULL, 10);
-    return true;
+    if (*rest == ':' && driver->count)
+        return read_numbers(rest + 1, named);
+    named->count = 1; /* number 0 */
+    return *rest == '\0';
 }
 
-static const struct device_driver *named_driver(const char *name, size_t *number)
+static struct named take_apart(const char *name)
 {
+    struct named named;
     for (const struct device_driver *const *driver = device_drivers; *driver; driver++)
-        if (names_driver(name, *driver, number))
-            return *driver;
-    return NULL;
+        if (names_driver(name, *driver, &named))
+            return named;
+    return (struct named){.count = 1};
 }
 
-/* `cuda:0,1` is understood, so that it can be said that it does not work. */
-static bool refuse_name(const char *name, struct error *error)
+size_t device_cards(const char *name)
 {
-    if (strncmp(name, "cuda:", 5) == 0 && strchr(name, ',') &&
-        name[5 + strspn(name + 5, "0123456789,")] == '\0')
-        return error_set(error, ERROR_UNSUPPORTED, name,
-                         "choose one, as in cuda:0, and start other runs on the others",
-                         "a run on several devices at once is not part of this version");
-    return error_set(error, ERROR_USAGE, name, "choose reference, cpu or cuda[:N]",
-                     "there is no such device");
+    return take_apart(name).count;
 }
 
 static bool refuse_number(const char *name, size_t count, struct error *error)
@@ -68,43 +76,68 @@ static bool refuse_number(const char *name, size_t count, struct error *error)
                      count);
 }
 
-const struct device_driver *device_find(const char *name, size_t *number, struct error *error)
+static bool check_numbers(const char *name, const struct named *named, struct error *error)
+{
+    const size_t there = named->driver->count ? named->driver->count() : 1;
+    for (size_t i = 0; i < named->count; i++) {
+        for (size_t k = 0; k < i; k++)
+            if (named->numbers[k] == named->numbers[i])
+                return error_set(error, ERROR_USAGE, name, "name each GPU once, as in cuda:0,1",
+                                 "it names the GPU %zu twice", named->numbers[i]);
+        if (named->numbers[i] >= there)
+            return refuse_number(name, there, error);
+    }
+    return true;
+}
+
+/* driver NULL: it cannot be used. */
+static struct named find(const char *name, struct error *error)
 {
     char reason[256] = "";
-    size_t which;
-    const struct device_driver *driver = named_driver(name, &which);
-    if (!driver) {
-        refuse_name(name, error);
-        return NULL;
-    }
-    if (!driver->available(reason, sizeof reason)) {
+    struct named named = take_apart(name);
+    if (!named.driver)
+        error_set(error, ERROR_USAGE, name, "choose reference, cpu or cuda[:N[,N...]]",
+                  "there is no such device");
+    else if (!named.driver->available(reason, sizeof reason))
         error_set(error, ERROR_UNSUPPORTED, name, "use the device cpu", "%s",
                   language_text(reason));
-        return NULL;
-    }
-    if (driver->count && which >= driver->count()) {
-        refuse_number(name, driver->count(), error);
-        return NULL;
-    }
-    if (number)
-        *number = which;
-    return driver;
+    else if (check_numbers(name, &named, error))
+        return named;
+    named.driver = NULL;
+    return named;
+}
+
+const struct device_driver *device_find(const char *name, size_t *number, struct error *error)
+{
+    const struct named named = find(name, error);
+    if (named.driver && number)
+        *number = named.numbers[0];
+    return named.driver;
 }
 
 uint64_t device_memory_free(const char *name)
 {
-    size_t number;
-    const struct device_driver *driver = device_find(name, &number, NULL);
-    return driver && driver->memory_free ? driver->memory_free(number) : 0;
+    const struct named named = find(name, NULL);
+    uint64_t least = 0;
+    for (size_t i = 0; named.driver && named.driver->memory_free && i < named.count; i++) {
+        const uint64_t bytes = named.driver->memory_free(named.numbers[i]);
+        if (bytes > 0 && (least == 0 || bytes < least))
+            least = bytes;
+    }
+    return least;
 }
 
 char *device_computes_with(const char *name, char *text, size_t size)
 {
     struct device_facts facts;
-    size_t number;
-    const struct device_driver *driver = device_find(name, &number, NULL);
-    const bool is_card = driver && driver->describe && driver->describe(number, &facts);
-    snprintf(text, size, "%s", is_card ? facts.name : instruction_set_name(host_instruction_set()));
+    const struct named named = find(name, NULL);
+    if (!named.driver || !named.driver->describe ||
+        !named.driver->describe(named.numbers[0], &facts))
+        snprintf(text, size, "%s", instruction_set_name(host_instruction_set()));
+    else if (named.count == 1)
+        snprintf(text, size, "%s", facts.name);
+    else
+        snprintf(text, size, "%zu x %s", named.count, facts.name);
     return text;
 }
 
@@ -117,11 +150,10 @@ static size_t all_cores(void)
     return host.cores;
 }
 
-struct device *device_open(const char *name, size_t threads, struct error *error)
+static struct device *open_one(const struct device_driver *driver, const char *name, size_t number,
+                               size_t threads, struct error *error)
 {
-    size_t number;
-    const struct device_driver *driver = device_find(name, &number, error);
-    struct device *device = driver ? memory_new(1, sizeof *device, "the device", error) : NULL;
+    struct device *device = memory_new(1, sizeof *device, "the device", error);
     if (!device)
         return NULL;
     *device = (struct device){
@@ -133,10 +165,45 @@ struct device *device_open(const char *name, size_t threads, struct error *error
     return NULL;
 }
 
+/* Until all are there the first one has its own name, for errors. */
+static bool open_others(struct device *device, const struct named *named, struct error *error)
+{
+    while (device->other_count + 1 < named->count) {
+        char name[sizeof device->name];
+        const size_t number = named->numbers[device->other_count + 1];
+        snprintf(name, sizeof name, "%s:%zu", named->driver->name, number);
+        struct device *other = open_one(named->driver, name, number, device->threads, error);
+        if (!other)
+            return false;
+        device->others[device->other_count++] = other;
+    }
+    return true;
+}
+
+struct device *device_open(const char *name, size_t threads, struct error *error)
+{
+    char first[sizeof((struct device *)0)->name];
+    const struct named named = find(name, error);
+    if (!named.driver)
+        return NULL;
+    snprintf(first, sizeof first, "%s", name);
+    first[strcspn(first, ",")] = '\0';
+    struct device *device = open_one(named.driver, first, named.numbers[0], threads, error);
+    if (device && !open_others(device, &named, error)) {
+        device_close(device);
+        return NULL;
+    }
+    if (device)
+        snprintf(device->name, sizeof device->name, "%s", name);
+    return device;
+}
+
 void device_close(struct device *device)
 {
     if (!device)
         return;
+    while (device->other_count > 0)
+        device_close(device->others[--device->other_count]);
     device->driver->close(device);
     free(device);
 }
@@ -171,6 +238,9 @@ bool device_precision_parse(const char *name, enum device_precision *precision)
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error)
 {
+    for (size_t i = 0; i < device->other_count; i++)
+        if (!device_set_precision(device->others[i], precision, error))
+            return false;
     if (device->driver->set_precision)
         return device->driver->set_precision(device, precision, error);
     return precision == PRECISION_FLOAT32 ||
@@ -184,13 +254,21 @@ bool device_set_precision(struct device *device, enum device_precision precision
 bool device_check(struct device *device, struct error *error)
 {
     const struct device_remote *remote = device->driver->remote;
+    for (size_t i = 0; i < device->other_count; i++)
+        if (!device_check(device->others[i], error))
+            return false;
     return !remote || remote->check(device, error);
 }
 
 uint64_t device_memory_used(struct device *device)
 {
     const struct device_remote *remote = device->driver->remote;
-    return remote ? remote->memory_used(device) : 0;
+    uint64_t most = remote ? remote->memory_used(device) : 0;
+    for (size_t i = 0; i < device->other_count; i++) {
+        const uint64_t bytes = device_memory_used(device->others[i]);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }
 
 void device_clear(struct device *device, void *memory, size_t bytes)

@@ -72,19 +72,28 @@ struct device_driver {
                           struct error *error);
 };
 
+enum { DEVICE_CARDS = 16 }; /* that can be joined */
+
+/* Several cards, `cuda:0,1`, are the first one with the others beside it: what is not spread over
+ * all of them, as training is (execution.h), is done there. */
 struct device {
     const struct device_driver *driver;
-    char name[32];
+    char name[64];
     size_t number; /* of several of the same kind */
     size_t threads;
     struct pool *pool;
     void *state;
+    struct device *others[DEVICE_CARDS - 1];
+    size_t other_count;
 };
 
-/* Finds the driver of a name, `reference`, `cpu` or `cuda[:N]`, and asks whether it can be used. An
- * unknown name is ERROR_USAGE; one that this machine lacks ERROR_UNSUPPORTED with the reason.
- * `number` (may be NULL) receives N, or 0. */
+/* Finds the driver of a name, `reference`, `cpu` or `cuda[:N[,N...]]`, and asks whether it can be
+ * used. An unknown name, or one card twice, is ERROR_USAGE; what this machine lacks
+ * ERROR_UNSUPPORTED with the reason. `number` (may be NULL) receives the first N, or 0. */
 const struct device_driver *device_find(const char *name, size_t *number, struct error *error);
+
+/* How many cards a name lists, there or not; 1 for any other name. */
+size_t device_cards(const char *name);
 
 /* Opens by name, as device_find. threads 0: all cores. */
 struct device *device_open(const char *name, size_t threads, struct error *error);
@@ -95,15 +104,16 @@ void device_close(struct device *device); /* may be NULL */
 bool device_measure_limits(struct device *device, struct device_limits *limits,
                            struct error *error);
 
-/* What rounds: the instruction set of the kernels, or the card's name. Bits are the same only where
- * it is. Returns `text`. */
+/* What rounds: the instruction set of the kernels, or the card's name, with the number of cards
+ * that are joined. Bits are the same only where it is. Returns `text`. */
 char *device_computes_with(const char *name, char *text, size_t size);
 
 /* Multiplies with this precision from now on. A device that knows only float32 refuses others. */
 bool device_set_precision(struct device *device, enum device_precision precision,
                           struct error *error);
 
-/* Bytes that the device has allocated in its own memory; 0 where that is the host's. */
+/* Bytes that the device has allocated in its own memory; 0 where that is the host's. Of several
+ * cards that which has allocated the most. */
 uint64_t device_memory_used(struct device *device);
 
 /* False with an error when anything that the device was asked for has failed; what it computed
@@ -118,7 +128,7 @@ void device_copy_rows(struct device *device, void *to, size_t to_pitch, const vo
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes);
 
 /* Bytes that are free for a run on the device of this name, now; 0: not known, or it computes in
- * the host's memory. */
+ * the host's memory. Of several cards where it is least. */
 uint64_t device_memory_free(const char *name);
 
 /* All drivers, NULL-terminated, for `tinca devices`; cuda is listed even where it cannot be used.

@@ -1,5 +1,5 @@
 /* The passes of a plan, one action after the other. What a device with memory of its own needs
- * besides is in execution_remote.c. */
+ * besides is in execution_remote.c, and how several of them work together in execution_group.c. */
 #include "engine/execution_inside.h"
 
 #include "base/clock.h"
@@ -157,9 +157,10 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
     return execution->device->driver->host_memory || execution_remote_create(execution, error);
 }
 
-struct execution *execution_create(const struct plan *plan, struct device *device,
-                                   struct weights *weights, const struct solver_settings *solver,
-                                   uint64_t seed, struct error *error)
+struct execution *execution_create_one(const struct plan *plan, struct device *device,
+                                       struct weights *weights,
+                                       const struct solver_settings *solver, uint64_t seed,
+                                       struct execution *first, struct error *error)
 {
     struct execution *execution = memory_new(1, sizeof *execution, "the execution", error);
     if (!execution)
@@ -167,9 +168,22 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
     execution->plan = plan;
     execution->device = device;
     execution->weights = weights;
+    execution->first = first;
     if (solver)
         execution->solver = *solver;
     if (allocate(execution, error) && set_up(execution, seed, error))
+        return execution;
+    execution_free_one(execution);
+    return NULL;
+}
+
+struct execution *execution_create(const struct plan *plan, struct device *device,
+                                   struct weights *weights, const struct solver_settings *solver,
+                                   uint64_t seed, struct error *error)
+{
+    struct execution *execution =
+        execution_create_one(plan, device, weights, solver, seed, NULL, error);
+    if (!execution || plan->cards == 1 || execution_group_create(execution, seed, error))
         return execution;
     execution_free(execution);
     return NULL;
@@ -184,10 +198,8 @@ static void release_each(struct execution *execution)
     device->driver->release(device, execution->state[1]);
 }
 
-void execution_free(struct execution *execution)
+void execution_free_one(struct execution *execution)
 {
-    if (!execution)
-        return;
     if (execution->device->driver->host_memory)
         release_each(execution);
     else
@@ -199,6 +211,14 @@ void execution_free(struct execution *execution)
     free(execution);
 }
 
+void execution_free(struct execution *execution)
+{
+    if (execution && execution->group)
+        execution_group_free(execution);
+    else if (execution)
+        execution_free_one(execution);
+}
+
 void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
 {
     execution->batch = *batch;
@@ -207,7 +227,9 @@ void execution_set_batch(struct execution *execution, const struct execution_bat
 
 void execution_bind(struct execution *execution, const struct execution_batch *batch)
 {
-    if (execution->remote)
+    if (execution->group)
+        execution_group_bind(execution, batch);
+    else if (execution->remote)
         execution_remote_bind(execution, batch);
     else
         execution_set_batch(execution, batch);
@@ -292,7 +314,9 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
 
 void execution_forward(struct execution *execution, uint64_t iteration)
 {
-    if (execution->remote)
+    if (execution->group)
+        execution_group_forward(execution, iteration);
+    else if (execution->remote)
         execution_remote_forward(execution, iteration);
     else
         execution_run_forward(execution, iteration);
@@ -311,7 +335,10 @@ void execution_run_backward(struct execution *execution)
 
 void execution_backward(struct execution *execution)
 {
-    execution_run_backward(execution);
+    if (execution->group)
+        execution_group_backward(execution);
+    else
+        execution_run_backward(execution);
 }
 
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
@@ -333,7 +360,9 @@ void execution_update(struct execution *execution, float learning_rate)
 {
     const uint64_t start = profile_start(execution->profile);
     execution->solver_step++;
-    if (execution->remote)
+    if (execution->group)
+        execution_group_update(execution, learning_rate);
+    else if (execution->remote)
         execution_remote_update(execution, learning_rate);
     else
         execution_run_update(execution, learning_rate, execution->solver_step);
@@ -343,6 +372,8 @@ void execution_update(struct execution *execution, float learning_rate)
 
 float execution_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
 {
+    if (execution->group)
+        return execution_group_iterate(execution, iteration, learning_rate);
     if (execution->remote)
         return execution_remote_iterate(execution, iteration, learning_rate);
     execution_forward(execution, iteration);
@@ -356,13 +387,15 @@ float execution_iterate(struct execution *execution, uint64_t iteration, float l
 
 void execution_wait(struct execution *execution)
 {
-    if (execution->remote)
+    if (execution->group)
+        execution_group_wait(execution);
+    else if (execution->remote)
         execution->device->driver->remote->wait(execution->device);
 }
 
 /* --- results --- */
 
-/* Of the images of the batch, [count], here. */
+/* Of the images of the batch, of all cards, here. */
 static const float *losses_of(const struct execution *execution, size_t loss)
 {
     return execution->remote ? execution_remote_losses(execution, loss)
@@ -372,10 +405,11 @@ static const float *losses_of(const struct execution *execution, size_t loss)
 static float mean_loss(const struct execution *execution, size_t loss)
 {
     const float *losses = losses_of(execution, loss);
+    const size_t count = execution->batch.count * execution->plan->cards;
     float sum = 0;
-    for (size_t i = 0; i < execution->batch.count; i++)
+    for (size_t i = 0; i < count; i++)
         sum += losses[i];
-    return sum / (float)execution->batch.count;
+    return sum / (float)count;
 }
 
 float execution_main_loss(const struct execution *execution)
@@ -404,6 +438,8 @@ const float *execution_output_there(const struct execution *execution)
 
 const float *execution_output(const struct execution *execution)
 {
+    if (execution->group)
+        return execution_group_output(execution);
     return execution->remote ? execution_remote_output(execution)
                              : execution_output_there(execution);
 }
@@ -451,7 +487,9 @@ bool execution_fetch(struct execution *execution, struct error *error)
 
 void execution_touch(struct execution *execution)
 {
-    if (execution->remote)
+    if (execution->group)
+        execution_group_touch(execution);
+    else if (execution->remote)
         execution_remote_touch(execution);
 }
 
@@ -489,23 +527,31 @@ static bool parameters_finite(const struct execution *execution, const struct ke
     return true;
 }
 
-bool execution_find_culprit(struct execution *execution, uint64_t iteration,
-                            struct culprit *culprit)
+size_t execution_find_broken(struct execution *execution, uint64_t iteration, bool *in_weights)
 {
     set_iteration(execution, iteration);
     for (size_t s = 0; s < execution->plan->step_count; s++) {
         const struct plan_step *step = &execution->plan->steps[s];
         const struct node *node = step->site.node;
-        bool weights_wrong = !parameters_finite(execution, &execution->calls[s]);
+        *in_weights = !parameters_finite(execution, &execution->calls[s]);
         if (!step->kernel || !execution_can_run(execution, node))
             continue;
         run_kernel(execution, s);
         size_t count = shape_count(node->output) * execution->batch.count;
-        if (!weights_wrong && all_finite(execution, execution->values[step->node], count))
-            continue;
-        memcpy(culprit->node, node->name, sizeof culprit->node);
-        culprit->in_weights = weights_wrong;
-        return true;
+        if (*in_weights || !all_finite(execution, execution->values[step->node], count))
+            return s;
     }
-    return false;
+    return PLAN_NOWHERE;
+}
+
+bool execution_find_culprit(struct execution *execution, uint64_t iteration,
+                            struct culprit *culprit)
+{
+    const size_t step =
+        execution->group ? execution_group_find_broken(execution, iteration, &culprit->in_weights)
+                         : execution_find_broken(execution, iteration, &culprit->in_weights);
+    if (step == PLAN_NOWHERE)
+        return false;
+    memcpy(culprit->node, execution->plan->steps[step].site.node->name, sizeof culprit->node);
+    return true;
 }

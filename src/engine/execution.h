@@ -6,6 +6,10 @@
  * A device whose memory is not the host's works on while these functions return; those that give a
  * value wait for it. What fails there is told by device_check, to be asked before a result is
  * believed. Functions that end in _there give pointers into the device's memory.
+ *
+ * A plan for several cards is executed by all of them at once (execution_group.c), each with equal
+ * parts of the batch: counts are multiples of their number. What is asked for here, losses, output,
+ * gradients, weights, is that of the whole batch.
  */
 #ifndef TINCA_ENGINE_EXECUTION_H
 #define TINCA_ENGINE_EXECUTION_H

@@ -1,13 +1,16 @@
-/* execution_inside.h: what execution.c and execution_remote.c share. Internal to engine/.
+/* execution_inside.h: what execution.c, execution_remote.c and execution_group.c share. Internal to
+ * engine/.
  *
  * The latter does what is different on a device whose memory is not the host's: batches are sent,
- * results are fetched, and an iteration is recorded once and replayed.
+ * results are fetched, and an iteration is recorded once and replayed. The last one lets several
+ * such devices do it together.
  */
 #ifndef TINCA_ENGINE_EXECUTION_INSIDE_H
 #define TINCA_ENGINE_EXECUTION_INSIDE_H
 
 #include "engine/execution.h"
 
+struct execution_group;
 struct execution_remote;
 
 struct execution {
@@ -29,9 +32,18 @@ struct execution {
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
     struct execution_remote *remote; /* NULL: the device computes in the host's memory */
+    struct execution_group *group;   /* of the first of several cards; NULL: there are no others */
+    struct execution *first;         /* of the others: that one. NULL: there is none */
 };
 
 /* --- execution.c --- */
+
+/* Of one card; `first` is NULL, or of several that one. */
+struct execution *execution_create_one(const struct plan *plan, struct device *device,
+                                       struct weights *weights,
+                                       const struct solver_settings *solver, uint64_t seed,
+                                       struct execution *first, struct error *error);
+void execution_free_one(struct execution *execution);
 
 /* Memory of the device: from the block, where there is one. */
 void *execution_take(struct execution *execution, size_t bytes, const char *what,
@@ -44,6 +56,9 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 void execution_run_forward(struct execution *execution, uint64_t iteration);
 void execution_run_backward(struct execution *execution);
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
+/* The first step whose values, or with *in_weights whose parameters, are not finite, among this
+ * card's images. PLAN_NOWHERE: there is none. */
+size_t execution_find_broken(struct execution *execution, uint64_t iteration, bool *in_weights);
 
 /* --- execution_remote.c: only where the device's memory is not the host's --- */
 
@@ -55,6 +70,7 @@ void execution_remote_free(struct execution *execution); /* `remote` may be NULL
 
 void execution_remote_bind(struct execution *execution, const struct execution_batch *batch);
 void execution_remote_forward(struct execution *execution, uint64_t iteration);
+void execution_remote_backward(struct execution *execution);
 void execution_remote_update(struct execution *execution, float learning_rate);
 float execution_remote_iterate(struct execution *execution, uint64_t iteration,
                                float learning_rate);
@@ -73,5 +89,20 @@ bool execution_remote_finite(const struct execution *execution, const float *the
  * go into it. */
 void execution_remote_stamp(struct execution *execution, size_t node, bool backward, bool begins);
 void execution_remote_collect(struct execution *execution);
+
+/* --- execution_group.c: only where there are several cards. As the functions of execution.h --- */
+
+/* Makes the executions of the other cards. */
+bool execution_group_create(struct execution *first, uint64_t seed, struct error *error);
+void execution_group_free(struct execution *first); /* and all of its executions */
+void execution_group_bind(struct execution *first, const struct execution_batch *batch);
+void execution_group_forward(struct execution *first, uint64_t iteration);
+void execution_group_backward(struct execution *first);
+void execution_group_update(struct execution *first, float learning_rate);
+float execution_group_iterate(struct execution *first, uint64_t iteration, float learning_rate);
+void execution_group_wait(struct execution *first);
+void execution_group_touch(struct execution *first);
+const float *execution_group_output(const struct execution *first);
+size_t execution_group_find_broken(struct execution *first, uint64_t iteration, bool *in_weights);
 
 #endif

@@ -32,11 +32,13 @@ struct stamped {
 struct execution_remote {
     struct execution_batch bound; /* where batches are sent to */
     struct remote_stage *stage;
-    float *losses[REMOTE_LOSSES]; /* here; [batch] each */
-    float *output;                /* here */
-    float *gradients;             /* here; NULL until somebody asks for them */
-    float *state[2];              /* here */
-    struct mirror *mirrors[2];    /* of them */
+    float *losses[REMOTE_LOSSES];   /* here; of the batch's images, of all cards */
+    float *gathered[REMOTE_LOSSES]; /* the same there; NULL: there is one card, whose losses lie
+                                       where they were computed */
+    float *output;                  /* here */
+    float *gradients;               /* here; NULL until somebody asks for them */
+    float *state[2];                /* here */
+    struct mirror *mirrors[2];      /* of them */
     struct remote_mark *losses_known;
     struct remote_recording *recording;
     struct execution_batch recorded; /* the batch of the recording, */
@@ -83,6 +85,12 @@ static size_t batch_bytes(const struct plan *plan)
            memory_round_up(label_bytes(plan));
 }
 
+/* Of a loss of all cards; 0: there is one. */
+static size_t gathered_bytes(const struct plan *plan)
+{
+    return plan->cards > 1 ? plan->cards * plan->batch * sizeof(float) : 0;
+}
+
 static size_t block_bytes(const struct execution *execution)
 {
     const struct plan *plan = execution->plan;
@@ -90,7 +98,8 @@ static size_t block_bytes(const struct execution *execution)
     size_t arrays = 0;
     if (plan->mode == PLAN_TRAINING && !plan->frozen)
         arrays = 1 + solver_state_count(&execution->solver);
-    return memory_round_up(plan->arena_bytes) + arrays * weights + batch_bytes(plan);
+    return memory_round_up(plan->arena_bytes) + arrays * weights + batch_bytes(plan) +
+           plan->graph->loss_count * memory_round_up(gathered_bytes(plan));
 }
 
 /* --- creation --- */
@@ -112,9 +121,12 @@ static bool make_losses(struct execution *execution, struct error *error)
     assert(plan->graph->loss_count <= REMOTE_LOSSES);
     for (size_t i = 0; i < plan->graph->loss_count; i++) {
         remote->losses[i] = device_of(execution)->allocate_pinned(
-            execution->device, plan->batch * sizeof(float), "the losses", error);
+            execution->device, plan->cards * plan->batch * sizeof(float), "the losses", error);
         if (!remote->losses[i])
             return false;
+        if (plan->cards > 1)
+            remote->gathered[i] =
+                execution_take(execution, gathered_bytes(plan), "the losses", error);
     }
     return true;
 }
@@ -124,7 +136,9 @@ static bool make_mirrors(struct execution *execution, struct error *error)
     const size_t count = execution->plan->graph->learnable_floats;
     struct execution_remote *remote = execution->remote;
     for (size_t i = 0; i < 2 && execution->state[i]; i++) {
-        remote->state[i] = memory_new(count, sizeof(float), "the solver's state", error);
+        remote->state[i] = execution->first
+                               ? execution->first->remote->state[i]
+                               : memory_new(count, sizeof(float), "the solver's state", error);
         if (!remote->state[i])
             return false;
         remote->mirrors[i] =
@@ -175,7 +189,8 @@ void execution_remote_free(struct execution *execution)
         does->release_pinned(device, remote->losses[i]);
     for (size_t i = 0; remote && i < 2; i++) {
         mirror_free(remote->mirrors[i]);
-        free(remote->state[i]);
+        if (!execution->first)
+            free(remote->state[i]);
     }
     if (remote) {
         does->recording_free(device, remote->recording);
@@ -221,32 +236,57 @@ static bool loss_is_computed(const struct execution *execution, size_t loss)
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 
-static void ask_forward(struct execution *execution)
+/* Where the losses of all images lie, once they are gathered. */
+static const float *losses_there(const struct execution *execution, size_t loss)
 {
-    const struct graph *graph = execution->plan->graph;
+    const float *gathered = execution->remote->gathered[loss];
+    return gathered ? gathered : execution->values[execution->plan->graph->losses[loss]];
+}
+
+static void ask_loss(struct execution *execution, size_t loss)
+{
+    const size_t own = execution->batch.count * sizeof(float);
     struct execution_remote *remote = execution->remote;
     struct device *device = execution->device;
+    if (remote->gathered[loss])
+        device_of(execution)->gather(device, remote->gathered[loss],
+                                     execution->values[execution->plan->graph->losses[loss]], own);
+    device_of(execution)->read_later(device, remote->losses[loss], losses_there(execution, loss),
+                                     execution->plan->cards * own);
+}
+
+static void ask_forward(struct execution *execution)
+{
+    struct execution_remote *remote = execution->remote;
     execution_run_forward(execution, remote->moment.iteration);
-    for (size_t i = 0; i < graph->loss_count; i++)
+    for (size_t i = 0; i < execution->plan->graph->loss_count; i++)
         if (loss_is_computed(execution, i))
-            device_of(execution)->read_later(device, remote->losses[i],
-                                             execution->values[graph->losses[i]],
-                                             execution->batch.count * sizeof(float));
-    device_of(execution)->mark_set(device, remote->losses_known);
+            ask_loss(execution, i);
+    device_of(execution)->mark_set(execution->device, remote->losses_known);
+}
+
+/* Of several cards each computes the gradient of the mean of its own images' losses. */
+static void ask_backward(struct execution *execution)
+{
+    execution_run_backward(execution);
+    if (execution->plan->cards > 1)
+        device_of(execution)->average(execution->device, execution->gradients,
+                                      execution->plan->graph->learnable_floats);
 }
 
 static void ask_iteration(struct execution *execution)
 {
     const struct graph *graph = execution->plan->graph;
     const struct execution_remote *remote = execution->remote;
-    struct remote_losses losses = {.losses = graph->loss_count, .count = execution->batch.count};
+    struct remote_losses losses = {.losses = graph->loss_count,
+                                   .count = execution->batch.count * execution->plan->cards};
     ask_forward(execution);
     for (size_t i = 0; i < graph->loss_count; i++) {
-        losses.there[i] = execution->values[graph->losses[i]];
+        losses.there[i] = losses_there(execution, i);
         losses.weights[i] = graph->nodes[graph->losses[i]].attributes.loss.weight;
     }
     device_of(execution)->judge(execution->device, &losses);
-    execution_run_backward(execution);
+    ask_backward(execution);
     execution_run_update(execution, remote->moment.learning_rate, remote->moment.step);
 }
 
@@ -320,6 +360,11 @@ void execution_remote_forward(struct execution *execution, uint64_t iteration)
         ask_forward(execution);
 }
 
+void execution_remote_backward(struct execution *execution)
+{
+    ask_backward(execution);
+}
+
 void execution_remote_update(struct execution *execution, float learning_rate)
 {
     struct execution_remote *remote = execution->remote;
@@ -329,7 +374,7 @@ void execution_remote_update(struct execution *execution, float learning_rate)
     execution_run_update(execution, learning_rate, execution->solver_step);
     note_update(execution);
     if (execution->profile)
-        execution_wait(execution);
+        device_of(execution)->wait(execution->device);
 }
 
 /* With a profile every pass is waited for, and the update measured by itself. */

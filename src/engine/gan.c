@@ -146,6 +146,10 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
 {
     static const uint64_t none[3];
     *plan = (struct gan_plan){.network = network};
+    if (settings->cards > 1)
+        return error_set(error, ERROR_UNSUPPORTED, network->name,
+                         "choose one, as in cuda:0, and start other runs on the others",
+                         "a network with a discriminator trains on one GPU");
     if (!build_plans(plan, network, driver, settings, none, error) || settings->memory_limit == 0 ||
         (settings->memory_limit != PLAN_LEAST_MEMORY &&
          plan->forecast.total <= settings->memory_limit))

@@ -42,6 +42,7 @@ void mirror_free(struct mirror *mirror)
 void mirror_touch(struct mirror *mirror)
 {
     mirror->newer = MIRROR_HERE;
+    mirror->changes++;
 }
 
 void mirror_touch_there(struct mirror *mirror)

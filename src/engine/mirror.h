@@ -9,6 +9,7 @@
 #include "engine/device.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum mirror_newer { MIRROR_SAME, MIRROR_HERE, MIRROR_THERE };
 
@@ -17,7 +18,8 @@ struct mirror {
     float *here, *there; /* host, device */
     size_t count;
     enum mirror_newer newer;
-    bool owns; /* the device's copy */
+    bool owns;        /* the device's copy */
+    uint64_t changes; /* how often the host's floats were changed */
 };
 
 /* A copy of here[0..count), which is borrowed, on a device whose memory is not the host's; the

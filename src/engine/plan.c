@@ -135,6 +135,7 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         .again_at = PLAN_NOWHERE,
         .site = {.node = node,
                  .batch = plan->batch,
+                 .cards = plan->cards,
                  .training = plan->mode == PLAN_TRAINING,
                  .threads = plan->threads},
     };
@@ -664,16 +665,34 @@ bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, siz
 static void refuse(const struct plan *plan, const struct plan_settings *settings,
                    struct error *error)
 {
-    const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings, plan->batch,
-                                            settings->memory_limit);
+    const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings,
+                                            plan->batch * plan->cards, settings->memory_limit);
     plan_refuse_limit(settings, plan->forecast.total, batch, error);
+}
+
+/* Advises the nearest batches that are multiples of the cards. */
+static bool refuse_cut(size_t batch, size_t cards, struct error *error)
+{
+    char what[64], advice[96];
+    const size_t below = batch / cards * cards;
+    snprintf(what, sizeof what, _("batch %zu"), batch);
+    if (below)
+        snprintf(advice, sizeof advice, _("choose batch %zu or %zu"), below, below + cards);
+    else
+        snprintf(advice, sizeof advice, _("choose batch %zu"), cards);
+    return error_set(error, ERROR_USAGE, what, advice,
+                     "%zu GPUs compute it together, and it cannot be cut into as many equal parts",
+                     cards);
 }
 
 /* Where the limit cannot be kept, the plan that comes nearest. */
 static struct plan *build(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, bool finishes, struct error *error)
 {
-    struct plan *plan = memory_new(1, sizeof *plan, "the plan", error);
+    const size_t batch = settings->batch ? settings->batch : 1;
+    const size_t cards = settings->cards ? settings->cards : 1;
+    const bool cuts = batch % cards == 0 || refuse_cut(batch, cards, error);
+    struct plan *plan = cuts ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
         return NULL;
     *plan = (struct plan){.graph = graph,
@@ -681,7 +700,8 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
                           .mode = settings->mode,
                           .frozen = settings->frozen,
                           .seeds_output = settings->seeds_output,
-                          .batch = settings->batch ? settings->batch : 1,
+                          .batch = batch / cards,
+                          .cards = cards,
                           .threads = settings->threads ? settings->threads : 1};
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->values = new_indices(graph->node_count, error);
@@ -797,13 +817,14 @@ static bool batch_fits(const struct graph *graph, const struct device_driver *dr
 size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, size_t limit, uint64_t bytes)
 {
-    size_t fits = 0, too_large = limit + 1;
+    const size_t cards = settings->cards ? settings->cards : 1;
+    size_t fits = 0, too_large = limit / cards + 1; /* of each card */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;
-        if (batch_fits(graph, driver, settings, middle, bytes))
+        if (batch_fits(graph, driver, settings, middle * cards, bytes))
             fits = middle;
         else
             too_large = middle;
     }
-    return fits;
+    return fits * cards;
 }

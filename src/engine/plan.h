@@ -83,7 +83,9 @@ struct plan {
     const struct device_driver *driver;
     enum plan_mode mode;
     bool frozen, seeds_output;
-    size_t batch, threads;
+    size_t batch; /* images at once; of several cards, those of each */
+    size_t cards; /* that share an iteration's batch; 1 or more */
+    size_t threads;
     struct plan_step *steps; /* in order of execution; the input is not among them */
     size_t step_count;
     struct plan_action *actions; /* the first step_count: the forward pass */
@@ -103,6 +105,8 @@ struct plan {
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads;
+    size_t cards; /* training: among which the batch is cut, each by a plan such as this one; 0 and
+                     1: there is one */
     struct solver_settings solver; /* training: sizes the solver's state */
     uint64_t memory_limit;         /* training: bytes that the forecast's total may reach; 0: none;
                                       PLAN_LEAST_MEMORY: as few as computing again can bring about */
@@ -133,8 +137,9 @@ const char *plan_step_kernel_name(const struct plan *plan, const struct plan_ste
 uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step,
                          enum plan_pass pass);
 
-/* Borrows graph and driver. NULL with an error: an operator that the device lacks, sizes that do
- * not fit a size_t, or a limit that even computing again does not reach. */
+/* Borrows graph and driver. NULL with an error: an operator that the device lacks, a batch that
+ * cannot be cut into equal parts, sizes that do not fit a size_t, or a limit that even computing
+ * again does not reach. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error);
 void plan_free(struct plan *plan); /* may be NULL */
@@ -144,8 +149,8 @@ void plan_free(struct plan *plan); /* may be NULL */
 bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
                        struct error *error);
 
-/* The largest batch in [1, limit] whose forecast total is at most `bytes`; 0 when not even one
- * image fits. */
+/* The largest batch in [1, limit] whose forecast total is at most `bytes`, a multiple of the cards;
+ * 0 when not even one image fits. */
 size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, size_t limit, uint64_t bytes);
 

@@ -89,6 +89,21 @@ struct device_remote {
     void (*replay)(struct device *device, struct remote_recording *recording);
     void (*recording_free)(struct device *device, struct remote_recording *recording);
 
+    /* Several cards, each asked by a thread of its own, that do the work of one. join() lets
+     * `device` and its others work together until part(), asked of the same. In between each of
+     * them is asked for gather() and average() in the same order; both are done when all cards
+     * have come to them. When a card fails, none waits for it any more, and check() of that one
+     * says so. False with an error: what is needed is not there. */
+    bool (*join)(struct device *device, struct error *error);
+    void (*part)(struct device *device);
+    /* all[0..cards * bytes) = what all have in own[0..bytes), in their order. */
+    void (*gather)(struct device *device, void *all, const void *own, size_t bytes);
+    void (*average)(struct device *device, float *values, size_t count);
+    /* Kernels are not to ask other cards for anything for a while. */
+    void (*set_alone)(struct device *device, bool alone);
+    /* To be asked now and then by a card's idle thread: looks whether one has failed. */
+    void (*watch)(struct device *device);
+
     /* Notes the time as number `i` of a list; seconds between two of its entries. The latter
      * waits. Between an even entry and the next, matrix products of libraries are measured too. */
     void (*stamp)(struct device *device, size_t i);

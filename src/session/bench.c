@@ -101,11 +101,13 @@ static struct plan_settings choose_settings(const struct bench *bench, uint64_t 
         .kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f};
     static const struct solver_settings adam = {
         .kind = SOLVER_ADAM, .momentum = 0.5f, .beta2 = 0.999f, .epsilon = 1e-8f};
-    return (struct plan_settings){.mode = bench->mode,
-                                  .batch = bench->batch,
-                                  .threads = bench->device->threads,
-                                  .solver = is_gan(bench) ? adam : sgd,
-                                  .memory_limit = memory_limit};
+    return (struct plan_settings){
+        .mode = bench->mode,
+        .batch = bench->batch,
+        .threads = bench->device->threads,
+        .cards = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
+        .solver = is_gan(bench) ? adam : sgd,
+        .memory_limit = memory_limit};
 }
 
 static bool build_plans(struct bench *bench, const struct plan_settings *settings,

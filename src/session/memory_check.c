@@ -49,10 +49,17 @@ static uint64_t leave_room(uint64_t bytes, const struct memory_question *questio
 
 /* --- what a run holds --- */
 
-/* A device with memory of its own computes one batch, and two are on their way to it. */
-static uint64_t batches_there(const struct forecast *forecast, size_t batch)
+static size_t cards_of(const struct memory_question *question)
 {
-    const uint64_t images = 3 * (uint64_t)batch * (forecast->classes ? 1 : 2);
+    return question->settings->cards ? question->settings->cards : 1;
+}
+
+/* A device with memory of its own computes one batch, or of several cards each its part, and two
+ * are on their way to it. */
+static uint64_t batches_there(const struct memory_question *question,
+                              const struct forecast *forecast, size_t batch)
+{
+    const uint64_t images = 3 * (uint64_t)batch / cards_of(question) * (forecast->classes ? 1 : 2);
     return images * shape_count(forecast->input) * sizeof(float);
 }
 
@@ -62,7 +69,7 @@ static uint64_t feed_bytes(const struct memory_question *question, const struct 
 {
     const struct feed_settings settings = {.batch = batch, .training = true};
     if (!question->driver->host_memory)
-        return batches_there(forecast, batch);
+        return batches_there(question, forecast, batch);
     return feed_ring_bytes(&settings, shape_count(forecast->input), !forecast->classes,
                            question->stored);
 }
@@ -154,15 +161,16 @@ static uint64_t bytes_at_batch(const struct memory_question *question,
 static size_t find_largest_batch(const struct memory_question *question,
                                  const struct forecast *forecast, uint64_t least)
 {
-    size_t fits = 0, too_large = question->settings->batch;
+    const size_t cards = cards_of(question);
+    size_t fits = 0, too_large = question->settings->batch / cards; /* of each card */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;
-        if (bytes_at_batch(question, forecast, middle, least) <= forecast->memory_free)
+        if (bytes_at_batch(question, forecast, middle * cards, least) <= forecast->memory_free)
             fits = middle;
         else
             too_large = middle;
     }
-    return fits;
+    return fits * cards;
 }
 
 static void compare(const struct memory_question *question, const struct host_room *room,

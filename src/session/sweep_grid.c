@@ -194,6 +194,17 @@ bool sweep_grid_add(struct sweep_grid *grid, const char *key, const char *value,
                                                        : add_value(grid, field, value, error);
 }
 
+/* The end of a value, where the next one begins; in `cuda:0,1` numbers go on with the cards before
+ * them. */
+static char *end_of_value(char *value, const char *key, char separator)
+{
+    char *end = strchr(value, separator);
+    while (end && separator == ',' && strcmp(key_of(key), "device") == 0 && strchr(value, ':') &&
+           strchr(value, ':') < end && isdigit((unsigned char)end[1]))
+        end = strchr(end + 1, separator);
+    return end;
+}
+
 bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *values,
                      struct error *error)
 {
@@ -201,7 +212,7 @@ bool sweep_grid_vary(struct sweep_grid *grid, const char *key, const char *value
     char *copy = memory_copy_text(values, error);
     bool added = copy;
     for (char *value = copy, *end; added && value; value = end) {
-        end = strchr(value, separator);
+        end = end_of_value(value, key, separator);
         if (end)
             *end++ = '\0';
         added = sweep_grid_add(grid, key, value, error);

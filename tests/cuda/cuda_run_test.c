@@ -1,7 +1,7 @@
 /* Runs on the device cuda, emulated: the curves of the reference, a discriminator's too; stopped
  * and resumed to the same bits; what does not fit is refused with the batch that does; a GPU that
  * breaks down ends the run, which goes on from its last checkpoint; a model is evaluated as on the
- * cpu. */
+ * cpu; two GPUs have the curves of one, and a session that says so. */
 #include "cuda/emulated_module.h"
 #include "unit/session_files.h"
 
@@ -137,14 +137,15 @@ static void test_curves(const char *network, const char *const *settings)
 
 /* --- to the same bits --- */
 
-static void test_resume(const char *network, const char *const *settings, bool has_discriminator)
+static void test_resume(const char *network, const char *const *settings, const char *device,
+                        bool has_discriminator)
 {
     struct error error;
     char directory[512];
-    struct run *whole = begin(network, settings, "cuda", NULL, NULL);
+    struct run *whole = begin(network, settings, device, NULL, NULL);
     if (!tap_ok(ends_well(whole), "%s: a run without interruption", network))
         return run_free(whole);
-    struct run *run = begin(network, settings, "cuda", NULL, NULL);
+    struct run *run = begin(network, settings, device, NULL, NULL);
     run_send(run, COMMAND_STOP_AT_EPOCH, 0);
     tap_ok(finish(run).status == RUN_STOPPED, "%s: a run is stopped", network);
     snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
@@ -156,16 +157,16 @@ static void test_resume(const char *network, const char *const *settings, bool h
                same_bytes(whole, run, "best.safetensors") &&
                (!has_discriminator || same_bytes(whole, run, "discriminator.safetensors")) &&
                apart(run_series(whole), run_series(run)) == 0,
-           "%s: and goes on to the same bits", network);
+           "%s on %s: and goes on to the same bits", network, device);
     run_free(run);
     run_free(whole);
 }
 
 /* --- what is looked at --- */
 
-static void test_look(void)
+static void test_look(const char *device)
 {
-    struct run *run = begin("tiny.json", classes, "cuda", "epochs", "12");
+    struct run *run = begin("tiny.json", classes, device, "epochs", "12");
     run_send(run, COMMAND_INSPECT, 0);
     const bool well = ends_well(run);
     struct error error;
@@ -219,18 +220,20 @@ static void test_memory(void)
 
 /* --- a GPU that breaks down --- */
 
-static void test_breakdown(void)
+static void test_breakdown(const char *device, int card)
 {
     struct error error;
     char directory[512];
     const char *const settings[] = {"data=digits,limit=28", "epochs=6", "batch=8", "checkpoint=0",
                                     "checkpoint-share=100", NULL};
-    struct run *whole = begin("tiny.json", settings, "cuda", NULL, NULL);
+    struct run *whole = begin("tiny.json", settings, device, NULL, NULL);
     const bool well = ends_well(whole);
+    emulator_fail_card(card);
     emulator_fail_launch(45, 214);
-    struct run *run = begin("tiny.json", settings, "cuda", NULL, NULL);
+    struct run *run = begin("tiny.json", settings, device, NULL, NULL);
     const struct run_snapshot snapshot = finish(run);
     emulator_fail_launch(0, 0);
+    emulator_fail_card(-1);
     tap_ok(well && snapshot.status == RUN_FAILED && strstr(snapshot.error.why, "lost") &&
                strstr(snapshot.error.advice, "resume"),
            "a lost GPU ends the run in iteration %llu: %s: %s",
@@ -249,12 +252,12 @@ static void test_breakdown(void)
 
 /* --- models --- */
 
-static void test_evaluation(void)
+static void test_evaluation(const char *device)
 {
     struct error error = {0};
-    struct run *run = begin("tiny.json", classes, "cuda", NULL, NULL);
+    struct run *run = begin("tiny.json", classes, device, NULL, NULL);
     struct evaluation results[2];
-    const char *const devices[] = {"cuda", "reference"};
+    const char *const devices[] = {device, "reference"};
     char path[600];
     bool well = ends_well(run);
     snprintf(path, sizeof path, "%s/weights.safetensors", run_facts(run)->directory);
@@ -271,14 +274,14 @@ static void test_evaluation(void)
     run_free(run);
 }
 
-static void test_bench(void)
+static void test_bench(const char *device)
 {
     struct error error = {0};
     const enum plan_mode modes[] = {PLAN_TRAINING, PLAN_INFERENCE};
     for (size_t i = 0; i < 2; i++) {
         struct bench bench;
         const struct bench_settings settings = {.network = {.network = home_path("tiny.json")},
-                                                .device = "cuda",
+                                                .device = device,
                                                 .mode = modes[i],
                                                 .batch = 4,
                                                 .iterations = 3,
@@ -293,8 +296,56 @@ static void test_bench(void)
     }
 }
 
+/* --- several GPUs --- */
+
+static void test_group_curves(void)
+{
+    struct run *two = begin("tiny.json", classes, "cuda:0,1", NULL, NULL);
+    struct run *one = begin("tiny.json", classes, "cuda", NULL, NULL);
+    const bool well = ends_well(two) && ends_well(one);
+    const double losses = well ? apart(run_series(two), run_series(one)) : NAN;
+    const double validations = well ? validated_apart(run_series(two), run_series(one)) : NAN;
+    tap_ok(losses < 1e-4 && validations < 1e-4, "two GPUs have the curves of one (%.1e, %.1e)",
+           losses, validations);
+    const uint64_t forecast[] = {run_facts(two)->forecast.total, run_facts(one)->forecast.total};
+    struct run_snapshot snapshot = finish(two);
+    tap_ok(forecast[0] < forecast[1] && snapshot.memory_measured >= forecast[0] &&
+               snapshot.memory_measured < forecast[0] + (40u << 20),
+           "and the memory is that of one of them (%llu bytes)",
+           (unsigned long long)snapshot.memory_measured);
+    run_free(one);
+    run_free(two);
+}
+
+static void refuses(const char *network, const char *const *settings, const char *batch,
+                    const char *word)
+{
+    char text[1024];
+    struct run *run = begin(network, settings, "cuda:0,1", "batch", batch);
+    const struct run_snapshot snapshot = finish(run);
+    error_format(&snapshot.error, text, sizeof text);
+    tap_ok(snapshot.status == RUN_REFUSED && strstr(text, word), "refused: %s", text);
+    run_free(run);
+}
+
+static void test_group(void)
+{
+    test_group_curves();
+    test_resume("tiny.json", classes, "cuda:0,1", false);
+    test_breakdown("cuda:0,1", 1);
+    test_look("cuda:0,1");
+    test_evaluation("cuda:0,1");
+    test_bench("cuda:0,1");
+    refuses("tiny.json", classes, "7", "choose batch 6 or 8");
+    refuses("painter.json", pictures, "2", "trains on one GPU");
+    emulator_set_free(400000);
+    refuses("tiny.json", classes, "64", "would fit");
+    emulator_set_free((size_t)1 << 33);
+}
+
 int main(void)
 {
+    emulator_set_cards(2);
     cuda_use_module(tinca_cuda_module());
     if (!tap_ok(make_home(), "a state home"))
         return tap_done();
@@ -302,14 +353,15 @@ int main(void)
     write_text(home_path("painter.json"), painter);
     test_curves("tiny.json", classes);
     test_curves("painter.json", pictures);
-    test_resume("tiny.json", classes, false);
-    test_resume("painter.json", pictures, true);
-    test_look();
+    test_resume("tiny.json", classes, "cuda", false);
+    test_resume("painter.json", pictures, "cuda", true);
+    test_look("cuda");
     test_precision();
     test_memory();
-    test_breakdown();
-    test_evaluation();
-    test_bench();
+    test_breakdown("cuda", 0);
+    test_evaluation("cuda");
+    test_bench("cuda");
+    test_group();
     remove_home();
     return tap_done();
 }

@@ -7,10 +7,15 @@
 /* The module's one function; it is linked to the test. */
 const struct cuda_module *tinca_cuda_module(void);
 
-/* The emulator's own functions: see emulator/cuda_runtime.h. */
+/* The emulator's own functions: see emulator/cuda_runtime.h and emulator/nccl.h. */
 void emulator_set_order(uint64_t seed);
 void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);
+void emulator_fail_card(int card);
+void emulator_set_cards(int count);
+void emulator_hide_nccl(bool hide);
+void emulator_fail_join(bool fail);
+size_t emulator_communicators(void);
 void emulator_set_free(size_t bytes);
 size_t emulator_graphs_run(void);
 void emulator_set_delay(uint64_t seed);

@@ -155,6 +155,21 @@ static void test_files(void)
     sweep_free(&again);
 }
 
+/* Numbers go on with the cards before them. */
+static void test_devices(void)
+{
+    static const char *const wanted[] = {"cpu", "cuda:0,1", "cuda:2", "cuda:1,2,3"};
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    const bool made = sweep_grid_vary(&grid, "devices", "cpu,cuda:0,1,cuda:2,cuda:1,2,3", NULL);
+    const struct sweep_axis *axis = sweep_grid_axis(&grid, "device");
+    bool same = made && axis && axis->count == 4;
+    for (size_t i = 0; same && i < 4; i++)
+        same = strcmp(axis->values[i], wanted[i]) == 0;
+    tap_ok(same, "several cards of a list of devices are one");
+    sweep_grid_free(&grid);
+}
+
 static void test_refusals(void)
 {
     struct sweep_grid grid;
@@ -316,6 +331,7 @@ int main(void)
     test_ids();
     test_same_ids();
     test_files();
+    test_devices();
     test_refusals();
     test_unreadable_run();
     test_estimate();

@@ -301,6 +301,7 @@ cudaError_t emulator_launch(dim3 grid, dim3 threads, const std::function<void()>
     if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 ||
         !count || count > MAX_THREADS || threads.z > 64)
         return cudaErrorInvalidConfiguration;
+    emulator_guard guard(emulator_lock);
     const cudaError_t refused = emulator_refuse_launch();
     if (refused != cudaSuccess)
         return refused;

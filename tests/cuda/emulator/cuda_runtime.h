@@ -5,9 +5,11 @@
  * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
  * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
  * happens on the calling thread, when it is enqueued or later (emulator_set_delay), unless its
- * stream is being captured: then it is kept in the graph. What a GPU would not forgive ends the
- * program with a message: a barrier that not all threads reach, a shuffle with lanes missing, a
- * launch outside of the limits.
+ * stream is being captured: then it is kept in the graph. Several threads may call, but one call is
+ * done at a time. There can be several cards (emulator_set_cards), which share the host's memory;
+ * what is asked of a card's stream while another card is the thread's fails, as on a GPU. What a
+ * GPU would not forgive ends the program with a message: a barrier that not all threads reach, a
+ * shuffle with lanes missing, a launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
 #define TINCA_TESTS_CUDA_RUNTIME_H
@@ -19,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -93,6 +96,7 @@ typedef enum cudaError {
     cudaErrorNoDevice = 100,
     cudaErrorInvalidDevice = 101,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorStreamCaptureUnsupported = 900,
@@ -179,6 +183,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
 cudaError_t cudaEventCreate(cudaEvent_t *event);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
@@ -204,15 +209,26 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
  * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
  */
 extern "C" void emulator_set_delay(uint64_t seed);
-void emulator_finish_all(void);
+void emulator_finish_all(void); /* of the thread's card */
+
+/* Held during each call. */
+extern std::recursive_mutex emulator_lock;
+typedef std::lock_guard<std::recursive_mutex> emulator_guard;
+
+/* How many cards there are: 1 from the start. The thread's. */
+extern "C" void emulator_set_cards(int count);
+int emulator_card(void);
 
 /* Remembers an error for cudaGetLastError, and returns it; what every call fails with; it can be
  * asked for. */
 cudaError_t emulator_note(cudaError_t error);
-cudaError_t emulator_broken(void);
+cudaError_t emulator_broken(void); /* the thread's card */
+cudaError_t emulator_broken_card(int card);
 
 /* Does `work` now or later, or keeps it when the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
+/* The same with work that is tried until it says that it was done: the stream waits for others. */
+cudaError_t emulator_submit_tries(cudaStream_t stream, std::function<bool()> tries);
 
 /* What a launch has to return instead of launching; cudaSuccess: nothing. */
 cudaError_t emulator_refuse_launch(void);
@@ -225,9 +241,11 @@ cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &
 extern "C" void emulator_set_order(uint64_t seed);
 
 /* The n-th allocation of device memory from now fails for want of it, 0: none; the n-th launch of a
- * kernel fails with this error, and as on a GPU all that follows, until it is called again. */
+ * kernel fails with this error, and as on a GPU all that follows on its card, until it is called
+ * again. On one card only, if that is chosen (-1: on any). */
 extern "C" void emulator_fail_allocation(size_t n);
 extern "C" void emulator_fail_launch(size_t n, int error);
+extern "C" void emulator_fail_card(int card);
 /* What cudaMemGetInfo says is free. */
 extern "C" void emulator_set_free(size_t bytes);
 /* How many graphs were launched since the program began. */

@@ -4,21 +4,49 @@
 
 #include <cstdio>
 
-static cudaError_t last_error = cudaSuccess;
-static cudaError_t broken = cudaSuccess; /* what every call returns from now on */
+enum { MAX_CARDS = 16 };
+
+std::recursive_mutex emulator_lock;
+static thread_local cudaError_t last_error = cudaSuccess;
+static thread_local int card;         /* the thread's */
+static cudaError_t broken[MAX_CARDS]; /* what every call returns from now on */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
+static int cards = 1, fail_card = -1;
+
+extern "C" void emulator_set_cards(int count)
+{
+    cards = count;
+}
+
+int emulator_card(void)
+{
+    return card;
+}
+
+static bool may_fail(void)
+{
+    return fail_card < 0 || fail_card == card;
+}
+
+extern "C" void emulator_fail_card(int number)
+{
+    emulator_guard guard(emulator_lock);
+    fail_card = number;
+}
 
 extern "C" void emulator_fail_allocation(size_t n)
 {
+    emulator_guard guard(emulator_lock);
     fail_allocation = n;
 }
 
 extern "C" void emulator_fail_launch(size_t n, int error)
 {
+    emulator_guard guard(emulator_lock);
     fail_launch = n;
     fail_with = (cudaError_t)error;
-    broken = cudaSuccess;
+    std::fill(broken, broken + MAX_CARDS, cudaSuccess);
 }
 
 extern "C" void emulator_set_free(size_t bytes)
@@ -26,16 +54,21 @@ extern "C" void emulator_set_free(size_t bytes)
     free_memory = bytes;
 }
 
+cudaError_t emulator_broken_card(int number)
+{
+    return broken[number];
+}
+
 cudaError_t emulator_broken(void)
 {
-    return broken;
+    return broken[card];
 }
 
 cudaError_t emulator_refuse_launch(void)
 {
-    if (fail_launch > 0 && --fail_launch == 0)
-        broken = fail_with;
-    return broken;
+    if (fail_launch > 0 && may_fail() && --fail_launch == 0)
+        broken[card] = fail_with;
+    return broken[card];
 }
 
 cudaError_t emulator_note(cudaError_t error)
@@ -78,23 +111,26 @@ cudaError_t cudaGetLastError(void)
     return error;
 }
 
-/* --- the device: one, that is this machine --- */
+/* --- the cards, all of them this machine --- */
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = 1;
+    *count = cards;
     return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = card;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return emulator_note(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+    if (device < 0 || device >= cards)
+        return emulator_note(cudaErrorInvalidDevice);
+    card = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int)
@@ -137,13 +173,13 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
     *free_bytes = free_memory;
     *total = (size_t)1 << 33;
-    return broken;
+    return emulator_broken();
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
     emulator_finish_all();
-    return broken;
+    return emulator_broken();
 }
 
 cudaError_t cudaDeviceReset(void)
@@ -156,7 +192,8 @@ cudaError_t cudaDeviceReset(void)
 cudaError_t cudaMalloc(void **memory, size_t bytes)
 {
     *memory = NULL;
-    if (fail_allocation > 0 && --fail_allocation == 0)
+    emulator_guard guard(emulator_lock);
+    if (fail_allocation > 0 && may_fail() && --fail_allocation == 0)
         return emulator_note(cudaErrorMemoryAllocation);
     *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (*memory)

@@ -4,7 +4,8 @@
  * somebody waits for them, or until a draw lets a stream go on: as on a GPU, all orders may happen
  * that streams and events allow. An event counts how often it was asked for and how often it has
  * happened; who waits for it waits for the number of asks there were. A graph is a list of what was
- * enqueued while its stream was captured. */
+ * enqueued while its stream was captured. What several cards do together is tried until all are
+ * there; meanwhile whoever asks whether something has happened lets the others go on. */
 #include "cuda_runtime.h"
 
 #include <chrono>
@@ -17,7 +18,8 @@ struct emulated_event {
     std::chrono::steady_clock::time_point time;
 };
 struct task {
-    std::function<void()> work; /* one of these three */
+    std::function<void()> work; /* one of these four */
+    std::function<bool()> tries;
     cudaEvent_t wait, happens;
     uint64_t number; /* of the ask that is waited for, or that happens */
 };
@@ -25,6 +27,7 @@ struct emulated_graph {
     std::vector<task> tasks;
 };
 struct emulated_stream {
+    int card;
     emulated_graph *capturing;
     std::deque<task> tasks;
 };
@@ -47,12 +50,15 @@ static bool is_blocked(const emulated_stream *stream)
     return first.wait && first.wait->happened < first.number;
 }
 
-/* The first task of a stream; false: there is none, or it must wait. */
+/* The first task of a stream; false: there is none, or it must wait. A card that broke down comes
+ * to nothing that it does with others. */
 static bool step(emulated_stream *stream)
 {
     if (stream->tasks.empty() || is_blocked(stream))
         return false;
     const task first = stream->tasks.front();
+    if (first.tries && emulator_broken_card(stream->card) == cudaSuccess && !first.tries())
+        return false;
     stream->tasks.pop_front();
     if (first.happens) {
         first.happens->happened = std::max(first.happens->happened, first.number);
@@ -83,7 +89,15 @@ static void finish(emulated_stream *stream)
 void emulator_finish_all(void)
 {
     for (emulated_stream *stream : streams)
-        finish(stream);
+        if (stream->card == emulator_card())
+            finish(stream);
+}
+
+/* As far as it goes without the threads of other cards. */
+static void go_on(emulated_stream *stream)
+{
+    while (!stream->tasks.empty() && (step(stream) || step_any()))
+        ;
 }
 
 static uint64_t draw(uint64_t below)
@@ -103,7 +117,9 @@ static void go_on_a_bit(void)
 
 extern "C" void emulator_set_delay(uint64_t seed)
 {
-    emulator_finish_all();
+    emulator_guard guard(emulator_lock);
+    for (emulated_stream *stream : streams)
+        finish(stream);
     delay = seed;
 }
 
@@ -113,7 +129,7 @@ static void enqueue(emulated_stream *stream, const task &added)
     if (delay)
         go_on_a_bit();
     else
-        finish(stream);
+        go_on(stream);
 }
 
 static emulated_stream *stream_of(cudaStream_t stream)
@@ -121,21 +137,36 @@ static emulated_stream *stream_of(cudaStream_t stream)
     return stream ? stream : &default_stream;
 }
 
+static cudaError_t submit(cudaStream_t stream, const task &added)
+{
+    emulator_guard guard(emulator_lock);
+    emulated_stream *at = stream_of(stream);
+    if (stream && at->card != emulator_card())
+        return emulator_note(cudaErrorInvalidResourceHandle);
+    if (at->capturing)
+        at->capturing->tasks.push_back(added);
+    else
+        enqueue(at, added);
+    return cudaSuccess;
+}
+
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work)
 {
-    emulated_stream *at = stream_of(stream);
-    if (at->capturing)
-        at->capturing->tasks.push_back({work, nullptr, nullptr, 0});
-    else
-        enqueue(at, {work, nullptr, nullptr, 0});
-    return cudaSuccess;
+    return submit(stream, {work, nullptr, nullptr, nullptr, 0});
+}
+
+cudaError_t emulator_submit_tries(cudaStream_t stream, std::function<bool()> tries)
+{
+    return submit(stream, {nullptr, tries, nullptr, nullptr, 0});
 }
 
 /* --- streams --- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
+    emulator_guard guard(emulator_lock);
     *stream = new emulated_stream();
+    (*stream)->card = emulator_card();
     streams.push_back(*stream);
     return cudaSuccess;
 }
@@ -147,6 +178,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    emulator_guard guard(emulator_lock);
     finish(stream);
     streams.erase(std::find(streams.begin(), streams.end(), stream));
     delete stream;
@@ -155,17 +187,30 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    emulator_guard guard(emulator_lock);
     if (stream_of(stream)->capturing)
         return emulator_note(cudaErrorStreamCaptureUnsupported);
     finish(stream_of(stream));
     return emulator_broken();
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    emulator_guard guard(emulator_lock);
     if (stream_of(stream)->capturing)
         return emulator_note(cudaErrorStreamCaptureUnsupported);
-    enqueue(stream_of(stream), {nullptr, event, nullptr, event->asked});
+    go_on(stream_of(stream));
+    if (emulator_broken() != cudaSuccess)
+        return emulator_broken();
+    return stream_of(stream)->tasks.empty() ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
+{
+    emulator_guard guard(emulator_lock);
+    if (stream_of(stream)->capturing)
+        return emulator_note(cudaErrorStreamCaptureUnsupported);
+    enqueue(stream_of(stream), {nullptr, nullptr, event, nullptr, event->asked});
     return cudaSuccess;
 }
 
@@ -184,6 +229,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    emulator_guard guard(emulator_lock);
     emulator_finish_all();
     delete event;
     return cudaSuccess;
@@ -192,17 +238,20 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 static void ask_event(emulated_stream *stream, cudaEvent_t event)
 {
     event->asked++;
-    enqueue(stream, {nullptr, nullptr, event, event->asked});
+    enqueue(stream, {nullptr, nullptr, nullptr, event, event->asked});
 }
 
 /* Within a recording only events that are also seen from without are meant here. */
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
+    emulator_guard guard(emulator_lock);
     emulated_stream *at = stream_of(stream);
+    if (stream && at->card != emulator_card())
+        return emulator_note(cudaErrorInvalidResourceHandle);
     if ((flags == cudaEventRecordExternal) != (at->capturing != nullptr))
         return emulator_note(cudaErrorInvalidValue);
     if (at->capturing)
-        at->capturing->tasks.push_back({nullptr, nullptr, event, 0});
+        at->capturing->tasks.push_back({nullptr, nullptr, nullptr, event, 0});
     else
         ask_event(at, event);
     return cudaSuccess;
@@ -213,21 +262,33 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
 }
 
+static bool has_happened(cudaEvent_t event)
+{
+    return event->happened >= event->asked;
+}
+
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return event->happened < event->asked ? cudaErrorNotReady : emulator_broken();
+    emulator_guard guard(emulator_lock);
+    while (!has_happened(event) && step_any())
+        ;
+    if (emulator_broken() != cudaSuccess)
+        return emulator_broken();
+    return has_happened(event) ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    while (event->happened < event->asked && step_any())
+    emulator_guard guard(emulator_lock);
+    while (!has_happened(event) && step_any())
         ;
     return emulator_broken();
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEvent_t last)
 {
-    if (cudaEventQuery(first) != cudaSuccess || cudaEventQuery(last) != cudaSuccess)
+    emulator_guard guard(emulator_lock);
+    if (!has_happened(first) || !has_happened(last))
         return emulator_note(cudaErrorNotReady);
     *milliseconds = std::chrono::duration<float, std::milli>(last->time - first->time).count();
     return cudaSuccess;
@@ -237,6 +298,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEve
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
 {
+    emulator_guard guard(emulator_lock);
     if (!stream || stream->capturing) /* the default stream cannot be captured */
         return emulator_note(cudaErrorStreamCaptureUnsupported);
     stream->capturing = new emulated_graph();
@@ -245,6 +307,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
+    emulator_guard guard(emulator_lock);
     if (!stream_of(stream)->capturing)
         return emulator_note(cudaErrorInvalidValue);
     *graph = stream->capturing;
@@ -260,6 +323,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
+    emulator_guard guard(emulator_lock);
     graphs++;
     if (emulator_refuse_launch() != cudaSuccess)
         return emulator_broken();
@@ -279,6 +343,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
+    emulator_guard guard(emulator_lock);
     emulator_finish_all();
     delete executable;
     return cudaSuccess;

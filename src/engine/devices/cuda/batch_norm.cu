@@ -10,6 +10,9 @@
  *
  * The add and the relu behind it are done as values are written, and backward as gradients are
  * read: the same bits as by kernels of their own, for one pass over memory instead of three.
+ *
+ * Where several cards share a batch the parts of all of them are gathered between the two launches,
+ * card after card: statistics and sums are the batch's on each.
  */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -22,6 +25,8 @@ enum { MAX_PARTS = 64, LEAST_OF_A_PART = 2048 };
 struct norm {
     struct divisor area, channels, parts;
     uint32_t values, part_values; /* of a channel; of its parts but the last */
+    uint32_t all_parts;           /* of a channel, of all cards */
+    float all_values, all_but_one, cards;
     float epsilon, momentum;
 };
 
@@ -68,18 +73,33 @@ static __device__ struct moments measure_part(const float *x, const struct norm 
     return m;
 }
 
+/* Part i of a channel, of all cards: where it is, and how many values it has. */
+static __device__ __forceinline__ uint32_t place_of_part(const struct norm *norm, uint32_t channel,
+                                                         uint32_t i, float *count)
+{
+    uint32_t k;
+    const uint32_t card = divide_rest(i, norm->parts, &k);
+    const uint32_t begin = k * norm->part_values;
+    *count = (float)(min(begin + norm->part_values, norm->values) - begin);
+    return (card * norm->channels.value + channel) * norm->parts.value + k;
+}
+
 static __device__ struct moments join_parts(const struct moments *parts, const struct norm *norm,
                                             uint32_t channel)
 {
-    const bool mine = threadIdx.x < norm->parts.value;
-    const struct moments own =
-        mine ? parts[channel * norm->parts.value + threadIdx.x] : moments{0, 0};
-    const uint32_t begin = threadIdx.x * norm->part_values;
-    const float count = mine ? (float)(min(begin + norm->part_values, norm->values) - begin) : 0;
-    struct moments all;
-    all.mean = block_sum(count * own.mean) / (float)norm->values;
-    const float difference = own.mean - all.mean;
-    all.squares = block_sum(own.squares + count * difference * difference);
+    struct moments all = {0, 0};
+    float count;
+    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
+        const uint32_t at = place_of_part(norm, channel, i, &count);
+        all.mean += count * parts[at].mean;
+    }
+    all.mean = block_sum(all.mean) / norm->all_values;
+    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
+        const struct moments own = parts[place_of_part(norm, channel, i, &count)];
+        const float difference = own.mean - all.mean;
+        all.squares += own.squares + count * difference * difference;
+    }
+    all.squares = block_sum(all.squares);
     return all;
 }
 
@@ -121,7 +141,7 @@ struct statistics {
 static __device__ void keep_statistics(const struct statistics *to, const struct norm *norm,
                                        uint32_t channel, const struct moments *m, float invstd)
 {
-    const float unbiased = m->squares / (norm->values > 1 ? (float)(norm->values - 1) : 1.0f);
+    const float unbiased = m->squares / norm->all_but_one;
     const float momentum = norm->momentum;
     to->mean[channel] = m->mean;
     to->invstd[channel] = invstd;
@@ -139,7 +159,7 @@ static __global__ void normalise(const float *x, float *y, const float *weight, 
     const struct part part = part_of_block(&norm);
     const struct moments m =
         parts ? join_parts(parts, &norm, part.channel) : measure_part(x, &norm, &part);
-    const float invstd = 1.0f / sqrtf(m.squares / (float)norm.values + norm.epsilon);
+    const float invstd = 1.0f / sqrtf(m.squares / norm.all_values + norm.epsilon);
     if (to.mean && part.number == 0 && threadIdx.x == 0)
         keep_statistics(&to, &norm, part.channel, &m, invstd);
     divide_rest(part.channel, weights, &w);
@@ -207,10 +227,12 @@ static __device__ struct sums sum_part(const float *x, const struct gradient *of
 static __device__ struct sums add_parts(const struct sums *parts, const struct norm *norm,
                                         uint32_t channel)
 {
-    const struct sums own = threadIdx.x < norm->parts.value
-                                ? parts[channel * norm->parts.value + threadIdx.x]
-                                : sums{0, 0};
-    float sums[2] = {own.gradient, own.products};
+    float sums[2] = {0, 0}, count;
+    for (uint32_t i = threadIdx.x; i < norm->all_parts; i += blockDim.x) {
+        const struct sums own = parts[place_of_part(norm, channel, i, &count)];
+        sums[0] += own.gradient;
+        sums[1] += own.products;
+    }
     block_sums<2>(sums);
     return {sums[0], sums[1]};
 }
@@ -232,7 +254,8 @@ struct norm_gradients {
 };
 
 /* The input's gradient may lie where g does, the other summand's there or where y does. Both may be
- * one: the other adds then. */
+ * one: the other adds then. Gradients of weights are averaged over the cards afterwards: each has
+ * the same sum already. */
 static __global__ void normalise_back(const float *x, struct gradient of, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
@@ -243,15 +266,15 @@ static __global__ void normalise_back(const float *x, struct gradient of, const 
         parts ? add_parts(parts, &norm, c) : sum_part(x, &of, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
-            to.weight[c] = s.products;
+            to.weight[c] = s.products / norm.cards;
         if (to.bias)
-            to.bias[c] = s.gradient;
+            to.bias[c] = s.gradient / norm.cards;
     }
     if (!to.input && !to.other)
         return;
     const float mean = saved[c], invstd = saved[norm.channels.value + c];
-    const float mean_gradient = s.gradient / (float)norm.values;
-    const float mean_product = s.products / (float)norm.values;
+    const float mean_gradient = s.gradient / norm.all_values;
+    const float mean_product = s.products / norm.all_values;
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, c, i);
         const float xhat = (x[at] - mean) * invstd;
@@ -274,20 +297,33 @@ static size_t parts_of(size_t channels, size_t values)
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
 
-static struct norm norm_of(const struct kernel_site *site)
+/* Where `cards` share the batch; a channel's values are this card's. */
+static void set_counts(struct norm *norm, size_t values, size_t part_values, size_t cards)
 {
-    const struct batch_norm_attributes *norm = &site->node->attributes.batch_norm;
+    const size_t parts = (values + part_values - 1) / part_values, all = cards * values;
+    norm->parts = divisor_of(parts);
+    norm->values = (uint32_t)values;
+    norm->part_values = (uint32_t)part_values;
+    norm->all_parts = (uint32_t)(cards * parts);
+    norm->all_values = (float)all;
+    norm->all_but_one = all > 1 ? (float)(all - 1) : 1.0f;
+    norm->cards = (float)cards;
+}
+
+static struct norm norm_of(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    const struct batch_norm_attributes *attributes = &site->node->attributes.batch_norm;
     const struct shape shape = site->inputs[0];
     const size_t values = site->batch * shape_area(shape);
     const size_t wanted = parts_of(shape.channels, values);
-    const size_t part_values = (values + wanted - 1) / wanted;
-    return {divisor_of(shape_area(shape)),
-            divisor_of(shape.channels),
-            divisor_of((values + part_values - 1) / part_values),
-            (uint32_t)values,
-            (uint32_t)part_values,
-            norm->epsilon,
-            norm->momentum};
+    struct norm norm = {};
+    norm.area = divisor_of(shape_area(shape));
+    norm.channels = divisor_of(shape.channels);
+    norm.epsilon = attributes->epsilon;
+    norm.momentum = attributes->momentum;
+    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_cards(context_of(call)));
+    return norm;
 }
 
 /* And a thread for each part at least, for parts are longer than they are many. */
@@ -327,8 +363,9 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
+    const size_t cards = site->cards > 1 ? site->cards + 1 : 1; /* its own, and all of them */
     return site->training
-               ? channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
+               ? cards * channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
                      sizeof(struct moments)
                : 0;
 }
@@ -336,13 +373,12 @@ static size_t workspace_batch_norm(const struct kernel_site *site)
 /* Every plane of every image is a channel of one image. */
 static void forward_instances(const struct kernel_call *call)
 {
-    struct norm norm = norm_of(call->site);
+    struct norm norm = norm_of(call);
     const size_t area = shape_area(call->site->inputs[0]);
     const size_t planes = call->site->batch * call->site->inputs[0].channels;
     const struct divisor weights = norm.channels;
     norm.channels = divisor_of(planes);
-    norm.parts = divisor_of(1);
-    norm.values = norm.part_values = (uint32_t)area;
+    set_counts(&norm, area, area, 1);
     launch(context_of(call), "batch_norm by instances", normalise, (unsigned)planes,
            threads_of(&norm), 0, call->inputs[0], call->output,
            (const float *)call->parameters[WEIGHT], (const float *)call->parameters[BIAS],
@@ -360,24 +396,42 @@ static void forward_known(const struct kernel_call *call)
            (const float *)call->parameters[BIAS],
            again ? saved : (const float *)call->parameters[RUNNING_MEAN],
            again ? saved + channels : NULL, (const float *)call->parameters[RUNNING_VAR],
-           (uint32_t)output_values(call), norm_of(call->site), ending_of(call));
+           (uint32_t)output_values(call), norm_of(call), ending_of(call));
+}
+
+/* Where the parts of all cards are: behind its own, or those, when there is one card. */
+template <class Part> static const Part *gather_parts(const struct kernel_call *call, Part *own)
+{
+    const struct norm norm = norm_of(call);
+    const size_t count = norm.channels.value * norm.parts.value;
+    if (cuda_cards(context_of(call)) == 1)
+        return own;
+    cuda_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
+    return own + count;
+}
+
+static bool takes_two_launches(const struct kernel_call *call, const struct norm *norm)
+{
+    return norm->parts.value > 1 || cuda_cards(context_of(call)) > 1;
 }
 
 static void forward_measured(const struct kernel_call *call)
 {
-    const struct norm norm = norm_of(call->site);
+    const struct norm norm = norm_of(call);
     const unsigned blocks = norm.channels.value * norm.parts.value;
     float *saved = (float *)call->saved;
-    struct moments *parts = norm.parts.value > 1 ? (struct moments *)call->workspace : NULL;
+    struct moments *own = (struct moments *)call->workspace;
+    const struct moments *parts = NULL; /* one launch does without */
     const struct statistics to = {saved, saved + norm.channels.value,
                                   call->parameters[RUNNING_MEAN], call->parameters[RUNNING_VAR]};
-    if (parts)
+    if (takes_two_launches(call, &norm)) {
         launch(context_of(call), "batch_norm statistics", measure, blocks, threads_of(&norm), 0,
-               call->inputs[0], parts, norm);
+               call->inputs[0], own, norm);
+        parts = gather_parts(call, own);
+    }
     launch(context_of(call), "batch_norm forward", normalise, blocks, threads_of(&norm), 0,
            call->inputs[0], call->output, (const float *)call->parameters[WEIGHT],
-           (const float *)call->parameters[BIAS], (const struct moments *)parts, to, norm.channels,
-           norm, ending_of(call));
+           (const float *)call->parameters[BIAS], parts, to, norm.channels, norm, ending_of(call));
 }
 
 static void forward_batch_norm(const struct kernel_call *call)
@@ -392,10 +446,11 @@ static void forward_batch_norm(const struct kernel_call *call)
 
 static void backward_batch_norm(const struct kernel_call *call)
 {
-    const struct norm norm = norm_of(call->site);
+    const struct norm norm = norm_of(call);
     const unsigned blocks = norm.channels.value * norm.parts.value;
     const float *saved = (const float *)call->saved;
-    struct sums *parts = norm.parts.value > 1 ? (struct sums *)call->workspace : NULL;
+    struct sums *own = (struct sums *)call->workspace;
+    const struct sums *parts = NULL; /* one launch does without */
     const bool sum = call->site->sum;
     const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
@@ -404,12 +459,13 @@ static void backward_batch_norm(const struct kernel_call *call)
                                       call->accumulate[0],
                                       sum ? call->input_gradients[1] : NULL,
                                       sum && call->accumulate[1]};
-    if (parts)
+    if (takes_two_launches(call, &norm)) {
         launch(context_of(call), "batch_norm sums", sum_gradients, blocks, threads_of(&norm), 0,
-               call->inputs[0], of, saved, parts, norm);
+               call->inputs[0], of, saved, own, norm);
+        parts = gather_parts(call, own);
+    }
     launch(context_of(call), "batch_norm backward", normalise_back, blocks, threads_of(&norm), 0,
-           call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved,
-           (const struct sums *)parts, to, norm);
+           call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved, parts, to, norm);
 }
 
 struct cuda_kernel cuda_batch_norm = {"batch_norm",

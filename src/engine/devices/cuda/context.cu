@@ -1,6 +1,11 @@
 #include "engine/devices/cuda/context.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Of several cards each is used by a thread of its own, and all are asked by one. */
+static pthread_mutex_t failures = PTHREAD_MUTEX_INITIALIZER;
 
 /* By number: not every toolkit has a name for each. */
 enum cuda_trouble cuda_trouble_of(cudaError_t status)
@@ -31,26 +36,42 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status)
     }
 }
 
-static void note(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
-                 const char *why)
+/* A recording that fails is given up, and so may be a want of memory: nobody waits for that. */
+void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
+                     const char *why)
 {
     if (context->failure[0])
         return;
+    pthread_mutex_lock(&failures);
     context->trouble = trouble;
     snprintf(context->failure, sizeof context->failure, "%s: %s", what, why);
+    pthread_mutex_unlock(&failures);
+    if (!context->recording && trouble != CUDA_NO_MEMORY)
+        cuda_desert(context);
+}
+
+bool cuda_report_failure(const struct cuda_context *context, struct cuda_report *report)
+{
+    *report = {};
+    pthread_mutex_lock(&failures);
+    report->trouble = context->trouble;
+    memcpy(report->text, context->failure, sizeof report->text);
+    pthread_mutex_unlock(&failures);
+    return report->text[0] == '\0';
 }
 
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status)
 {
     if (status != cudaSuccess)
-        note(context, cuda_trouble_of(status), what, cudaGetErrorString(status));
+        cuda_note_words(context, cuda_trouble_of(status), what, cudaGetErrorString(status));
 }
 
 void cuda_note_blas(struct cuda_context *context, const char *what, cublasStatus_t status)
 {
     if (status != CUBLAS_STATUS_SUCCESS)
-        note(context, status == CUBLAS_STATUS_ALLOC_FAILED ? CUDA_NO_MEMORY : CUDA_BROKEN, what,
-             cublasGetStatusString(status));
+        cuda_note_words(context,
+                        status == CUBLAS_STATUS_ALLOC_FAILED ? CUDA_NO_MEMORY : CUDA_BROKEN, what,
+                        cublasGetStatusString(status));
 }
 
 void cuda_enter(struct cuda_context *context)

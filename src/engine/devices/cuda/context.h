@@ -39,6 +39,8 @@ struct cuda_piece {
     size_t bytes;
 };
 
+struct cuda_group; /* group.cu: cards that work together */
+
 struct cuda_context {
     int ordinal;
     int multiprocessors;
@@ -61,6 +63,9 @@ struct cuda_context {
     size_t product_count, product_capacity; /* those beyond the count have their events, or none */
     struct cuda_piece *pieces;              /* of the card's memory that are allocated */
     size_t piece_count, piece_capacity;
+    struct cuda_group *group; /* NULL: this card works by itself */
+    size_t rank;              /* its place in the group */
+    bool alone;               /* for a while it asks the others for nothing */
 };
 
 /* conv_cudnn.cu: sets `dnn` where the module was built with cuDNN and it agrees; and gives it back.
@@ -94,8 +99,32 @@ void cuda_product_begin(struct cuda_context *context, enum gemm_kind kind, size_
                         size_t k, size_t count);
 void cuda_product_end(struct cuda_context *context);
 
+/* group.cu. Of cards that were joined all must ask for gather and average in the same order. */
+bool cuda_join(void *const *states, size_t count, struct cuda_report *report);
+void cuda_part(struct device *device);
+void cuda_set_alone(struct device *device, bool alone);
+void cuda_watch(struct device *device);
+/* How many cards gather: 1 when this one is by itself, or alone for a while. */
+size_t cuda_cards(const struct cuda_context *context);
+/* all[0..cards * bytes) = own[0..bytes) of each card. Nothing when there is one. */
+void cuda_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+                 size_t bytes);
+void cuda_average(struct cuda_context *context, float *values, size_t count);
+/* False: a card of the group has failed, and this one is to begin nothing that waits for it. */
+bool cuda_may_join_in(struct cuda_context *context);
+/* This card has failed: the others are not to wait for it. */
+void cuda_desert(struct cuda_context *context);
+/* As cudaEventSynchronize and cudaStreamSynchronize, but no longer than the group holds. */
+cudaError_t cuda_wait_event(struct cuda_context *context, cudaEvent_t event);
+cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream);
+
+/* False with a report: something has failed. */
+bool cuda_report_failure(const struct cuda_context *context, struct cuda_report *report);
+
 /* Remember what failed first: "conv forward: an illegal memory access was encountered". */
 void cuda_note(struct cuda_context *context, const char *what, cudaError_t status);
 void cuda_note_blas(struct cuda_context *context, const char *what, cublasStatus_t status);
+void cuda_note_words(struct cuda_context *context, enum cuda_trouble trouble, const char *what,
+                     const char *why);
 
 #endif

@@ -148,27 +148,58 @@ static void word_absence(const struct cuda_report *report)
 
 /* --- words for what fails --- */
 
+/* The card's own name, which is not the device's when that is the first of several. */
+static const char *name_of(const struct device *device, char *text, size_t size)
+{
+    if (device->other_count == 0)
+        return device->name;
+    snprintf(text, size, "%s:%zu", device->driver->name, device->number);
+    return text;
+}
+
+static bool word_missing_nccl(const struct device *device, const struct cuda_report *report,
+                              struct error *error)
+{
+    if (report->text[0])
+        return error_set(error, ERROR_UNSUPPORTED, device->name,
+                         "install it (Debian: libnccl2), or choose one GPU, as in cuda:0",
+                         "several GPUs need NVIDIA's library NCCL (%s)", report->text);
+    return error_set(
+        error, ERROR_UNSUPPORTED, device->name,
+        "install it (Debian: libnccl-dev) and build tinca again, or choose one GPU, as "
+        "in cuda:0",
+        "several GPUs need NVIDIA's library NCCL, and this build was made without "
+        "(there was no nccl.h)");
+}
+
 static bool word_report(struct device *device, const char *what, size_t bytes,
                         const struct cuda_report *report, struct error *error)
 {
-    char size[32];
+    char size[32], text[32];
+    const char *name = name_of(device, text, sizeof text);
     switch (report->trouble) {
     case CUDA_NO_MEMORY:
-        return error_set(
-            error, ERROR_MEMORY, what, "choose a smaller batch, or end what else uses the GPU",
-            "%s has no %s of memory left", device->name, text_bytes(bytes, size, sizeof size));
+        return error_set(error, ERROR_MEMORY, what,
+                         "choose a smaller batch, or end what else uses the GPU",
+                         "%s has no %s of memory left", name, text_bytes(bytes, size, sizeof size));
     case CUDA_LOST:
-        return error_set(error, ERROR_SYSTEM, device->name,
+        return error_set(error, ERROR_SYSTEM, name,
                          "look at the system's log; tinca resume goes on from the last checkpoint",
                          "the GPU was lost (%s)", report->text);
     case CUDA_NO_CODE:
-        return error_set(error, ERROR_UNSUPPORTED, device->name,
+        return error_set(error, ERROR_UNSUPPORTED, name,
                          "configure --with-cuda-arch=sm_NN for it, and build again",
                          "the CUDA module has code for the architectures %s, but none for this "
                          "GPU",
                          cuda.module->architectures);
-    default:
+    case CUDA_NO_NCCL:
+        return word_missing_nccl(device, report, error);
+    case CUDA_NOT_JOINED:
         return error_set(error, ERROR_SYSTEM, device->name,
+                         "NCCL_DEBUG=WARN makes it say more; or choose one GPU, as in cuda:0",
+                         "the GPUs could not be joined (%s)", report->text);
+    default:
+        return error_set(error, ERROR_SYSTEM, name,
                          "tinca resume goes on from the last checkpoint; if it happens again, "
                          "report it, and use the device cpu",
                          "the GPU failed (%s)", report->text);
@@ -180,7 +211,8 @@ static bool cuda_check(struct device *device, struct error *error)
     struct cuda_report report;
     if (cuda.module->check(device->state, &report))
         return true;
-    return word_report(device, device->name, 0, &report, error);
+    char name[32];
+    return word_report(device, name_of(device, name, sizeof name), 0, &report, error);
 }
 
 static void *cuda_allocate(struct device *device, size_t bytes, const char *what,
@@ -234,6 +266,16 @@ static struct remote_mark *cuda_mark_create(struct device *device, struct error 
     return mark;
 }
 
+static bool cuda_join_cards(struct device *device, struct error *error)
+{
+    struct cuda_report report;
+    void *states[DEVICE_CARDS] = {device->state};
+    for (size_t i = 0; i < device->other_count; i++)
+        states[i + 1] = device->others[i]->state;
+    return cuda.module->join(states, device->other_count + 1, &report) ||
+           word_report(device, device->name, 0, &report, error);
+}
+
 /* --- the driver's table --- */
 
 static void take_module(const struct cuda_module *module)
@@ -246,6 +288,7 @@ static void take_module(const struct cuda_module *module)
     cuda.remote.release_pinned = cuda_release_pinned;
     cuda.remote.stage_create = cuda_stage_create;
     cuda.remote.mark_create = cuda_mark_create;
+    cuda.remote.join = cuda_join_cards;
     cuda.cards = module->count(&report);
     if (cuda.cards == 0)
         word_absence(&report);

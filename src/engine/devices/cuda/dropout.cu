@@ -1,5 +1,6 @@
 /* Dropout: the mask is drawn again wherever it is needed, from the same Philox blocks as on every
- * other device (base/random.h). A thread takes the four values of a block. */
+ * other device (base/random.h). A thread takes the four values of a block. Where several cards
+ * share a batch, values are counted over all of its images. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -29,6 +30,7 @@ struct draws {
     uint64_t seed;
     uint32_t node;
     float rate, scale;
+    uint32_t first, skipped; /* the first value's block, and values before it there */
 };
 
 static __device__ __forceinline__ float factor(const struct draws *draws, uint32_t word)
@@ -42,9 +44,10 @@ static __global__ void mask(const float *in, float *out, bool accumulate, uint32
                             bool aligned, struct draws draws, const struct cuda_iteration *now)
 {
     const uint64_t iteration = now->iteration << 32;
-    for (uint32_t i = stride_first(); i < (count + 3) / 4; i += stride_step()) {
+    const uint32_t skipped = draws.skipped;
+    for (uint32_t i = stride_first(); i < (skipped + count + 3) / 4; i += stride_step()) {
         const struct random_block block =
-            philox(draws.seed, RANDOM_DROPOUT, draws.node, iteration | i);
+            philox(draws.seed, RANDOM_DROPOUT, draws.node, iteration | (draws.first + i));
         if (aligned && !accumulate && 4 * i + 4 <= count) {
             const float4 v = ((const float4 *)in)[i];
             ((float4 *)out)[i] = make_float4(
@@ -53,10 +56,11 @@ static __global__ void mask(const float *in, float *out, bool accumulate, uint32
             continue;
         }
 #pragma unroll
-        for (uint32_t k = 0; k < 4; k++)
-            if (4 * i + k < count)
-                gradient_store(&out[4 * i + k], accumulate,
-                               in[4 * i + k] * factor(&draws, block.word[k]));
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t at = 4 * i + k - skipped; /* before the first value: a huge number */
+            if (at < count)
+                gradient_store(&out[at], accumulate, in[at] * factor(&draws, block.word[k]));
+        }
     }
 }
 
@@ -66,11 +70,16 @@ static void apply(const struct kernel_call *call, const char *what, const float 
     const struct dropout_attributes *dropout = &call->site->node->attributes.dropout;
     const size_t count = output_values(call);
     const bool on = call->site->training || dropout->always;
-    const struct draws draws = {call->seed, (uint32_t)call->node_number, on ? dropout->rate : 0,
-                                on ? 1.0f / (1.0f - dropout->rate) : 1.0f};
+    const uint64_t first = (uint64_t)context_of(call)->rank * count;
+    const struct draws draws = {call->seed,
+                                (uint32_t)call->node_number,
+                                on ? dropout->rate : 0,
+                                on ? 1.0f / (1.0f - dropout->rate) : 1.0f,
+                                (uint32_t)(first / 4),
+                                (uint32_t)(first % 4)};
     launch(context_of(call), what, mask, stride_blocks(count / 4 + 1), BLOCK, 0, in, out,
-           accumulate, (uint32_t)count, aligned16(in) && aligned16(out), draws,
-           (const struct cuda_iteration *)context_of(call)->now);
+           accumulate, (uint32_t)count, draws.skipped == 0 && aligned16(in) && aligned16(out),
+           draws, (const struct cuda_iteration *)context_of(call)->now);
 }
 
 static void forward_dropout(const struct kernel_call *call)

@@ -134,14 +134,6 @@ static void close_card(void *state)
     free(context);
 }
 
-static bool report_failure(const struct cuda_context *context, struct cuda_report *report)
-{
-    *report = {};
-    report->trouble = context->trouble;
-    snprintf(report->text, sizeof report->text, "%s", context->failure);
-    return context->failure[0] == '\0';
-}
-
 static void *open_number(size_t number, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)calloc(1, sizeof *context);
@@ -151,7 +143,7 @@ static void *open_number(size_t number, struct cuda_report *report)
     }
     context->ordinal = (int)number;
     open_card(context);
-    if (report_failure(context, report))
+    if (cuda_report_failure(context, report))
         return context;
     close_card(context);
     return NULL;
@@ -159,7 +151,7 @@ static void *open_number(size_t number, struct cuda_report *report)
 
 static bool check_card(void *state, struct cuda_report *report)
 {
-    return report_failure((const struct cuda_context *)state, report);
+    return cuda_report_failure((const struct cuda_context *)state, report);
 }
 
 static void set_precision(void *state, enum device_precision precision)
@@ -179,7 +171,7 @@ static void *hand_over(struct cuda_context *context, void *made, struct cuda_rep
 {
     if (made || !report)
         return made;
-    report_failure(context, report);
+    cuda_report_failure(context, report);
     cudaGetLastError();
     if (context->trouble == CUDA_NO_MEMORY) {
         context->trouble = CUDA_FINE;
@@ -254,6 +246,7 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.release_pinned = release_pinned;
     module.stage_create = stage_create;
     module.mark_create = mark_create;
+    module.join = cuda_join;
     module.remote = cuda_remote_functions;
     return &module;
 }

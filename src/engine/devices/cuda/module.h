@@ -30,7 +30,10 @@ enum cuda_trouble {
     CUDA_NO_DRIVER,  /* there is none */
     CUDA_OLD_DRIVER, /* it knows an older CUDA than the module needs */
     CUDA_NO_CARD,
-    CUDA_BROKEN /* anything else: most likely a mistake of ours */
+    CUDA_NO_NCCL, /* the library that joins cards; the text says more, or is empty: the module was
+                     built without */
+    CUDA_NOT_JOINED, /* it is there, but would not */
+    CUDA_BROKEN      /* anything else: most likely a mistake of ours */
 };
 
 struct cuda_report {
@@ -69,6 +72,9 @@ struct cuda_module {
     struct remote_stage *(*stage_create)(void *state, size_t bytes, bool ahead,
                                          struct cuda_report *report);
     struct remote_mark *(*mark_create)(void *state, struct cuda_report *report);
+
+    /* Lets opened cards work together, until the first one's remote.part. False with a report. */
+    bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
     /* All that needs no words: the rest of remote.h. */
     struct device_remote remote;

@@ -82,7 +82,7 @@ static void wait_for_all(struct device *device)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    cuda_note(context, "cudaStreamSynchronize", cudaStreamSynchronize(context->stream));
+    cuda_note(context, "cudaStreamSynchronize", cuda_wait_stream(context, context->stream));
 }
 
 static void clear(struct device *device, void *there, size_t bytes)
@@ -98,7 +98,7 @@ static void copy_and_wait(struct device *device, void *to, const void *from, siz
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
     cuda_note(context, "cudaMemcpy", cudaMemcpyAsync(to, from, bytes, kind, context->stream));
-    cuda_note(context, "cudaMemcpy", cudaStreamSynchronize(context->stream));
+    cuda_note(context, "cudaMemcpy", cuda_wait_stream(context, context->stream));
 }
 
 static void copy_in(struct device *device, void *there, const void *here, size_t bytes)
@@ -226,7 +226,7 @@ static void send(struct device *device, struct remote_stage *stage,
     const unsigned turn = stage->turn;
     stage->turn = 1 - turn;
     cuda_enter(context);
-    cuda_note(context, "a batch", cudaEventSynchronize(stage->sent[turn]));
+    cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
     for (unsigned i = 0; i < REMOTE_PARTS; i++)
         if (parts[i].bytes)
             memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].here, parts[i].bytes);
@@ -278,7 +278,7 @@ static void mark_wait(struct device *device, struct remote_mark *mark)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(mark->event));
+    cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, mark->event));
 }
 
 static void read_later(struct device *device, void *pinned, const void *there, size_t bytes)
@@ -338,7 +338,8 @@ static void replay(struct device *device, struct remote_recording *recording)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    cuda_note(context, "cudaGraphLaunch", cudaGraphLaunch(recording->graph, context->stream));
+    if (cuda_may_join_in(context))
+        cuda_note(context, "cudaGraphLaunch", cudaGraphLaunch(recording->graph, context->stream));
 }
 
 static void recording_free(struct device *device, struct remote_recording *recording)
@@ -347,6 +348,18 @@ static void recording_free(struct device *device, struct remote_recording *recor
     if (recording)
         cudaGraphExecDestroy(recording->graph);
     free(recording);
+}
+
+/* --- several cards --- */
+
+static void gather(struct device *device, void *all, const void *own, size_t bytes)
+{
+    cuda_gather(context_of(device), "the losses of all cards", all, own, bytes);
+}
+
+static void average(struct device *device, float *values, size_t count)
+{
+    cuda_average(context_of(device), values, count);
 }
 
 /* --- stamps --- */
@@ -383,7 +396,7 @@ static double stamp_seconds(struct device *device, size_t from, size_t to)
     float milliseconds = 0;
     if (to >= context->stamp_count)
         return 0;
-    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(context->stamps[to]));
+    cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, context->stamps[to]));
     cuda_note(context, "cudaEventElapsedTime",
               cudaEventElapsedTime(&milliseconds, context->stamps[from], context->stamps[to]));
     return (double)milliseconds * 1e-3;
@@ -440,7 +453,7 @@ static bool take_product(struct device *device, struct gemm_row *row)
     if (context->product_count == 0)
         return false;
     const struct cuda_product *product = &context->products[--context->product_count];
-    cuda_note(context, "cudaEventSynchronize", cudaEventSynchronize(product->end));
+    cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, product->end));
     cuda_note(context, "cudaEventElapsedTime",
               cudaEventElapsedTime(&milliseconds, product->begin, product->end));
     *row = {};
@@ -492,6 +505,12 @@ const struct device_remote cuda_remote_functions = {
     .record_end = record_end,
     .replay = replay,
     .recording_free = recording_free,
+    .join = NULL,
+    .part = cuda_part,
+    .gather = gather,
+    .average = average,
+    .set_alone = cuda_set_alone,
+    .watch = cuda_watch,
     .stamp = stamp,
     .stamp_seconds = stamp_seconds,
     .take_product = take_product,

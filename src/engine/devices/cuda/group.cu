@@ -1,0 +1,303 @@
+/* Several cards that do the work of one, joined by NVIDIA's library NCCL.
+ *
+ * The library is looked for when cards are first joined, so that the module needs none to be
+ * loaded; its header says only what its functions are like. Each card's collectives go on its own
+ * stream, asked for by a thread of its own, and become part of its recording.
+ *
+ * A collective waits on the card for all others. So that a failure on one is not waited for by the
+ * rest, a card that has failed says so, asks for no more, and gives its communicator up; and
+ * whoever waits for a card of a group looks at that now and then, and does the same. */
+#include "config.h"
+
+#include "engine/devices/cuda/context.h"
+#include "engine/devices/cuda/launch.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#ifdef HAVE_NCCL
+#include <nccl.h>
+#else
+typedef struct ncclComm *ncclComm_t;
+#endif
+
+enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
+
+struct cuda_group {
+    size_t count;
+    int deserted;                           /* a card has failed; read and written by all threads */
+    ncclComm_t communicators[DEVICE_CARDS]; /* NULL: given up */
+    struct cuda_context *cards[DEVICE_CARDS];
+};
+
+static bool is_deserted(const struct cuda_group *group)
+{
+    return __atomic_load_n(&group->deserted, __ATOMIC_ACQUIRE);
+}
+
+void cuda_desert(struct cuda_context *context)
+{
+    if (context->group)
+        __atomic_store_n(&context->group->deserted, 1, __ATOMIC_RELEASE);
+}
+
+bool cuda_may_join_in(struct cuda_context *context)
+{
+    if (!context->group)
+        return true;
+    if (context->failure[0] && !context->recording)
+        cuda_desert(context);
+    return !is_deserted(context->group);
+}
+
+size_t cuda_cards(const struct cuda_context *context)
+{
+    return context->group && !context->alone ? context->group->count : 1;
+}
+
+void cuda_set_alone(struct device *device, bool alone)
+{
+    ((struct cuda_context *)device->state)->alone = alone;
+}
+
+#ifdef HAVE_NCCL
+
+/* --- the library --- */
+
+static struct {
+    decltype(&ncclCommInitAll) init;
+    decltype(&ncclCommDestroy) destroy;
+    decltype(&ncclCommAbort) abort;
+    decltype(&ncclCommGetAsyncError) error;
+    decltype(&ncclAllGather) gather;
+    decltype(&ncclAllReduce) reduce;
+    decltype(&ncclGetErrorString) words;
+    bool loaded;
+    char missing[256]; /* why not */
+} nccl;
+
+static void note_missing(const char *name)
+{
+    const char *why = dlerror();
+    snprintf(nccl.missing, sizeof nccl.missing, "%s", why ? why : name);
+}
+
+template <class F> static void find_function(void *library, const char *name, F *function)
+{
+    *function = (F)dlsym(library, name);
+    if (!*function)
+        note_missing(name);
+}
+
+static void load_nccl(void)
+{
+    nccl.missing[0] = '\0';
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        note_missing("libnccl.so.2");
+        return;
+    }
+    find_function(library, "ncclCommInitAll", &nccl.init);
+    find_function(library, "ncclCommDestroy", &nccl.destroy);
+    find_function(library, "ncclCommAbort", &nccl.abort);
+    find_function(library, "ncclCommGetAsyncError", &nccl.error);
+    find_function(library, "ncclAllGather", &nccl.gather);
+    find_function(library, "ncclAllReduce", &nccl.reduce);
+    find_function(library, "ncclGetErrorString", &nccl.words);
+    nccl.loaded = nccl.missing[0] == '\0';
+}
+
+/* Where it was missing it is looked for again: somebody may have installed it since. */
+static bool has_nccl(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!nccl.loaded)
+        load_nccl();
+    const bool loaded = nccl.loaded;
+    pthread_mutex_unlock(&lock);
+    return loaded;
+}
+
+/* What fails because another card did is that one's to tell. */
+static void note_nccl(struct cuda_context *context, const char *what, ncclResult_t result)
+{
+    if (result != ncclSuccess && result != ncclInProgress && !is_deserted(context->group))
+        cuda_note_words(context, CUDA_BROKEN, what, nccl.words(result));
+}
+
+/* --- joining --- */
+
+static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble, const char *text)
+{
+    *report = {};
+    report->trouble = trouble;
+    snprintf(report->text, sizeof report->text, "%s", text);
+    return trouble == CUDA_FINE;
+}
+
+static void take_places(struct cuda_group *group, void *const *states)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        group->cards[i] = (struct cuda_context *)states[i];
+        group->cards[i]->group = group;
+        group->cards[i]->rank = i;
+    }
+}
+
+bool cuda_join(void *const *states, size_t count, struct cuda_report *report)
+{
+    int ordinals[DEVICE_CARDS];
+    if (!has_nccl())
+        return report_trouble(report, CUDA_NO_NCCL, nccl.missing);
+    struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
+    if (!group)
+        return report_trouble(report, CUDA_NOT_JOINED, "no memory is left");
+    group->count = count;
+    for (size_t i = 0; i < count; i++)
+        ordinals[i] = ((const struct cuda_context *)states[i])->ordinal;
+    const ncclResult_t result = nccl.init(group->communicators, (int)count, ordinals);
+    if (result != ncclSuccess) {
+        free(group);
+        return report_trouble(report, CUDA_NOT_JOINED, nccl.words(result));
+    }
+    take_places(group, states);
+    return report_trouble(report, CUDA_FINE, "");
+}
+
+/* Collectives that are under way come to an end with it. */
+static void give_up(struct cuda_context *context)
+{
+    ncclComm_t *own = &context->group->communicators[context->rank];
+    if (*own)
+        nccl.abort(*own);
+    *own = NULL;
+}
+
+void cuda_part(struct device *device)
+{
+    struct cuda_group *group = ((struct cuda_context *)device->state)->group;
+    for (size_t i = 0; i < group->count; i++) {
+        struct cuda_context *context = group->cards[i];
+        cuda_enter(context);
+        if (is_deserted(group))
+            give_up(context);
+        else
+            nccl.destroy(group->communicators[i]);
+    }
+    for (size_t i = 0; i < group->count; i++) {
+        group->cards[i]->group = NULL;
+        group->cards[i]->rank = 0;
+    }
+    free(group);
+}
+
+/* --- collectives --- */
+
+void cuda_gather(struct cuda_context *context, const char *what, void *all, const void *own,
+                 size_t bytes)
+{
+    if (cuda_cards(context) > 1 && cuda_may_join_in(context))
+        note_nccl(context, what,
+                  nccl.gather(own, all, bytes, ncclUint8,
+                              context->group->communicators[context->rank], context->stream));
+}
+
+void cuda_average(struct cuda_context *context, float *values, size_t count)
+{
+    if (cuda_cards(context) > 1 && cuda_may_join_in(context))
+        note_nccl(context, "the gradients of all cards",
+                  nccl.reduce(values, values, count, ncclFloat32, ncclAvg,
+                              context->group->communicators[context->rank], context->stream));
+}
+
+/* --- waiting --- */
+
+static void look_around(struct cuda_context *context)
+{
+    ncclComm_t own = context->group->communicators[context->rank];
+    ncclResult_t result = ncclSuccess;
+    if (own && nccl.error(own, &result) == ncclSuccess)
+        note_nccl(context, "NCCL", result);
+    if (!cuda_may_join_in(context))
+        give_up(context);
+}
+
+void cuda_watch(struct device *device)
+{
+    struct cuda_context *context = (struct cuda_context *)device->state;
+    cuda_enter(context);
+    const cudaError_t status = cudaStreamQuery(context->stream);
+    if (status != cudaErrorNotReady)
+        cuda_note(context, "a card at work", status);
+    look_around(context);
+}
+
+#else
+
+bool cuda_join(void *const *, size_t, struct cuda_report *report)
+{
+    *report = {};
+    report->trouble = CUDA_NO_NCCL;
+    return false;
+}
+
+void cuda_part(struct device *)
+{
+}
+
+void cuda_gather(struct cuda_context *, const char *, void *, const void *, size_t)
+{
+}
+
+void cuda_average(struct cuda_context *, float *, size_t)
+{
+}
+
+void cuda_watch(struct device *)
+{
+}
+
+static void look_around(struct cuda_context *)
+{
+}
+
+#endif
+
+/* At first without sleeping: what is waited for is often nearly there. */
+static void rest(size_t tries)
+{
+    const struct timespec nap = {0, NAP_NANOSECONDS};
+    if (tries < PATIENCE)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+template <class Handle>
+static cudaError_t wait_for(struct cuda_context *context, cudaError_t (*query)(Handle),
+                            Handle handle)
+{
+    cudaError_t status = query(handle);
+    for (size_t tries = 0; status == cudaErrorNotReady; tries++) {
+        look_around(context);
+        rest(tries);
+        status = query(handle);
+    }
+    return status;
+}
+
+cudaError_t cuda_wait_event(struct cuda_context *context, cudaEvent_t event)
+{
+    return context->group ? wait_for(context, cudaEventQuery, event) : cudaEventSynchronize(event);
+}
+
+cudaError_t cuda_wait_stream(struct cuda_context *context, cudaStream_t stream)
+{
+    return context->group ? wait_for(context, cudaStreamQuery, stream)
+                          : cudaStreamSynchronize(stream);
+}

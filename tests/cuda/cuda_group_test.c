@@ -1,0 +1,507 @@
+/* Training on several cards, emulated: the losses of one card within rounding, the same bits again,
+ * replayed, late, measured or gone on with; a loss that is no number changes no weight of any card;
+ * what cannot be is refused; when memory or a card fails nobody waits for ever. */
+#include "cuda/emulated_module.h"
+#include "tap.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/execution.h"
+#include "engine/gan.h"
+#include "engine/network.h"
+#include "engine/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 12, ITERATIONS = 10 };
+
+/* 75 values an image in the dropout: a card's part of them begins within a block of random numbers.
+ */
+static const char odd[] =
+    "{\"name\": \"odd\", \"input\": [3, 10, 10], \"classes\": 10, \"normalise\": \"unit\",\n"
+    " \"layers\": [{\"op\": \"conv\", \"output\": 6, \"kernel\": 3, \"pad\": 1},\n"
+    "  {\"op\": \"batch_norm\"}, {\"op\": \"relu\"},\n"
+    "  {\"op\": \"conv\", \"output\": 3, \"kernel\": 2, \"stride\": 2}, {\"op\": \"batch_norm\"},\n"
+    "  {\"op\": \"flatten\"}, {\"op\": \"dropout\", \"rate\": 0.4},\n"
+    "  {\"op\": \"linear\", \"output\": \"classes\"}]}\n";
+
+static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
+static const struct solver_settings adam = {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0};
+
+struct lab {
+    struct network *network;
+    struct device *device;
+    struct plan *plan;
+    struct weights weights;
+    struct execution *execution;
+    float *images;
+    int32_t labels[BATCH];
+};
+
+struct subject {
+    const char *network;
+    enum technique technique;
+    size_t batch, iterations;
+};
+static const struct subject odds = {"odd", TECHNIQUE_NONE, BATCH, ITERATIONS};
+
+static bool make_batch(struct lab *lab, size_t batch, struct error *error)
+{
+    const size_t values = batch * shape_count(lab->network->input);
+    lab->images = memory_new_aligned(values, sizeof(float), "a batch", error);
+    if (lab->images)
+        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->images, values);
+    for (size_t i = 0; i < batch; i++)
+        lab->labels[i] = (int32_t)(i * 7 % lab->network->classes);
+    return lab->images;
+}
+
+static bool lab_try(struct lab *lab, const struct subject *subject, const char *device,
+                    const struct solver_settings *solver, struct error *error)
+{
+    *lab = (struct lab){0};
+    const bool ours = strcmp(subject->network, "odd") == 0;
+    struct network_request request = {
+        .network = subject->network, .technique = subject->technique, .text = ours ? odd : NULL};
+    struct plan_settings settings = {.mode = PLAN_TRAINING,
+                                     .batch = subject->batch,
+                                     .cards = device_cards(device),
+                                     .threads = 1,
+                                     .solver = *solver};
+    lab->network = network_build(&request, error);
+    lab->device = lab->network ? device_open(device, 1, error) : NULL;
+    if (lab->device)
+        lab->plan = plan_build(&lab->network->graph, lab->device->driver, &settings, error);
+    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    lab->execution = execution_create(lab->plan, lab->device, &lab->weights, solver, 11, error);
+    return lab->execution && make_batch(lab, subject->batch, error);
+}
+
+static void lab_close(struct lab *lab)
+{
+    execution_free(lab->execution);
+    weights_free(&lab->weights);
+    plan_free(lab->plan);
+    device_close(lab->device);
+    network_free(lab->network);
+    free(lab->images);
+}
+
+static bool lab_open(struct lab *lab, const struct subject *subject, const char *device,
+                     const struct solver_settings *solver)
+{
+    struct error error = {0};
+    if (lab_try(lab, subject, device, solver, &error))
+        return true;
+    tap_ok(false, "%s on %s: %s: %s", subject->network, device, error.what, error.why);
+    lab_close(lab);
+    return false;
+}
+
+static void lab_bind(struct lab *lab, size_t count)
+{
+    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
+    execution_bind(lab->execution, &batch);
+}
+
+static float lab_iterate(struct lab *lab, size_t iteration, size_t count)
+{
+    lab_bind(lab, count);
+    return execution_iterate(lab->execution, iteration, 0.01f);
+}
+
+/* The same in four calls, which is never recorded. */
+static float lab_step(struct lab *lab, size_t iteration, size_t count)
+{
+    lab_bind(lab, count);
+    execution_forward(lab->execution, iteration);
+    const float loss = execution_loss(lab->execution);
+    execution_backward(lab->execution);
+    execution_update(lab->execution, 0.01f);
+    return loss;
+}
+
+static double distance(const float *a, const float *b, size_t count)
+{
+    double largest = 0, scale = 1e-3;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+        scale = fmax(scale, fabs((double)b[i]));
+    }
+    return largest / scale;
+}
+
+static size_t floats_of(const struct lab *lab)
+{
+    return lab->network->graph.total_floats;
+}
+
+static bool same_weights(struct lab *a, struct lab *b)
+{
+    return execution_fetch(a->execution, NULL) && execution_fetch(b->execution, NULL) &&
+           memcmp(a->weights.values, b->weights.values, floats_of(a) * sizeof(float)) == 0;
+}
+
+static bool is_well(struct lab *lab)
+{
+    struct error error = {0};
+    if (device_check(lab->device, &error))
+        return true;
+    tap_note("%s: %s", error.what, error.why);
+    return false;
+}
+
+/* --- like one card --- */
+
+static void test_like_one(const struct subject *subject, const char *cards,
+                          const struct solver_settings *solver, double tolerance)
+{
+    struct lab group, one;
+    double worst = 0;
+    if (!lab_open(&group, subject, cards, solver))
+        return;
+    if (!lab_open(&one, subject, "cuda:0", solver)) {
+        lab_close(&group);
+        return;
+    }
+    for (size_t i = 0; i < subject->iterations; i++) {
+        const double wanted = (double)lab_iterate(&one, i, subject->batch);
+        const double loss = (double)lab_iterate(&group, i, subject->batch);
+        worst = fmax(worst, fabs(loss - wanted) / fabs(wanted));
+    }
+    tap_ok(is_well(&group) && worst < tolerance, "%s%s%s, batch %zu, %s on %s: as on one (%.1e)",
+           subject->network, subject->technique ? "-" : "",
+           subject->technique ? technique_name(subject->technique) : "", subject->batch,
+           solver_name(solver->kind), cards, worst);
+    const bool fetched =
+        execution_fetch(group.execution, NULL) && execution_fetch(one.execution, NULL);
+    const double apart = distance(group.weights.values, one.weights.values, floats_of(&one));
+    if (solver->kind != SOLVER_ADAM)
+        tap_ok(fetched && apart < 10 * tolerance, "  the weights and statistics too (%.1e)", apart);
+    lab_close(&group);
+    lab_close(&one);
+}
+
+/* Deep ones, with what moves channels; under a sanitizer they take ten minutes. */
+static void test_networks(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+    static const struct subject subjects[] = {{"resnet20", TECHNIQUE_NONE, 4, 3},
+                                              {"resnet20", TECHNIQUE_SHIFT, 2, 2},
+                                              {"resnet20", TECHNIQUE_SHUFFLE, 2, 2}};
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+        test_like_one(&subjects[i], "cuda:0,1", &sgd, 1e-4);
+#endif
+}
+
+/* What can be asked for besides: all of it is of the whole batch. */
+static void test_results(void)
+{
+    struct lab group, one;
+    if (!lab_open(&group, &odds, "cuda:1,0,2", &sgd) || !lab_open(&one, &odds, "cuda", &sgd))
+        return;
+    const struct graph *graph = &one.network->graph;
+    const size_t outputs = shape_count(graph->nodes[graph->output].output);
+    for (size_t i = 0; i < 2; i++) {
+        const size_t count = i ? BATCH / 2 : BATCH;
+        lab_step(&group, i, count);
+        lab_step(&one, i, count);
+        execution_wait(group.execution);
+        const double apart = distance(execution_image_losses(group.execution),
+                                      execution_image_losses(one.execution), count);
+        tap_ok(apart < 1e-5, "the losses of %zu images, in their order (%.1e)", count, apart);
+        tap_ok(distance(execution_output(group.execution), execution_output(one.execution),
+                        count * outputs) < 1e-5,
+               "  and their output");
+        tap_ok(distance(execution_parameter_gradients(group.execution),
+                        execution_parameter_gradients(one.execution),
+                        graph->learnable_floats) < 1e-5,
+               "  and the gradients");
+    }
+    lab_close(&group);
+    lab_close(&one);
+}
+
+/* --- the same bits --- */
+
+static void test_replay(void)
+{
+    struct lab replayed, asked;
+    bool same = true;
+    if (!lab_open(&replayed, &odds, "cuda:0,1", &adam) ||
+        !lab_open(&asked, &odds, "cuda:2,3", &adam))
+        return;
+    const size_t graphs = emulator_graphs_run();
+    for (size_t i = 0; i < 7; i++) {
+        const size_t count = i == 4 ? 2 : BATCH;
+        const float loss = lab_iterate(&replayed, i, count);
+        same = same && loss == lab_step(&asked, i, count);
+    }
+    tap_ok(emulator_graphs_run() == graphs + 2 * 5, "each card replays full batches but the first");
+    tap_ok(same && same_weights(&replayed, &asked) && is_well(&replayed),
+           "  with the bits of separate passes on other cards");
+    lab_close(&replayed);
+    lab_close(&asked);
+}
+
+/* Cards that lag behind, in any order that their streams allow. */
+static void test_delays(void)
+{
+    enum { TRIES = 5, LATE_ITERATIONS = 6 };
+    struct lab prompt, late;
+    float wanted[LATE_ITERATIONS];
+    size_t same = 0;
+    if (!lab_open(&prompt, &odds, "cuda:0,1,2", &sgd))
+        return;
+    for (size_t i = 0; i < LATE_ITERATIONS; i++)
+        wanted[i] = lab_iterate(&prompt, i, BATCH);
+    for (uint64_t seed = 1; seed <= TRIES; seed++) {
+        bool equal = true;
+        if (!lab_open(&late, &odds, "cuda:0,1,2", &sgd))
+            return;
+        emulator_set_delay(seed);
+        for (size_t i = 0; i < LATE_ITERATIONS; i++)
+            equal = lab_iterate(&late, i, BATCH) == wanted[i] && equal;
+        same += same_weights(&prompt, &late) && is_well(&late) && equal;
+        execution_wait(late.execution);
+        emulator_set_delay(0);
+        lab_close(&late);
+    }
+    lab_close(&prompt);
+    tap_ok(same == TRIES, "cards that lag behind compute the same, in %zu of %d orders", same,
+           TRIES);
+}
+
+static void test_profile(void)
+{
+    struct lab measured, plain;
+    if (!lab_open(&measured, &odds, "cuda:0,1", &sgd) || !lab_open(&plain, &odds, "cuda:0,1", &sgd))
+        return;
+    const size_t nodes = measured.network->graph.node_count;
+    struct profile *profile = profile_create(nodes, 1, NULL);
+    for (size_t i = 0; i < 6; i++) {
+        execution_set_profile(measured.execution, i == 2 || i == 3 ? profile : NULL);
+        lab_iterate(&measured, i, BATCH);
+        lab_iterate(&plain, i, BATCH);
+    }
+    tap_ok(profile_node(profile, 1).calls == 2 && profile_update_seconds(profile) > 0,
+           "a profile is the first card's");
+    tap_ok(same_weights(&measured, &plain), "  and changes no bit");
+    profile_free(profile);
+    lab_close(&measured);
+    lab_close(&plain);
+}
+
+/* What a checkpoint does. */
+static void test_going_on(void)
+{
+    struct lab whole, first, second;
+    bool same = true;
+    if (!lab_open(&whole, &odds, "cuda:0,1", &adam) ||
+        !lab_open(&first, &odds, "cuda:0,1", &adam) || !lab_open(&second, &odds, "cuda:0,1", &adam))
+        return;
+    for (size_t i = 0; i < 3; i++) {
+        lab_iterate(&whole, i, BATCH);
+        lab_iterate(&first, i, BATCH);
+    }
+    same = execution_fetch(first.execution, NULL);
+    lab_iterate(&second, 0, BATCH); /* it has already done something else */
+    memcpy(second.weights.values, first.weights.values, floats_of(&first) * sizeof(float));
+    for (size_t k = 0; k < 2; k++)
+        memcpy(execution_solver_state(second.execution, k),
+               execution_solver_state(first.execution, k),
+               first.network->graph.learnable_floats * sizeof(float));
+    execution_touch(second.execution);
+    execution_set_solver_step(second.execution, execution_solver_step(first.execution));
+    for (size_t i = 3; i < 6; i++)
+        same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
+    tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
+    memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
+    weights_touch(&second.weights); /* and without a word to the execution */
+    const float loss = lab_iterate(&second, 6, BATCH);
+    tap_ok(fabsf(loss - logf(10)) < 1e-5f, "weights that the host writes reach them (%g)",
+           (double)loss);
+    lab_close(&whole);
+    lab_close(&first);
+    lab_close(&second);
+}
+
+/* --- losses that are no numbers --- */
+
+/* One image of the last card is broken: all hold their update back. */
+static void test_divergence(void)
+{
+    struct lab lab;
+    struct culprit culprit;
+    if (!lab_open(&lab, &odds, "cuda:0,1,2", &adam))
+        return;
+    const size_t count = lab.network->graph.learnable_floats;
+    float *before = memory_new(count, sizeof *before, "a test", NULL);
+    for (size_t i = 0; i < 3; i++)
+        lab_iterate(&lab, i, BATCH);
+    execution_fetch(lab.execution, NULL);
+    memcpy(before, lab.weights.values, count * sizeof *before);
+    float *broken = &lab.images[(BATCH - 1) * shape_count(lab.network->input)];
+    const float kept = *broken;
+    *broken = NAN;
+    const float loss = lab_iterate(&lab, 3, BATCH);
+    execution_fetch(lab.execution, NULL);
+    tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == 3 &&
+               memcmp(before, lab.weights.values, count * sizeof *before) == 0,
+           "a loss of the last card that is no number changes no weight");
+    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && !culprit.in_weights &&
+               strcmp(culprit.node, lab.network->graph.nodes[1].name) == 0,
+           "  and the layer is found (%s)", culprit.node);
+    *broken = kept;
+    free(before);
+    lab_close(&lab);
+}
+
+/* --- refusals --- */
+
+static void test_refusals(void)
+{
+    static const struct {
+        const char *device;
+        size_t batch;
+        enum error_kind kind;
+        const char *word;
+    } cases[] = {{"cuda:0,1", 11, ERROR_USAGE, "choose batch 10 or 12"},
+                 {"cuda:0,1,2", 2, ERROR_USAGE, "choose batch 3"},
+                 {"cuda:0,0", 12, ERROR_USAGE, "the GPU 0 twice"},
+                 {"cuda:0,4", 12, ERROR_UNSUPPORTED, "only 4"},
+                 {"cuda:0,x", 12, ERROR_USAGE, "no such device"},
+                 {"cuda:0,", 12, ERROR_USAGE, "no such device"},
+                 {"cuda:,1", 12, ERROR_USAGE, "no such device"},
+                 {"cpu:0,1", 12, ERROR_USAGE, "no such device"}};
+    struct lab lab;
+    char text[1024];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct subject subject = {"odd", TECHNIQUE_NONE, cases[i].batch, 1};
+        struct error error = {0};
+        const bool made = lab_try(&lab, &subject, cases[i].device, &sgd, &error);
+        error_format(&error, text, sizeof text);
+        tap_ok(!made && error.kind == cases[i].kind && strstr(text, cases[i].word), "%s", text);
+        lab_close(&lab);
+    }
+}
+
+static void test_library(void)
+{
+    struct lab lab;
+    struct error error = {0};
+    emulator_hide_nccl(true);
+    bool made = lab_try(&lab, &odds, "cuda:0,1", &sgd, &error);
+    emulator_hide_nccl(false);
+    tap_ok(!made && error.kind == ERROR_UNSUPPORTED && strstr(error.why, "libnccl.so.2") &&
+               strstr(error.advice, "cuda:0"),
+           "without NCCL: %s: %s: %s", error.what, error.why, error.advice);
+    lab_close(&lab);
+    emulator_fail_join(true);
+    made = lab_try(&lab, &odds, "cuda:0,1", &sgd, &error);
+    emulator_fail_join(false);
+    tap_ok(!made && error.kind == ERROR_SYSTEM && strstr(error.why, "refused"),
+           "when it refuses: %s: %s: %s", error.what, error.why, error.advice);
+    lab_close(&lab);
+}
+
+static void test_pairs(void)
+{
+    struct error error = {0};
+    const struct network_request request = {.network = "pix2pix"};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 2, .cards = 2};
+    struct network *network = network_build(&request, &error);
+    struct device *device = device_open("cuda:0,1", 1, &error);
+    struct gan_plan plan;
+    tap_ok(network && device &&
+               !gan_plan_build(&plan, network, device->driver, &settings, &error) &&
+               error.kind == ERROR_UNSUPPORTED,
+           "%s: %s", error.what, error.why);
+    gan_plan_free(&plan);
+    device_close(device);
+    network_free(network);
+}
+
+/* --- what fails --- */
+
+static void test_allocations(void)
+{
+    struct lab lab;
+    size_t failed = 0, wordless = 0;
+    for (size_t n = 1; n < 100; n++) {
+        struct error error = {0};
+        emulator_fail_allocation(n);
+        const bool made = lab_try(&lab, &odds, "cuda:0,1", &adam, &error);
+        emulator_fail_allocation(0);
+        lab_close(&lab);
+        if (made)
+            break;
+        failed++;
+        wordless += error.kind != ERROR_MEMORY || !error.why[0] || emulator_communicators() > 0;
+    }
+    tap_ok(failed > 10 && failed < 99 && wordless == 0,
+           "each of %zu allocations failed once: an error about memory each time", failed);
+}
+
+/* Five iterations; a card breaks down at its n-th launch: was it told, and which one? */
+static bool is_told(size_t n, int card, int status)
+{
+    struct lab lab;
+    struct error error = {0};
+    char name[16];
+    snprintf(name, sizeof name, "cuda:%d", card);
+    if (!lab_open(&lab, &odds, "cuda:0,1,2", &sgd))
+        return false;
+    emulator_fail_card(card);
+    emulator_fail_launch(n, status);
+    for (size_t i = 0; i < 5 && device_check(lab.device, NULL); i++)
+        lab_iterate(&lab, i, BATCH);
+    execution_wait(lab.execution);
+    const bool told = !device_check(lab.device, &error) && error.kind == ERROR_SYSTEM &&
+                      strcmp(error.what, name) == 0 && !execution_fetch(lab.execution, NULL);
+    lab_close(&lab);
+    emulator_fail_launch(0, 0);
+    emulator_fail_card(-1);
+    return told && emulator_communicators() == 0;
+}
+
+static void test_breakdowns(int card, int status)
+{
+    size_t told = 0;
+    const size_t step = 7;
+    while (told < 60 && is_told(1 + told * step, card, status))
+        told++;
+    tap_ok(told >= 5 && told < 60 && !is_told(1 + (told + 1) * step, card, status),
+           "card %d, error %d: each of %zu launches that failed was told", card, status, told);
+}
+
+int main(void)
+{
+    static const struct subject lenet = {"lenet", TECHNIQUE_NONE, 8, ITERATIONS};
+    emulator_set_cards(4);
+    cuda_use_module(tinca_cuda_module());
+    test_refusals();
+    test_library();
+    test_pairs();
+    test_like_one(&odds, "cuda:0,1", &sgd, 1e-5);
+    test_like_one(&odds, "cuda:0,1,2", &sgd, 1e-5);
+    test_like_one(&odds, "cuda:3,2,1,0", &adam, 1e-4);
+    test_like_one(&lenet, "cuda:0,1", &sgd, 1e-5);
+    test_like_one(&lenet, "cuda:0,1,2,3", &sgd, 1e-5);
+    test_networks();
+    test_results();
+    test_replay();
+    test_delays();
+    test_profile();
+    test_going_on();
+    test_divergence();
+    test_allocations();
+    test_breakdowns(0, 700);
+    test_breakdowns(1, 700);
+    test_breakdowns(2, 214);
+    return tap_done();
+}

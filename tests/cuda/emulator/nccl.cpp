@@ -1,0 +1,208 @@
+/* Collectives of several emulated cards. Each card comes to one when its stream does; who comes
+ * last does it for all of them, while the others' streams wait; then all go on. */
+#include "nccl.h"
+
+#include <cstdio>
+#include <vector>
+
+enum kind { GATHER, AVERAGE };
+struct collective {
+    enum kind kind;
+    const void *from;
+    void *to;
+    size_t bytes;
+};
+struct emulated_group {
+    std::vector<emulated_communicator *> members;
+    size_t come, rounds, left; /* left: members that are not given back */
+};
+struct emulated_communicator {
+    emulated_group *group;
+    size_t number, rounds; /* that it took part in */
+    bool has_come, aborted;
+    collective what;
+};
+
+static bool hidden, join_fails;
+static size_t open_communicators;
+
+void emulator_hide_nccl(bool hide)
+{
+    hidden = hide;
+}
+
+void emulator_fail_join(bool fail)
+{
+    join_fails = fail;
+}
+
+size_t emulator_communicators(void)
+{
+    return open_communicators;
+}
+
+/* --- the library as a file --- */
+
+void *emulator_dlopen(const char *name, int)
+{
+    static char library;
+    return !hidden && strcmp(name, "libnccl.so.2") == 0 ? &library : nullptr;
+}
+
+void *emulator_dlsym(void *, const char *name)
+{
+    static const struct {
+        const char *name;
+        void *function;
+    } table[] = {{"ncclCommInitAll", (void *)ncclCommInitAll},
+                 {"ncclCommDestroy", (void *)ncclCommDestroy},
+                 {"ncclCommAbort", (void *)ncclCommAbort},
+                 {"ncclCommGetAsyncError", (void *)ncclCommGetAsyncError},
+                 {"ncclAllGather", (void *)ncclAllGather},
+                 {"ncclAllReduce", (void *)ncclAllReduce},
+                 {"ncclGetErrorString", (void *)ncclGetErrorString}};
+    for (const auto &row : table)
+        if (strcmp(row.name, name) == 0)
+            return row.function;
+    return nullptr;
+}
+
+const char *ncclGetErrorString(ncclResult_t result)
+{
+    return result == ncclSuccess ? "no error" : "an emulated NCCL refused";
+}
+
+/* --- communicators --- */
+
+ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *cards)
+{
+    emulator_guard guard(emulator_lock);
+    if (join_fails)
+        return ncclUnhandledCudaError;
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < i; k++)
+            if (cards[i] == cards[k])
+                return ncclInvalidArgument;
+    emulated_group *group = new emulated_group();
+    for (int i = 0; i < count; i++) {
+        communicators[i] = new emulated_communicator();
+        communicators[i]->group = group;
+        communicators[i]->number = (size_t)i;
+        group->members.push_back(communicators[i]);
+    }
+    group->left = (size_t)count;
+    open_communicators += (size_t)count;
+    return ncclSuccess;
+}
+
+/* What was enqueued may still look at it: all members end together. */
+static void give_back(emulated_communicator *communicator)
+{
+    emulated_group *group = communicator->group;
+    open_communicators--;
+    if (--group->left > 0)
+        return;
+    for (emulated_communicator *member : group->members)
+        delete member;
+    delete group;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t communicator)
+{
+    emulator_guard guard(emulator_lock);
+    give_back(communicator);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t communicator)
+{
+    emulator_guard guard(emulator_lock);
+    communicator->aborted = true;
+    communicator->group->come -= communicator->has_come;
+    emulator_finish_all();
+    give_back(communicator);
+    return ncclSuccess;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t, ncclResult_t *error)
+{
+    *error = ncclSuccess;
+    return ncclSuccess;
+}
+
+/* --- collectives --- */
+
+static void gather(const std::vector<emulated_communicator *> &members)
+{
+    for (const emulated_communicator *to : members)
+        for (const emulated_communicator *from : members)
+            memcpy((char *)to->what.to + from->number * from->what.bytes, from->what.from,
+                   from->what.bytes);
+}
+
+static void average(const std::vector<emulated_communicator *> &members)
+{
+    const size_t count = members[0]->what.bytes / sizeof(float);
+    for (size_t i = 0; i < count; i++) {
+        float sum = 0;
+        for (const emulated_communicator *from : members)
+            sum += ((const float *)from->what.from)[i];
+        for (const emulated_communicator *to : members)
+            ((float *)to->what.to)[i] = sum / (float)members.size();
+    }
+}
+
+static void do_it(emulated_group *group)
+{
+    const collective &first = group->members[0]->what;
+    for (const emulated_communicator *member : group->members)
+        if (member->what.kind != first.kind || member->what.bytes != first.bytes) {
+            fprintf(stderr, "emulator: cards ask for different collectives\n");
+            abort();
+        }
+    if (first.kind == GATHER)
+        gather(group->members);
+    else
+        average(group->members);
+    group->come = 0;
+    group->rounds++;
+}
+
+static bool take_part(emulated_communicator *communicator, const collective &what)
+{
+    emulated_group *group = communicator->group;
+    if (communicator->aborted)
+        return true;
+    if (!communicator->has_come) {
+        communicator->has_come = true;
+        communicator->what = what;
+        if (++group->come == group->members.size())
+            do_it(group);
+    }
+    if (communicator->rounds == group->rounds)
+        return false;
+    communicator->rounds = group->rounds;
+    communicator->has_come = false;
+    return true;
+}
+
+static ncclResult_t ask(ncclComm_t communicator, const collective &what, cudaStream_t stream)
+{
+    const cudaError_t status =
+        emulator_broken() != cudaSuccess
+            ? emulator_broken()
+            : emulator_submit_tries(stream, [=] { return take_part(communicator, what); });
+    return status == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+ncclResult_t ncclAllGather(const void *own, void *all, size_t count, ncclDataType_t,
+                           ncclComm_t communicator, cudaStream_t stream)
+{
+    return ask(communicator, {GATHER, own, all, count}, stream);
+}
+
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t, ncclRedOp_t,
+                           ncclComm_t communicator, cudaStream_t stream)
+{
+    return ask(communicator, {AVERAGE, from, to, count * sizeof(float)}, stream);
+}

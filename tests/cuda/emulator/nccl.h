@@ -1,0 +1,42 @@
+/* nccl.h, the emulator's: what the CUDA device asks of NCCL. The library is in the program: dlopen
+ * and dlsym, of the file that includes this, find it there, unless it is hidden. */
+#ifndef TINCA_TESTS_NCCL_H
+#define TINCA_TESTS_NCCL_H
+
+#include "cuda_runtime.h"
+
+typedef struct emulated_communicator *ncclComm_t;
+typedef enum ncclResult_t {
+    ncclSuccess = 0,
+    ncclUnhandledCudaError = 1,
+    ncclInvalidArgument = 4,
+    ncclInProgress = 7
+} ncclResult_t;
+typedef enum ncclDataType_t { ncclUint8 = 1, ncclFloat32 = 7 } ncclDataType_t;
+typedef enum ncclRedOp_t { ncclAvg = 4 } ncclRedOp_t;
+
+extern "C" {
+ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *cards);
+ncclResult_t ncclCommDestroy(ncclComm_t communicator);
+ncclResult_t ncclCommAbort(ncclComm_t communicator);
+ncclResult_t ncclCommGetAsyncError(ncclComm_t communicator, ncclResult_t *error);
+ncclResult_t ncclAllGather(const void *own, void *all, size_t count, ncclDataType_t type,
+                           ncclComm_t communicator, cudaStream_t stream);
+ncclResult_t ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type,
+                           ncclRedOp_t operation, ncclComm_t communicator, cudaStream_t stream);
+const char *ncclGetErrorString(ncclResult_t result);
+
+void *emulator_dlopen(const char *name, int flags);
+void *emulator_dlsym(void *library, const char *name);
+
+/* The library is not there; the next ncclCommInitAll fails. */
+void emulator_hide_nccl(bool hide);
+void emulator_fail_join(bool fail);
+/* Communicators that were made and not given back. */
+size_t emulator_communicators(void);
+}
+
+#define dlopen emulator_dlopen
+#define dlsym  emulator_dlsym
+
+#endif
