@@ -72,13 +72,14 @@ struct device_driver {
                           struct error *error);
 };
 
-enum { DEVICE_CARDS = 16 }; /* that can be joined */
+enum { DEVICE_CARDS = 16 };     /* that can be joined */
+enum { DEVICE_NAME_SIZE = 64 }; /* holds a name that lists them all */
 
 /* Several cards, `cuda:0,1`, are the first one with the others beside it: what is not spread over
  * all of them, as training is (execution.h), is done there. */
 struct device {
     const struct device_driver *driver;
-    char name[64];
+    char name[DEVICE_NAME_SIZE];
     size_t number; /* of several of the same kind */
     size_t threads;
     struct pool *pool;

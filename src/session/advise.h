@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "engine/device.h"
 #include "session/compare.h"
 
 #include <stddef.h>
@@ -70,7 +71,7 @@ struct advise_gap {
 struct advice {
     enum advise_verdict verdict;
     const char *technique; /* "none" unless the verdict is to use or to try one */
-    char network[64], device[32], data[512];
+    char network[64], device[DEVICE_NAME_SIZE], data[512];
     bool powerful, assumed;              /* the device; nobody has measured it */
     size_t rows[ADVISE_ROWS], row_count; /* rows of the comparison that were read */
     char steps[ADVISE_STEPS][320];       /* sentences, in order */

@@ -44,8 +44,8 @@ struct compare_row {
 struct comparison {
     struct compare_row *rows;
     size_t count, capacity;
-    char devices[COMPARE_DEVICES][32]; /* columns of times, the user's first */
-    size_t device_count;               /* in all; the published ones are the last */
+    char devices[COMPARE_DEVICES][DEVICE_NAME_SIZE]; /* columns of times, the user's first */
+    size_t device_count;                             /* in all; the published ones are the last */
     size_t published_devices;
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "engine/device.h"
 #include "engine/network.h"
 #include "engine/schedule.h"
 #include "engine/solver.h"
@@ -25,7 +26,7 @@ struct run_config {
     char data[512];                /* SPEC, see data/dataset.h */
     char validate[512];            /* SPEC; empty: none */
     size_t batch;                  /* images */
-    char device[32];
+    char device[DEVICE_NAME_SIZE];
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
     char memory_limit[32]; /* "600MiB": of what the plan forecasts; empty: none */

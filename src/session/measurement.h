@@ -10,6 +10,7 @@
 #define TINCA_SESSION_MEASUREMENT_H
 
 #include "base/error.h"
+#include "engine/device.h"
 #include "session/errand.h"
 #include "session/evaluate.h"
 #include "session/statistics.h"
@@ -19,7 +20,7 @@
 #include <stdint.h>
 
 struct measurement {
-    char device[32];
+    char device[DEVICE_NAME_SIZE];
     char host[128], cpu[128]; /* the machine it was measured on */
     size_t threads;
     char created[24]; /* RFC 3339 */
@@ -83,7 +84,7 @@ bool measure_run(const struct run *run, const struct measure_request *request,
 
 /* The same of a run's directory, in the background. The job must live until errand_finish. */
 struct measure_job {
-    char directory[512], device[32];
+    char directory[512], device[DEVICE_NAME_SIZE];
     size_t threads;
     struct measurement result;
 };

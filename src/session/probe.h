@@ -9,6 +9,7 @@
 #define TINCA_SESSION_PROBE_H
 
 #include "data/image.h"
+#include "engine/device.h"
 #include "session/evaluate.h"
 
 #include <stdbool.h>
@@ -18,11 +19,11 @@
 struct probe;
 
 struct probe_request {
-    char model[1024]; /* path of a file of weights */
-    char data[512];   /* SPEC; "": there are only image files to ask about */
-    char device[32];  /* "cpu" */
-    size_t threads;   /* 0: all cores */
-    double tolerance; /* of pixels, of 255 */
+    char model[1024];              /* path of a file of weights */
+    char data[512];                /* SPEC; "": there are only image files to ask about */
+    char device[DEVICE_NAME_SIZE]; /* "cpu" */
+    size_t threads;                /* 0: all cores */
+    double tolerance;              /* of pixels, of 255 */
 };
 
 enum probe_phase { PROBE_IDLE, PROBE_OPENING, PROBE_EVALUATING, PROBE_READY, PROBE_FAILED };

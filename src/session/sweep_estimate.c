@@ -35,7 +35,7 @@ static bool learn(struct sweep_estimate *estimate, const struct run_config *conf
     struct sweep_measured *measured = &estimate->measured[estimate->count++];
     *measured = *figures;
     snprintf(measured->network, sizeof measured->network, "%.63s", config->network);
-    snprintf(measured->device, sizeof measured->device, "%.31s", config->device);
+    snprintf(measured->device, sizeof measured->device, "%s", config->device);
     snprintf(measured->data, sizeof measured->data, "%.127s", config->data);
     measured->technique = config->technique;
     measured->batch = config->batch;

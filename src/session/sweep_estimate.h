@@ -9,10 +9,11 @@
 #ifndef TINCA_SESSION_SWEEP_ESTIMATE_H
 #define TINCA_SESSION_SWEEP_ESTIMATE_H
 
+#include "engine/device.h"
 #include "session/sweep.h"
 
 struct sweep_measured {
-    char network[64], device[32], data[128];
+    char network[64], device[DEVICE_NAME_SIZE], data[128];
     size_t technique, batch, threads; /* threads 0: all cores */
     bool plain;                       /* neither shrunk nor widened */
     double flops;                     /* of one image; 0: not known */
