@@ -19,11 +19,11 @@
 enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
 
-/* Views take no time and are left out, but for a move of channels: that it takes none is of
- * interest. */
+/* Views take no time and are left out, but for what another layer's kernel does: that it takes none
+ * is of interest. */
 static bool is_shown(const struct plan_step *step)
 {
-    return step->kernel || step->reader != PLAN_NOWHERE;
+    return !plan_step_is_view(step);
 }
 
 /* --- JSON --- */

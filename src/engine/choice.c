@@ -33,6 +33,8 @@ static void translate(char *piece, char *text, size_t size)
     } else if (take_name(piece, "read through by ", ": nothing is computed or stored", name,
                          sizeof name)) {
         snprintf(text, size, _("read through by %s: nothing is computed or stored"), name);
+    } else if (take_name(piece, "done by ", " in its own pass", name, sizeof name)) {
+        snprintf(text, size, _("done by %s in its own pass"), name);
     } else {
         snprintf(text, size, "%s", language_text(piece));
     }

@@ -49,10 +49,9 @@ static void set_call(struct execution *execution, float *weights, size_t action,
         .pool = execution->device->pool,
         .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
-    const struct node *node = step->site.node;
-    for (size_t k = 0; k < node->input_count; k++)
+    for (size_t k = 0; k < step->input_count; k++)
         call->input_gradients[k] =
-            step->site.input_gradient[k] ? at(execution, plan->gradients[node->inputs[k]]) : NULL;
+            step->site.input_gradient[k] ? at(execution, plan->gradients[step->inputs[k]]) : NULL;
     set_parameters(execution, weights, call);
 }
 
@@ -68,7 +67,7 @@ static void find_values(struct execution *execution, const size_t *offsets, floa
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         float *own = at(execution, offsets[step->node]);
-        values[step->node] = own ? own : values[step->site.node->inputs[0]];
+        values[step->node] = own ? own : values[step->inputs[0]];
     }
 }
 
@@ -86,8 +85,8 @@ static void set_values(struct execution *execution)
         struct kernel_call *call = &execution->calls[a];
         call->output = values[step->node];
         call->labels = execution->batch.labels;
-        for (size_t k = 0; k < step->site.node->input_count; k++)
-            call->inputs[k] = values[step->site.node->inputs[k]];
+        for (size_t k = 0; k < step->input_count; k++)
+            call->inputs[k] = values[step->inputs[k]];
     }
 }
 

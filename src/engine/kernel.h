@@ -28,6 +28,10 @@ struct kernel_site {
      * inputs[0] and input_gradients[0] are then those of that node, which is not executed. NULL:
      * none, and always so without KERNEL_READS_THROUGH_MOVES. */
     const struct node *mover;
+    /* The nodes behind this one that its kernel finishes: an add, whose other summand is then
+     * inputs[1] with its gradient in input_gradients[1], and a relu. Output and output_gradient
+     * are those of the last of them. NULL: none, and always so without KERNEL_FINISHES. */
+    const struct node *sum, *activation;
 };
 
 struct kernel_call {
@@ -61,6 +65,12 @@ enum kernel_traits {
     KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
                                               left it; of others it is made anew. Needed where
                                               forward moves running statistics */
+    KERNEL_FINISHES = 1 << 6,              /* does site->sum and site->activation in its own pass.
+                                              KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE then go
+                                              for inputs[1] too; backward reads the output where
+                                              both are done, and never inputs[1];
+                                              input_gradients[1] may be the output's memory, unless
+                                              accumulate[1] */
 };
 
 struct kernel {

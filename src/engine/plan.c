@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
+#include "engine/plan_absorb.h"
 #include "engine/plan_memory.h"
 #include "engine/plan_recompute.h"
 #include "engine/plan_schedule.h"
@@ -26,6 +27,7 @@ enum { MOST_BLOCKS = 5 }; /* a node: value and what is saved, twice each, and th
 struct planner {
     struct plan *plan;
     const struct plan_settings *settings;
+    bool finishes; /* kernels may finish what follows them */
     size_t nodes;
     bool *needed, *wants_gradient; /* by node */
     bool *written;                 /* by block: a gradient that someone has begun */
@@ -125,6 +127,8 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         .node = number,
         .backward = planner->wants_gradient[number],
         .reader = PLAN_NOWHERE,
+        .finisher = PLAN_NOWHERE,
+        .input_count = node->input_count,
         .saved = PLAN_NOWHERE,
         .late_saved = PLAN_NOWHERE,
         .backward_at = PLAN_NOWHERE,
@@ -135,6 +139,7 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
                  .training = plan->mode == PLAN_TRAINING,
                  .threads = plan->threads},
     };
+    memcpy(step->inputs, node->inputs, sizeof step->inputs);
     graph_input_shapes(plan->graph, node, step->site.inputs);
     for (size_t k = 0; k < node->input_count; k++)
         step->site.input_gradient[k] = planner->wants_gradient[node->inputs[k]];
@@ -162,46 +167,6 @@ static bool build_steps(struct planner *planner, struct error *error)
     return true;
 }
 
-/* --- moves of channels that are read through --- */
-
-/* The only step that reads a node; NULL where there are none or several. */
-static struct plan_step *only_reader(const struct planner *planner, size_t node)
-{
-    struct plan_step *reader = NULL;
-    for (size_t s = 0; s < planner->plan->step_count; s++) {
-        struct plan_step *step = &planner->plan->steps[s];
-        for (size_t k = 0; k < step->site.node->input_count; k++) {
-            if (step->site.node->inputs[k] != node)
-                continue;
-            if (reader)
-                return NULL;
-            reader = step;
-        }
-    }
-    return reader;
-}
-
-/* A shift or shuffle whose only reader can take its input from where it was becomes a view: value
- * and gradient are its input's, and the reader is told of the move. */
-static void read_through_moves(struct planner *planner)
-{
-    const struct graph *graph = planner->plan->graph;
-    for (size_t s = 0; s < planner->plan->step_count; s++) {
-        struct plan_step *step = &planner->plan->steps[s];
-        if (!(step->site.node->op->traits & OP_MOVES_CHANNELS) || step->node == graph->output)
-            continue;
-        struct plan_step *reader = only_reader(planner, step->node);
-        if (!reader || !reader->kernel || !(reader->kernel->traits & KERNEL_READS_THROUGH_MOVES))
-            continue;
-        reader->site.mover = step->site.node;
-        step->kernel = NULL;
-        step->reader = reader->node;
-        snprintf(step->choice, sizeof step->choice,
-                 "read through by %s: nothing is computed or stored",
-                 graph->nodes[reader->node].name);
-    }
-}
-
 /* --- lifetimes --- */
 
 static size_t new_block(struct planner *planner, size_t bytes, size_t first, size_t last)
@@ -217,11 +182,6 @@ static void extend(struct planner *planner, size_t block, size_t time)
         planner->blocks[block].last = time;
 }
 
-static unsigned traits_of(const struct plan_step *step)
-{
-    return step->kernel ? step->kernel->traits : 0;
-}
-
 static size_t value_of(const struct planner *planner, size_t node)
 {
     return planner->value_block[planner->schedule.root[node]];
@@ -233,13 +193,14 @@ static size_t late_value_of(const struct planner *planner, size_t node)
     return planner->late_block[planner->schedule.root[node]];
 }
 
-static void extend_inputs(struct planner *planner, const struct plan_step *step, size_t time)
+/* The first `count` inputs. */
+static void extend_inputs(struct planner *planner, const struct plan_step *step, size_t count,
+                          size_t time)
 {
-    const struct node *node = step->site.node;
-    for (size_t k = 0; k < node->input_count; k++)
+    for (size_t k = 0; k < count; k++)
         extend(planner,
-               time < planner->plan->step_count ? value_of(planner, node->inputs[k])
-                                                : late_value_of(planner, node->inputs[k]),
+               time < planner->plan->step_count ? value_of(planner, step->inputs[k])
+                                                : late_value_of(planner, step->inputs[k]),
                time);
 }
 
@@ -256,7 +217,7 @@ static void make_value_blocks(struct planner *planner)
             planner->value_block[step->node] = new_block(planner, value_bytes(planner, step->node),
                                                          s, result ? end_time(planner) : s);
         planner->late_block[step->node] = planner->value_block[step->node];
-        extend_inputs(planner, step, s);
+        extend_inputs(planner, step, step->input_count, s);
     }
 }
 
@@ -270,26 +231,43 @@ static void make_late_blocks(struct planner *planner)
         if (again)
             planner->late_block[step->node] =
                 new_block(planner, value_bytes(planner, step->node), a, a);
-        if (again || schedule_reads_input(step))
-            extend_inputs(planner, step, a);
+        if (again)
+            extend_inputs(planner, step, step->input_count, a);
+        else if (schedule_reads_input(step))
+            extend_inputs(planner, step, schedule_inputs_read(step), a);
         if (schedule_reads_output(step))
             extend(planner, planner->late_block[step->node], a);
     }
 }
 
-/* Where nobody reads the first input after it, a result may take its place. */
+/* The input of a step whose place its result may take, for nobody reads it after time `a`: the
+ * first, or either summand of an add that is finished, in its order. NO_BLOCK: none. */
+static size_t find_place(const struct planner *planner, const struct plan_step *step, size_t a,
+                         bool late)
+{
+    const struct node *sum = step->site.sum;
+    const size_t count = sum ? 2 : 1, begin = sum && sum->inputs[0] != step->node ? 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t node = step->inputs[(begin + i) % count];
+        const size_t input = late ? late_value_of(planner, node) : value_of(planner, node);
+        if (input != NO_BLOCK && planner->blocks[input].last == a)
+            return input;
+    }
+    return NO_BLOCK;
+}
+
+/* Where nobody reads an input after it, a result may take its place. */
 static void share_values(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     for (size_t a = 0; a < plan->action_count; a++) {
         const struct plan_step *step = &plan->steps[plan->actions[a].step];
         const bool late = plan->actions[a].pass == PLAN_AGAIN;
-        if (plan->actions[a].pass == PLAN_BACKWARD || !(traits_of(step) & KERNEL_IN_PLACE))
+        if (plan->actions[a].pass == PLAN_BACKWARD || !(plan_step_traits(step) & KERNEL_IN_PLACE))
             continue;
         size_t *own = late ? &planner->late_block[step->node] : &planner->value_block[step->node];
-        const size_t first = step->site.node->inputs[0];
-        const size_t input = late ? late_value_of(planner, first) : value_of(planner, first);
-        if (input == NO_BLOCK || planner->blocks[input].last != a)
+        const size_t input = find_place(planner, step, a, late);
+        if (input == NO_BLOCK)
             continue;
         extend(planner, input, planner->blocks[*own].last);
         planner->blocks[*own].bytes = 0; /* nobody else lives in it yet: actions come in order */
@@ -315,27 +293,46 @@ static void make_gradient_blocks(struct planner *planner)
         size_t time = backward_time(planner, s);
         planner->gradient_block[step->node] =
             step->kernel ? new_block(planner, value_bytes(planner, step->node), time, time)
-                         : planner->gradient_block[node->inputs[0]];
+                         : planner->gradient_block[step->inputs[0]];
     }
     for (size_t s = 0; s < plan->step_count; s++) {
-        const struct node *node = plan->steps[s].site.node;
-        for (size_t k = 0; plan->steps[s].backward && k < node->input_count; k++) {
-            size_t block = planner->gradient_block[node->inputs[k]];
+        const struct plan_step *step = &plan->steps[s];
+        for (size_t k = 0; step->backward && k < step->input_count; k++) {
+            size_t block = planner->gradient_block[step->inputs[k]];
             if (block != NO_BLOCK && planner->blocks[block].first > backward_time(planner, s))
                 planner->blocks[block].first = backward_time(planner, s);
         }
     }
 }
 
-/* Input 0's gradient moves into the block of the output's gradient, which dies at that moment. */
-static void merge_gradient_with_output(struct planner *planner, size_t input, size_t output)
+/* A gradient moves into a block that dies when it is born. */
+static void move_gradient(struct planner *planner, size_t gradient, size_t to)
 {
-    extend(planner, output, planner->blocks[input].last);
-    planner->blocks[input].bytes = 0;
-    planner->written[output] = true;
+    extend(planner, to, planner->blocks[gradient].last);
+    planner->blocks[gradient].bytes = 0;
+    planner->written[to] = true;
     for (size_t n = 0; n < planner->nodes; n++)
-        if (planner->gradient_block[n] == input)
-            planner->gradient_block[n] = output;
+        if (planner->gradient_block[n] == gradient)
+            planner->gradient_block[n] = to;
+}
+
+/* Where the gradient of input k, which a step begins, may lie: in the block of the output's
+ * gradient or, for the other summand of an add that is finished, of the output itself, if that dies
+ * at this moment. NO_BLOCK: in none but its own. */
+static size_t find_gradient_place(const struct planner *planner, size_t s, size_t k)
+{
+    const struct plan_step *step = &planner->plan->steps[s];
+    const bool other = step->site.sum && k == 1;
+    const size_t blocks[2] = {planner->gradient_block[step->node],
+                              other ? planner->late_block[step->node] : NO_BLOCK};
+    if (!(step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) || (k > 0 && !other))
+        return NO_BLOCK;
+    for (size_t i = 0; i < 2; i++)
+        if (blocks[i] != NO_BLOCK && planner->blocks[blocks[i]].last == backward_time(planner, s) &&
+            planner->blocks[blocks[i]].bytes ==
+                planner->blocks[planner->gradient_block[step->inputs[k]]].bytes)
+            return blocks[i];
+    return NO_BLOCK;
 }
 
 /* The caller writes the output's gradient before the backward pass begins: all others add. */
@@ -357,18 +354,16 @@ static void order_gradient_writes(struct planner *planner)
         struct plan_step *step = &plan->steps[s];
         if (!step->backward || !step->kernel)
             continue;
-        size_t own = planner->gradient_block[step->node];
-        for (size_t k = 0; k < step->site.node->input_count; k++) {
-            size_t block = planner->gradient_block[step->site.node->inputs[k]];
+        for (size_t k = 0; k < step->input_count; k++) {
+            size_t block = planner->gradient_block[step->inputs[k]];
             if (block == NO_BLOCK)
                 continue;
             step->accumulate[k] = planner->written[block];
             planner->written[block] = true;
-            if (k == 0 && !step->accumulate[0] && own != NO_BLOCK &&
-                (step->kernel->traits & KERNEL_GRADIENT_IN_PLACE) &&
-                planner->blocks[own].last == backward_time(planner, s) &&
-                planner->blocks[own].bytes == planner->blocks[block].bytes)
-                merge_gradient_with_output(planner, block, own);
+            const size_t place =
+                step->accumulate[k] ? NO_BLOCK : find_gradient_place(planner, s, k);
+            if (place != NO_BLOCK)
+                move_gradient(planner, block, place);
         }
     }
 }
@@ -579,11 +574,11 @@ static void make_blocks(struct planner *planner, const bool *keep)
 
 /* --- the limit --- */
 
-static bool within_limit(const struct planner *planner)
+static bool within_limit(const struct plan *plan, const struct plan_settings *settings)
 {
-    const uint64_t limit = planner->settings->memory_limit;
-    return planner->plan->mode != PLAN_TRAINING || limit == 0 ||
-           (limit != PLAN_LEAST_MEMORY && planner->plan->forecast.total <= limit);
+    const uint64_t limit = settings->memory_limit;
+    return plan->mode != PLAN_TRAINING || limit == 0 ||
+           (limit != PLAN_LEAST_MEMORY && plan->forecast.total <= limit);
 }
 
 /* For the search: the arena's size when these values are kept, exactly or its lower bound. */
@@ -629,13 +624,13 @@ static bool plan_with(struct planner *planner, struct error *error)
     mark_gradients(planner);
     if (!build_steps(planner, error))
         return false;
-    read_through_moves(planner);
+    plan_absorb(planner->plan, planner->finishes);
     planner->workspace = workspace_bytes(planner->plan);
     if (!schedule_create(&planner->schedule, planner->plan, error))
         return false;
     make_blocks(planner, NULL);
     return lay_out_arena(planner, error) &&
-           (within_limit(planner) || compute_again(planner, error));
+           (within_limit(planner->plan, planner->settings) || compute_again(planner, error));
 }
 
 /* Rounded up, and as the limit is written: what the refusal names is accepted. */
@@ -690,8 +685,9 @@ static bool refuse_cut(size_t batch, size_t cards, struct error *error)
                      cards);
 }
 
-struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
-                        const struct plan_settings *settings, struct error *error)
+/* Where the limit cannot be kept, the plan that comes nearest. */
+static struct plan *build(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, bool finishes, struct error *error)
 {
     const size_t batch = settings->batch ? settings->batch : 1;
     const size_t cards = settings->cards ? settings->cards : 1;
@@ -711,13 +707,44 @@ struct plan *plan_build(const struct graph *graph, const struct device_driver *d
     plan->values = new_indices(graph->node_count, error);
     plan->late_values = new_indices(graph->node_count, error);
     plan->gradients = new_indices(graph->node_count, error);
-    struct planner planner = {.plan = plan, .settings = settings, .nodes = graph->node_count};
+    struct planner planner = {
+        .plan = plan, .settings = settings, .finishes = finishes, .nodes = graph->node_count};
     bool built = plan->steps && plan->values && plan->late_values && plan->gradients &&
                  plan_with(&planner, error);
     planner_free(&planner);
-    if (built && (settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(&planner)))
+    if (built)
         return plan;
-    if (built && error)
+    plan_free(plan);
+    return NULL;
+}
+
+static bool finishes_any(const struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].finisher != PLAN_NOWHERE)
+            return true;
+    return false;
+}
+
+/* A kernel that finishes a sum and an activation has more arrays at once, backward, than one after
+ * the other would. Where only the memory counts the smaller plan is taken. */
+static struct plan *take_smaller(struct plan *plan, const struct plan_settings *settings)
+{
+    struct plan *other = build(plan->graph, plan->driver, settings, false, NULL);
+    const bool smaller = other && other->forecast.total < plan->forecast.total;
+    plan_free(smaller ? plan : other);
+    return smaller ? other : plan;
+}
+
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error)
+{
+    struct plan *plan = build(graph, driver, settings, true, error);
+    if (plan && !within_limit(plan, settings) && finishes_any(plan))
+        plan = take_smaller(plan, settings);
+    if (!plan || settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(plan, settings))
+        return plan;
+    if (error)
         refuse(plan, settings, error);
     plan_free(plan);
     return NULL;
@@ -751,14 +778,28 @@ double memory_forecast_extra_work(const struct memory_forecast *forecast)
     return once > 0 ? 100.0 * (double)forecast->flops_again / (double)once : 0;
 }
 
+unsigned plan_step_traits(const struct plan_step *step)
+{
+    const bool both = step->site.sum && step->site.activation;
+    return step->kernel ? step->kernel->traits | (both ? KERNEL_BACKWARD_READS_OUTPUT : 0) : 0;
+}
+
+bool plan_step_is_view(const struct plan_step *step)
+{
+    return !step->kernel && step->reader == PLAN_NOWHERE && step->finisher == PLAN_NOWHERE;
+}
+
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size)
 {
     if (step->kernel)
         return step->kernel->name;
-    if (step->reader == PLAN_NOWHERE)
+    if (plan_step_is_view(step))
         return "view";
-    snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
+    if (step->finisher != PLAN_NOWHERE)
+        snprintf(text, size, "done by %s", plan->graph->nodes[step->finisher].name);
+    else
+        snprintf(text, size, "read through by %s", plan->graph->nodes[step->reader].name);
     return text;
 }
 

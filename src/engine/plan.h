@@ -1,10 +1,10 @@
 /* plan.h: graph x batch x device x mode -> a schedule and one arena.
  *
  * The plan is made once a run and is constant afterwards. It chooses a kernel for every node,
- * decides what is computed in place and which moves of channels are only read through, finds when
- * each array is first written and last read, and packs the arrays into one arena so that two that
- * live at the same time never overlap. Its size is the memory forecast: an iteration allocates
- * nothing else.
+ * decides what is computed in place, which moves of channels are only read through and which sums
+ * and activations the kernel before them finishes, finds when each array is first written and last
+ * read, and packs the arrays into one arena so that two that live at the same time never overlap.
+ * Its size is the memory forecast: an iteration allocates nothing else.
  */
 #ifndef TINCA_ENGINE_PLAN_H
 #define TINCA_ENGINE_PLAN_H
@@ -61,8 +61,13 @@ enum { PLAN_CHOICE_SIZE = 384 };
 struct plan_step {
     size_t node;
     const struct kernel *kernel; /* NULL: a view, nothing is executed */
-    size_t reader; /* a channel_shift or channel_shuffle that is not executed: the node
-                      that reads through it. Else PLAN_NOWHERE */
+    size_t reader;   /* a channel_shift or channel_shuffle that is not executed: the node
+                        that reads through it. Else PLAN_NOWHERE */
+    size_t finisher; /* an add or relu that is not executed: the node before it whose kernel does
+                        it, and whose value and gradient are its own. Else PLAN_NOWHERE */
+    /* The nodes whose values it takes: its node's inputs and, after them, the other summand of an
+     * add that it finishes. Of what is finished only the one whose value it shows. */
+    size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
     bool backward; /* it takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS];
@@ -115,8 +120,15 @@ struct plan_settings {
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
 
-/* What the column of kernels says: a kernel's name, "view", or "read through by NODE", for which
- * text[0..size) is used. */
+/* What its kernel's traits are here: with a sum and a relu finished, backward reads the
+ * output. 0: a view. */
+unsigned plan_step_traits(const struct plan_step *step);
+
+/* Whether it does nothing and never would have: not one that another node's kernel does. */
+bool plan_step_is_view(const struct plan_step *step);
+
+/* What the column of kernels says: a kernel's name, "view", or "read through by NODE" and "done by
+ * NODE", for which text[0..size) is used. */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 

@@ -66,8 +66,8 @@ static double chain_work(const struct chooser *chooser, const struct plan_step *
 {
     const struct schedule *schedule = chooser->search->schedule;
     double work = work_of(chooser->plan, step);
-    for (size_t k = 0; k < step->site.node->input_count; k++) {
-        const size_t input = schedule->root[step->site.node->inputs[k]];
+    for (size_t k = 0; k < step->input_count; k++) {
+        const size_t input = schedule->root[step->inputs[k]];
         if (!schedule->late[input])
             work += chooser->work[input];
     }
@@ -108,8 +108,8 @@ static void find_crossings(struct chooser *chooser)
     const struct schedule *schedule = chooser->search->schedule;
     const struct plan *plan = chooser->plan;
     for (size_t s = 0; s < plan->step_count; s++)
-        for (size_t k = 0; k < plan->steps[s].site.node->input_count; k++)
-            chooser->last_read[schedule->root[plan->steps[s].site.node->inputs[k]]] = s;
+        for (size_t k = 0; k < plan->steps[s].input_count; k++)
+            chooser->last_read[schedule->root[plan->steps[s].inputs[k]]] = s;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         if (!schedule_can_give_up(schedule, step->node))

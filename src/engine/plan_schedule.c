@@ -13,12 +13,17 @@
 
 static bool has_trait(const struct plan_step *step, unsigned trait)
 {
-    return step->kernel && (step->kernel->traits & trait);
+    return plan_step_traits(step) & trait;
 }
 
 bool schedule_reads_input(const struct plan_step *step)
 {
     return step->backward && has_trait(step, KERNEL_BACKWARD_READS_INPUT);
+}
+
+size_t schedule_inputs_read(const struct plan_step *step)
+{
+    return step->site.node->input_count;
 }
 
 bool schedule_reads_output(const struct plan_step *step)
@@ -63,7 +68,7 @@ static void find_writers(struct schedule *schedule)
         const struct plan_step *step = &plan->steps[s];
         schedule->writer[step->node] = s;
         if (!step->kernel)
-            schedule->root[step->node] = schedule->root[step->site.node->inputs[0]];
+            schedule->root[step->node] = schedule->root[step->inputs[0]];
     }
 }
 
@@ -93,10 +98,10 @@ void schedule_free(struct schedule *schedule)
 
 /* --- what is computed again --- */
 
-static void mark_inputs(const struct schedule *schedule, const struct plan_step *step, bool *marks)
+static void mark_inputs(struct schedule *schedule, const struct plan_step *step, size_t count)
 {
-    for (size_t k = 0; k < step->site.node->input_count; k++)
-        marks[schedule->root[step->site.node->inputs[k]]] = true;
+    for (size_t k = 0; k < count; k++)
+        schedule->late[schedule->root[step->inputs[k]]] = true;
 }
 
 static void find_late(struct schedule *schedule)
@@ -107,7 +112,7 @@ static void find_late(struct schedule *schedule)
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         if (schedule_reads_input(step))
-            mark_inputs(schedule, step, schedule->late);
+            mark_inputs(schedule, step, schedule_inputs_read(step));
         if (schedule_reads_output(step))
             schedule->late[step->node] = true;
     }
@@ -125,7 +130,7 @@ static void give_up(struct schedule *schedule, const bool *keep)
         if (!schedule->late[step->node] || kept)
             continue;
         step->again_at = 0;
-        mark_inputs(schedule, step, schedule->late);
+        mark_inputs(schedule, step, step->input_count);
     }
 }
 
@@ -148,10 +153,11 @@ static void ask_for(struct schedule *schedule, size_t node, size_t *asked)
     ++*asked;
 }
 
-static void ask_for_inputs(struct schedule *schedule, const struct plan_step *step, size_t *asked)
+static void ask_for_inputs(struct schedule *schedule, const struct plan_step *step, size_t count,
+                           size_t *asked)
 {
-    for (size_t k = 0; k < step->site.node->input_count; k++)
-        ask_for(schedule, schedule->root[step->site.node->inputs[k]], asked);
+    for (size_t k = 0; k < count; k++)
+        ask_for(schedule, schedule->root[step->inputs[k]], asked);
 }
 
 /* Before the backward pass of step s. Inputs come from earlier steps: one walk down finds all that
@@ -162,7 +168,7 @@ static void compute_again(struct schedule *schedule, size_t s)
     const struct plan_step *reader = &plan->steps[s];
     size_t asked = 0, met = 0, low = s + 1;
     if (schedule_reads_input(reader))
-        ask_for_inputs(schedule, reader, &asked);
+        ask_for_inputs(schedule, reader, schedule_inputs_read(reader), &asked);
     if (schedule_reads_output(reader) || schedule_makes_saved_again(reader))
         ask_for(schedule, reader->node, &asked);
     while (met < asked) {
@@ -170,7 +176,7 @@ static void compute_again(struct schedule *schedule, size_t s)
         if (!schedule->pending[step->node])
             continue;
         met++;
-        ask_for_inputs(schedule, step, &asked);
+        ask_for_inputs(schedule, step, step->input_count, &asked);
     }
     for (size_t t = low; t <= s; t++)
         if (schedule->pending[plan->steps[t].node]) {

@@ -20,6 +20,7 @@ void schedule_free(struct schedule *schedule);
 
 /* Whether a backward pass of this step reads its input, its output, what its forward pass saved. */
 bool schedule_reads_input(const struct plan_step *step);
+size_t schedule_inputs_read(const struct plan_step *step); /* then the first so many */
 bool schedule_reads_output(const struct plan_step *step);
 bool schedule_makes_saved_again(const struct plan_step *step); /* when it is run again */
 

@@ -2,25 +2,29 @@
 
 #include "engine/ops/op.h"
 
-static bool computes_nothing(const struct plan *plan, size_t node)
+/* NULL: the plan does without it. */
+static const struct plan_step *step_of(const struct plan *plan, size_t node)
 {
     for (size_t i = 0; i < plan->step_count; i++)
         if (plan->steps[i].node == node)
-            return !plan->steps[i].kernel;
-    return false;
+            return &plan->steps[i];
+    return NULL;
 }
 
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
 {
     const struct graph *graph = plan->graph;
     const struct node *layer = &graph->nodes[node];
+    const struct plan_step *step = step_of(plan, node);
     struct shape inputs[NODE_MAX_INPUTS];
-    if (computes_nothing(plan, node))
+    if (step && !step->kernel)
         return 0;
     size_t values = shape_count(layer->output);
     graph_input_shapes(graph, layer, inputs);
     for (size_t i = 0; i < layer->input_count; i++)
         values += shape_count(inputs[i]);
+    if (step && step->site.sum) /* the other summand */
+        values += shape_count(step->site.inputs[1]);
     size_t parameters = graph_node_parameter_count(graph, node);
     return sizeof(float) * ((double)values + (double)parameters / (double)batch);
 }
@@ -30,7 +34,7 @@ double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
 static size_t values_read_backward(const struct plan_step *step, bool learns)
 {
     const struct node *node = step->site.node;
-    const unsigned traits = step->kernel->traits;
+    const unsigned traits = plan_step_traits(step);
     const size_t output = shape_count(node->output);
     size_t values = node->op->traits & OP_LOSS ? 0 : output;
     if (traits & KERNEL_BACKWARD_READS_OUTPUT)
@@ -44,7 +48,7 @@ static size_t values_read_backward(const struct plan_step *step, bool learns)
 static size_t gradient_values(const struct plan_step *step)
 {
     size_t values = 0;
-    for (size_t k = 0; k < step->site.node->input_count; k++)
+    for (size_t k = 0; k < step->input_count; k++)
         if (step->site.input_gradient[k])
             values += shape_count(step->site.inputs[k]) * (step->accumulate[k] ? 2 : 1);
     return values;

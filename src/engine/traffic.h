@@ -13,8 +13,8 @@
 #include <stddef.h>
 
 /* Bytes of one image of a batch: a share of the parameters is part of them, so they need not be
- * whole. `plan` says which layers compute nothing and move nothing (views); its own batch does not
- * matter. */
+ * whole. `plan` says which layers compute nothing and move nothing (views, and what the layer
+ * before them finishes, which then moves the other summand too); its own batch does not matter. */
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch);
 
 /* Bytes of a step's backward pass, of the plan's whole batch: it reads the gradient of its output,

@@ -233,11 +233,11 @@ static void describe_layer(struct inspection_layer *layer, const struct inspecti
     layer->backward_flops = backward_flops_of(subject, s) * images;
 }
 
-/* Views do nothing and are left out, but for moves of channels: that those cost nothing is worth
- * knowing. */
+/* Views do nothing and are left out, but for what another layer's kernel does: that it costs
+ * nothing is worth knowing. */
 static bool is_shown(const struct plan_step *step)
 {
-    return step->kernel || step->reader != PLAN_NOWHERE;
+    return !plan_step_is_view(step);
 }
 
 static bool describe_network(struct inspection_network *network, const struct inspection *made,

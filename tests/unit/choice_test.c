@@ -15,6 +15,7 @@ int main(void)
         "; conv direct refused: a stride above 16; conv other refused: unheard of",
         "a view of its input: nothing to compute",
         "read through by conv2: nothing is computed or stored",
+        "done by bn2 in its own pass",
         "what a later version may say; and this",
     };
     char text[256];

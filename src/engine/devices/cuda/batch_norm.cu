@@ -8,6 +8,9 @@
  * launch, that does both. A part's sum of squares is taken after its mean is known, from values
  * that the cache still has, and parts are joined by Chan, Golub & LeVeque (1979): nothing cancels.
  *
+ * The add and the relu behind it are done as values are written, and backward as gradients are
+ * read: the same bits as by kernels of their own, for one pass over memory instead of three.
+ *
  * Where several cards share a batch the parts of all of them are gathered between the two launches,
  * card after card: statistics and sums are the batch's on each.
  */
@@ -109,6 +112,19 @@ static __device__ __forceinline__ float normalised(float x, float mean, float in
     return fmaf(weight, (x - mean) * invstd, bias);
 }
 
+/* What is done to a value before it is written: the other summand, NULL for none, and a relu. */
+struct ending {
+    const float *other;
+    bool rectify;
+};
+
+static __device__ __forceinline__ float ended(float y, const struct ending *ending, uint32_t at)
+{
+    if (ending->other)
+        y += ending->other[at];
+    return ending->rectify && y < 0 ? 0 : y; /* what is no number stays so */
+}
+
 static __global__ void measure(const float *x, struct moments *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
@@ -137,7 +153,7 @@ static __device__ void keep_statistics(const struct statistics *to, const struct
  * channel is one plane of one image, and there are as many weights as an image has channels. */
 static __global__ void normalise(const float *x, float *y, const float *weight, const float *bias,
                                  const struct moments *parts, struct statistics to,
-                                 struct divisor weights, struct norm norm)
+                                 struct divisor weights, struct norm norm, struct ending ending)
 {
     uint32_t w;
     const struct part part = part_of_block(&norm);
@@ -149,39 +165,60 @@ static __global__ void normalise(const float *x, float *y, const float *weight, 
     divide_rest(part.channel, weights, &w);
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, part.channel, i);
-        y[at] = normalised(x[at], m.mean, invstd, weight[w], bias[w]);
+        y[at] = ended(normalised(x[at], m.mean, invstd, weight[w], bias[w]), &ending, at);
     }
 }
 
 /* By statistics that are known: the running ones, or those saved. */
 static __global__ void scale(const float *x, float *y, const float *weight, const float *bias,
                              const float *mean, const float *invstd, const float *variance,
-                             uint32_t count, struct norm norm)
+                             uint32_t count, struct norm norm, struct ending ending)
 {
     for (uint32_t i = stride_first(); i < count; i += stride_step()) {
         uint32_t c;
         divide_rest(divide(i, norm.area), norm.channels, &c);
         const float by = invstd ? invstd[c] : 1.0f / sqrtf(variance[c] + norm.epsilon);
-        y[i] = normalised(x[i], mean[c], by, weight[c], bias[c]);
+        y[i] = ended(normalised(x[i], mean[c], by, weight[c], bias[c]), &ending, i);
     }
 }
 
 /* --- backward --- */
 
+/* The gradient of what was normalised: the output's, where a relu let values through. Which ones it
+ * did is seen from its output y or, where nothing was added, found again from the input. */
+struct gradient {
+    const float *g;
+    const float *y;             /* else NULL */
+    const float *weight, *bias; /* else NULL */
+};
+
+static __device__ __forceinline__ float gradient_at(const struct gradient *of, uint32_t at, float x,
+                                                    uint32_t channel, float mean, float invstd)
+{
+    float y = 1;
+    if (of->y)
+        y = of->y[at];
+    else if (of->bias)
+        y = normalised(x, mean, invstd, of->weight[channel], of->bias[channel]);
+    return y > 0 ? of->g[at] : 0;
+}
+
 struct sums {
     float gradient, products; /* sum g, sum g xhat */
 };
 
-static __device__ struct sums sum_part(const float *x, const float *g, const float *saved,
-                                       const struct norm *norm, const struct part *part)
+static __device__ struct sums sum_part(const float *x, const struct gradient *of,
+                                       const float *saved, const struct norm *norm,
+                                       const struct part *part)
 {
     const float mean = saved[part->channel];
     const float invstd = saved[norm->channels.value + part->channel];
     float sums[2] = {0, 0};
     for (uint32_t i = part->begin + threadIdx.x; i < part->end; i += blockDim.x) {
         const uint32_t at = place(norm, part->channel, i);
-        sums[0] += g[at];
-        sums[1] += g[at] * (x[at] - mean) * invstd;
+        const float g = gradient_at(of, at, x[at], part->channel, mean, invstd);
+        sums[0] += g;
+        sums[1] += g * (x[at] - mean) * invstd;
     }
     block_sums<2>(sums);
     return {sums[0], sums[1]};
@@ -200,11 +237,11 @@ static __device__ struct sums add_parts(const struct sums *parts, const struct n
     return {sums[0], sums[1]};
 }
 
-static __global__ void sum_gradients(const float *x, const float *g, const float *saved,
+static __global__ void sum_gradients(const float *x, struct gradient of, const float *saved,
                                      struct sums *parts, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
-    const struct sums s = sum_part(x, g, saved, &norm, &part);
+    const struct sums s = sum_part(x, &of, saved, &norm, &part);
     if (threadIdx.x == 0)
         parts[blockIdx.x] = s;
 }
@@ -212,24 +249,28 @@ static __global__ void sum_gradients(const float *x, const float *g, const float
 struct norm_gradients {
     float *input, *weight, *bias; /* NULL: not wanted */
     bool accumulate;
+    float *other; /* the other summand; NULL as above */
+    bool accumulate_other;
 };
 
-/* The input's gradient may lie where g does. Gradients of weights are averaged over the cards
- * afterwards: each has the same sum already. */
-static __global__ void normalise_back(const float *x, const float *g, const float *weight,
+/* The input's gradient may lie where g does, the other summand's there or where y does. Both may be
+ * one: the other adds then. Gradients of weights are averaged over the cards afterwards: each has
+ * the same sum already. */
+static __global__ void normalise_back(const float *x, struct gradient of, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
 {
     const struct part part = part_of_block(&norm);
     const uint32_t c = part.channel;
-    const struct sums s = parts ? add_parts(parts, &norm, c) : sum_part(x, g, saved, &norm, &part);
+    const struct sums s =
+        parts ? add_parts(parts, &norm, c) : sum_part(x, &of, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
             to.weight[c] = s.products / norm.cards;
         if (to.bias)
             to.bias[c] = s.gradient / norm.cards;
     }
-    if (!to.input)
+    if (!to.input && !to.other)
         return;
     const float mean = saved[c], invstd = saved[norm.channels.value + c];
     const float mean_gradient = s.gradient / norm.all_values;
@@ -237,8 +278,12 @@ static __global__ void normalise_back(const float *x, const float *g, const floa
     for (uint32_t i = part.begin + threadIdx.x; i < part.end; i += blockDim.x) {
         const uint32_t at = place(&norm, c, i);
         const float xhat = (x[at] - mean) * invstd;
-        gradient_store(&to.input[at], to.accumulate,
-                       weight[c] * invstd * (g[at] - mean_gradient - xhat * mean_product));
+        const float g = gradient_at(&of, at, x[at], c, mean, invstd);
+        if (to.input)
+            gradient_store(&to.input[at], to.accumulate,
+                           weight[c] * invstd * (g - mean_gradient - xhat * mean_product));
+        if (to.other)
+            gradient_store(&to.other[at], to.accumulate_other, g);
     }
 }
 
@@ -287,6 +332,24 @@ static unsigned threads_of(const struct norm *norm)
     return block_threads(norm->part_values);
 }
 
+static struct ending ending_of(const struct kernel_call *call)
+{
+    const struct kernel_site *site = call->site;
+    return {site->sum ? call->inputs[1] : NULL, site->activation != NULL};
+}
+
+static struct gradient gradient_of(const struct kernel_call *call)
+{
+    struct gradient of = {call->output_gradient, NULL, NULL, NULL};
+    if (call->site->activation && call->site->sum) {
+        of.y = call->output;
+    } else if (call->site->activation) {
+        of.weight = call->parameters[WEIGHT];
+        of.bias = call->parameters[BIAS];
+    }
+    return of;
+}
+
 static bool takes_instances(const struct kernel_site *site)
 {
     return !site->training && site->node->attributes.batch_norm.instance;
@@ -319,7 +382,8 @@ static void forward_instances(const struct kernel_call *call)
     launch(context_of(call), "batch_norm by instances", normalise, (unsigned)planes,
            threads_of(&norm), 0, call->inputs[0], call->output,
            (const float *)call->parameters[WEIGHT], (const float *)call->parameters[BIAS],
-           (const struct moments *)NULL, statistics{NULL, NULL, NULL, NULL}, weights, norm);
+           (const struct moments *)NULL, statistics{NULL, NULL, NULL, NULL}, weights, norm,
+           ending_of(call));
 }
 
 static void forward_known(const struct kernel_call *call)
@@ -332,7 +396,7 @@ static void forward_known(const struct kernel_call *call)
            (const float *)call->parameters[BIAS],
            again ? saved : (const float *)call->parameters[RUNNING_MEAN],
            again ? saved + channels : NULL, (const float *)call->parameters[RUNNING_VAR],
-           (uint32_t)output_values(call), norm_of(call));
+           (uint32_t)output_values(call), norm_of(call), ending_of(call));
 }
 
 /* Where the parts of all cards are: behind its own, or those, when there is one card. */
@@ -367,7 +431,7 @@ static void forward_measured(const struct kernel_call *call)
     }
     launch(context_of(call), "batch_norm forward", normalise, blocks, threads_of(&norm), 0,
            call->inputs[0], call->output, (const float *)call->parameters[WEIGHT],
-           (const float *)call->parameters[BIAS], parts, to, norm.channels, norm);
+           (const float *)call->parameters[BIAS], parts, to, norm.channels, norm, ending_of(call));
 }
 
 static void forward_batch_norm(const struct kernel_call *call)
@@ -387,21 +451,27 @@ static void backward_batch_norm(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     struct sums *own = (struct sums *)call->workspace;
     const struct sums *parts = NULL; /* one launch does without */
-    const struct norm_gradients to = {call->input_gradients[0], call->parameter_gradients[WEIGHT],
-                                      call->parameter_gradients[BIAS], call->accumulate[0]};
+    const bool sum = call->site->sum;
+    const struct gradient of = gradient_of(call);
+    const struct norm_gradients to = {call->input_gradients[0],
+                                      call->parameter_gradients[WEIGHT],
+                                      call->parameter_gradients[BIAS],
+                                      call->accumulate[0],
+                                      sum ? call->input_gradients[1] : NULL,
+                                      sum && call->accumulate[1]};
     if (takes_two_launches(call, &norm)) {
         launch(context_of(call), "batch_norm sums", sum_gradients, blocks, threads_of(&norm), 0,
-               call->inputs[0], call->output_gradient, saved, own, norm);
+               call->inputs[0], of, saved, own, norm);
         parts = gather_parts(call, own);
     }
     launch(context_of(call), "batch_norm backward", normalise_back, blocks, threads_of(&norm), 0,
-           call->inputs[0], call->output_gradient, (const float *)call->parameters[WEIGHT], saved,
-           parts, to, norm);
+           call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved, parts, to, norm);
 }
 
-struct cuda_kernel cuda_batch_norm = {
-    "batch_norm",
-    {"batch_norm", "cuda", NULL,
-     KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED,
-     supports_counts, saved_batch_norm, workspace_batch_norm, forward_batch_norm,
-     backward_batch_norm}};
+struct cuda_kernel cuda_batch_norm = {"batch_norm",
+                                      {"batch_norm", "cuda", NULL,
+                                       KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
+                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED |
+                                           KERNEL_FINISHES,
+                                       supports_counts, saved_batch_norm, workspace_batch_norm,
+                                       forward_batch_norm, backward_batch_norm}};
