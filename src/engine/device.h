@@ -78,7 +78,7 @@ enum { DEVICE_CARDS = 16 }; /* that can be joined */
  * all of them, as training is (execution.h), is done there. */
 struct device {
     const struct device_driver *driver;
-    char name[64];
+    char name[32];
     size_t number; /* of several of the same kind */
     size_t threads;
     struct pool *pool;
