@@ -209,7 +209,8 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
  * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
  */
 extern "C" void emulator_set_delay(uint64_t seed);
-void emulator_finish_all(void); /* of the thread's card */
+/* All of the thread's card, which does not hold the lock. */
+void emulator_finish_all(void);
 
 /* Held during each call. */
 extern std::recursive_mutex emulator_lock;

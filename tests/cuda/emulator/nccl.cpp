@@ -116,10 +116,13 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator)
 
 ncclResult_t ncclCommAbort(ncclComm_t communicator)
 {
-    emulator_guard guard(emulator_lock);
-    communicator->aborted = true;
-    communicator->group->come -= communicator->has_come;
+    {
+        emulator_guard guard(emulator_lock);
+        communicator->aborted = true;
+        communicator->group->come -= communicator->has_come;
+    }
     emulator_finish_all();
+    emulator_guard guard(emulator_lock);
     give_back(communicator);
     return ncclSuccess;
 }

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <deque>
+#include <thread>
 #include <vector>
 
 struct emulated_event {
@@ -76,28 +77,46 @@ static bool step_any(void)
     return false;
 }
 
-/* The stream itself goes first; the others only as far as it needs them. */
-static void finish(emulated_stream *stream)
-{
-    while (!stream->tasks.empty())
-        if (!step(stream) && !step_any()) {
-            fprintf(stderr, "emulator: a stream waits for an event that never happens\n");
-            abort();
-        }
-}
-
-void emulator_finish_all(void)
-{
-    for (emulated_stream *stream : streams)
-        if (stream->card == emulator_card())
-            finish(stream);
-}
-
-/* As far as it goes without the threads of other cards. */
+/* As far as it goes without the threads of other cards. The stream itself goes first; the others
+ * only as far as it needs them. */
 static void go_on(emulated_stream *stream)
 {
     while (!stream->tasks.empty() && (step(stream) || step_any()))
         ;
+}
+
+static bool is_done(const std::function<bool(const emulated_stream *)> &wanted)
+{
+    emulator_guard guard(emulator_lock);
+    bool done = true;
+    for (emulated_stream *stream : streams)
+        if (wanted(stream)) {
+            go_on(stream);
+            done = done && stream->tasks.empty();
+        }
+    return done;
+}
+
+/* Without the lock, for other threads may have to ask for something first. */
+static void finish(const std::function<bool(const emulated_stream *)> &wanted)
+{
+    for (size_t tries = 0; !is_done(wanted); tries++) {
+        if (tries == 30000) {
+            fprintf(stderr, "emulator: a stream waits for what never happens\n");
+            abort();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+static void finish_stream(const emulated_stream *wanted)
+{
+    finish([=](const emulated_stream *stream) { return stream == wanted; });
+}
+
+void emulator_finish_all(void)
+{
+    finish([](const emulated_stream *stream) { return stream->card == emulator_card(); });
 }
 
 static uint64_t draw(uint64_t below)
@@ -117,9 +136,8 @@ static void go_on_a_bit(void)
 
 extern "C" void emulator_set_delay(uint64_t seed)
 {
+    finish([](const emulated_stream *) { return true; });
     emulator_guard guard(emulator_lock);
-    for (emulated_stream *stream : streams)
-        finish(stream);
     delay = seed;
 }
 
@@ -178,8 +196,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    finish_stream(stream);
     emulator_guard guard(emulator_lock);
-    finish(stream);
     streams.erase(std::find(streams.begin(), streams.end(), stream));
     delete stream;
     return cudaSuccess;
@@ -187,10 +205,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    emulator_guard guard(emulator_lock);
     if (stream_of(stream)->capturing)
         return emulator_note(cudaErrorStreamCaptureUnsupported);
-    finish(stream_of(stream));
+    finish_stream(stream_of(stream));
     return emulator_broken();
 }
 
@@ -229,7 +246,6 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    emulator_guard guard(emulator_lock);
     emulator_finish_all();
     delete event;
     return cudaSuccess;
@@ -343,7 +359,6 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
 {
-    emulator_guard guard(emulator_lock);
     emulator_finish_all();
     delete executable;
     return cudaSuccess;
