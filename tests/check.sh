@@ -7,7 +7,8 @@ directory=$1
 target=${2:-check}
 rm -f "$directory/test-suite.log"
 
-jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+# one more than there are cores: many tests wait, for a screen or a process
+jobs=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))
 {
     make -C "$directory" -s -k -j"$jobs" "$target" </dev/null
     echo $? >"$directory/check.status"

@@ -86,7 +86,7 @@ static bool beside_program(char *path, size_t size)
     char *slash = strrchr(path, '/');
     if (!slash || (size_t)(slash + 1 - path) + sizeof CUDA_MODULE_FILE > size)
         return false;
-    strcpy(slash + 1, CUDA_MODULE_FILE);
+    memcpy(slash + 1, CUDA_MODULE_FILE, sizeof CUDA_MODULE_FILE);
     return access(path, F_OK) == 0;
 }
 
