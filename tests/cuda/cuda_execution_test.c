@@ -3,12 +3,8 @@
  * what a checkpoint keeps is enough to go on with the same bits; every failed allocation and a GPU
  * that breaks down become errors. */
 #include "cuda/emulated_module.h"
-#include "tap.h"
+#include "cuda/lab.h"
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "engine/execution.h"
-#include "engine/network.h"
 #include "engine/profile.h"
 
 #include <math.h>
@@ -30,54 +26,14 @@ static const char mixed[] =
 static const struct solver_settings solvers[] = {{SOLVER_SGD, 0.9f, 0, 0, 0.0005f},
                                                  {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0}};
 
-struct lab {
-    struct network *network;
-    struct device *device;
-    struct plan *plan;
-    struct weights weights;
-    struct execution *execution;
-    float *images;
-    int32_t labels[BATCH];
-};
-
-static bool make_batch(struct lab *lab, struct error *error)
-{
-    const size_t values = BATCH * shape_count(lab->network->input);
-    lab->images = memory_new_aligned(values, sizeof(float), "a batch", error);
-    if (lab->images)
-        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->images, values);
-    for (size_t i = 0; i < BATCH; i++)
-        lab->labels[i] = (int32_t)(i * 7 % lab->network->classes);
-    return lab->images;
-}
-
 static bool lab_try(struct lab *lab, const char *name, const char *device, enum plan_mode mode,
                     const struct solver_settings *solver, struct error *error)
 {
-    *lab = (struct lab){0};
     const bool ours = strcmp(name, "mixed") == 0;
     struct network_request request = {.network = name, .text = ours ? mixed : NULL};
     struct plan_settings settings = {
         .mode = mode, .batch = BATCH, .threads = 1, .solver = *solver, .with_loss = true};
-    lab->network = network_build(&request, error);
-    lab->device = lab->network ? device_open(device, 1, error) : NULL;
-    if (lab->device)
-        lab->plan = plan_build(&lab->network->graph, lab->device->driver, &settings, error);
-    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
-        return false;
-    weights_initialise(&lab->weights, 11, NULL);
-    lab->execution = execution_create(lab->plan, lab->device, &lab->weights, solver, 11, error);
-    return lab->execution && make_batch(lab, error);
-}
-
-static void lab_close(struct lab *lab)
-{
-    execution_free(lab->execution);
-    weights_free(&lab->weights);
-    plan_free(lab->plan);
-    device_close(lab->device);
-    network_free(lab->network);
-    free(lab->images);
+    return lab_make(lab, &request, device, &settings, error);
 }
 
 static bool lab_open(struct lab *lab, const char *name, const char *device,
@@ -91,64 +47,13 @@ static bool lab_open(struct lab *lab, const char *name, const char *device,
     return false;
 }
 
-/* An iteration on the first `count` images. */
-static float lab_iterate(struct lab *lab, size_t iteration, size_t count)
-{
-    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
-    execution_bind(lab->execution, &batch);
-    return execution_iterate(lab->execution, iteration, 0.01f);
-}
-
-/* The same in four calls, which is never recorded. */
-static float lab_step(struct lab *lab, size_t iteration, size_t count)
-{
-    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
-    execution_bind(lab->execution, &batch);
-    execution_forward(lab->execution, iteration);
-    const float loss = execution_loss(lab->execution);
-    execution_backward(lab->execution);
-    execution_update(lab->execution, 0.01f);
-    return loss;
-}
-
-/* The same without a look at the loss: nobody waits for the device. */
+/* As lab_step, without a look at the loss: nobody waits for the device. */
 static void lab_hurry(struct lab *lab, size_t iteration, size_t count)
 {
-    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
-    execution_bind(lab->execution, &batch);
+    lab_bind(lab, count);
     execution_forward(lab->execution, iteration);
     execution_backward(lab->execution);
     execution_update(lab->execution, 0.01f);
-}
-
-static double distance(const float *a, const float *b, size_t count)
-{
-    double largest = 0, scale = 1e-3;
-    for (size_t i = 0; i < count; i++) {
-        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
-        scale = fmax(scale, fabs((double)b[i]));
-    }
-    return largest / scale;
-}
-
-static size_t floats_of(const struct lab *lab)
-{
-    return lab->network->graph.total_floats;
-}
-
-static bool same_weights(struct lab *a, struct lab *b)
-{
-    return execution_fetch(a->execution, NULL) && execution_fetch(b->execution, NULL) &&
-           memcmp(a->weights.values, b->weights.values, floats_of(a) * sizeof(float)) == 0;
-}
-
-static bool is_well(struct lab *lab)
-{
-    struct error error = {0};
-    if (device_check(lab->device, &error))
-        return true;
-    tap_note("%s: %s", error.what, error.why);
-    return false;
 }
 
 /* --- like the reference --- */

@@ -2,20 +2,16 @@
  * replayed, late, measured or gone on with; a loss that is no number changes no weight of any card;
  * what cannot be is refused; when memory or a card fails nobody waits for ever. */
 #include "cuda/emulated_module.h"
-#include "tap.h"
+#include "cuda/lab.h"
 
-#include "base/memory.h"
-#include "base/random.h"
-#include "engine/execution.h"
 #include "engine/gan.h"
-#include "engine/network.h"
 #include "engine/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 12, ITERATIONS = 10 };
+enum { BATCH = LAB_IMAGES, ITERATIONS = 10 };
 
 /* 75 values an image in the dropout: a card's part of them begins within a block of random numbers.
  */
@@ -30,16 +26,6 @@ static const char odd[] =
 static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
 static const struct solver_settings adam = {SOLVER_ADAM, 0.9f, 0.999f, 1e-8f, 0};
 
-struct lab {
-    struct network *network;
-    struct device *device;
-    struct plan *plan;
-    struct weights weights;
-    struct execution *execution;
-    float *images;
-    int32_t labels[BATCH];
-};
-
 struct subject {
     const char *network;
     enum technique technique;
@@ -47,21 +33,9 @@ struct subject {
 };
 static const struct subject odds = {"odd", TECHNIQUE_NONE, BATCH, ITERATIONS};
 
-static bool make_batch(struct lab *lab, size_t batch, struct error *error)
-{
-    const size_t values = batch * shape_count(lab->network->input);
-    lab->images = memory_new_aligned(values, sizeof(float), "a batch", error);
-    if (lab->images)
-        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->images, values);
-    for (size_t i = 0; i < batch; i++)
-        lab->labels[i] = (int32_t)(i * 7 % lab->network->classes);
-    return lab->images;
-}
-
 static bool lab_try(struct lab *lab, const struct subject *subject, const char *device,
                     const struct solver_settings *solver, struct error *error)
 {
-    *lab = (struct lab){0};
     const bool ours = strcmp(subject->network, "odd") == 0;
     struct network_request request = {
         .network = subject->network, .technique = subject->technique, .text = ours ? odd : NULL};
@@ -70,25 +44,7 @@ static bool lab_try(struct lab *lab, const struct subject *subject, const char *
                                      .cards = device_cards(device),
                                      .threads = 1,
                                      .solver = *solver};
-    lab->network = network_build(&request, error);
-    lab->device = lab->network ? device_open(device, 1, error) : NULL;
-    if (lab->device)
-        lab->plan = plan_build(&lab->network->graph, lab->device->driver, &settings, error);
-    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
-        return false;
-    weights_initialise(&lab->weights, 11, NULL);
-    lab->execution = execution_create(lab->plan, lab->device, &lab->weights, solver, 11, error);
-    return lab->execution && make_batch(lab, subject->batch, error);
-}
-
-static void lab_close(struct lab *lab)
-{
-    execution_free(lab->execution);
-    weights_free(&lab->weights);
-    plan_free(lab->plan);
-    device_close(lab->device);
-    network_free(lab->network);
-    free(lab->images);
+    return lab_make(lab, &request, device, &settings, error);
 }
 
 static bool lab_open(struct lab *lab, const struct subject *subject, const char *device,
@@ -99,59 +55,6 @@ static bool lab_open(struct lab *lab, const struct subject *subject, const char 
         return true;
     tap_ok(false, "%s on %s: %s: %s", subject->network, device, error.what, error.why);
     lab_close(lab);
-    return false;
-}
-
-static void lab_bind(struct lab *lab, size_t count)
-{
-    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
-    execution_bind(lab->execution, &batch);
-}
-
-static float lab_iterate(struct lab *lab, size_t iteration, size_t count)
-{
-    lab_bind(lab, count);
-    return execution_iterate(lab->execution, iteration, 0.01f);
-}
-
-/* The same in four calls, which is never recorded. */
-static float lab_step(struct lab *lab, size_t iteration, size_t count)
-{
-    lab_bind(lab, count);
-    execution_forward(lab->execution, iteration);
-    const float loss = execution_loss(lab->execution);
-    execution_backward(lab->execution);
-    execution_update(lab->execution, 0.01f);
-    return loss;
-}
-
-static double distance(const float *a, const float *b, size_t count)
-{
-    double largest = 0, scale = 1e-3;
-    for (size_t i = 0; i < count; i++) {
-        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
-        scale = fmax(scale, fabs((double)b[i]));
-    }
-    return largest / scale;
-}
-
-static size_t floats_of(const struct lab *lab)
-{
-    return lab->network->graph.total_floats;
-}
-
-static bool same_weights(struct lab *a, struct lab *b)
-{
-    return execution_fetch(a->execution, NULL) && execution_fetch(b->execution, NULL) &&
-           memcmp(a->weights.values, b->weights.values, floats_of(a) * sizeof(float)) == 0;
-}
-
-static bool is_well(struct lab *lab)
-{
-    struct error error = {0};
-    if (device_check(lab->device, &error))
-        return true;
-    tap_note("%s: %s", error.what, error.why);
     return false;
 }
 

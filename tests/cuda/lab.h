@@ -1,0 +1,121 @@
+/* lab.h: a network in training on a device, for tests that compare devices. */
+#ifndef TINCA_TESTS_CUDA_LAB_H
+#define TINCA_TESTS_CUDA_LAB_H
+
+#include "tap.h"
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "engine/execution.h"
+#include "engine/network.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAB_IMAGES = 12 }; /* at the most */
+
+struct lab {
+    struct network *network;
+    struct device *device;
+    struct plan *plan;
+    struct weights weights;
+    struct execution *execution;
+    float *images;
+    int32_t labels[LAB_IMAGES];
+};
+
+static inline bool lab_make_batch(struct lab *lab, size_t batch, struct error *error)
+{
+    const size_t values = batch * shape_count(lab->network->input);
+    lab->images = memory_new_aligned(values, sizeof(float), "a batch", error);
+    if (lab->images)
+        random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, lab->images, values);
+    for (size_t i = 0; i < batch; i++)
+        lab->labels[i] = (int32_t)(i * 7 % lab->network->classes);
+    return lab->images;
+}
+
+/* False with an error: to be closed all the same. */
+static inline bool lab_make(struct lab *lab, const struct network_request *request,
+                            const char *device, const struct plan_settings *settings,
+                            struct error *error)
+{
+    *lab = (struct lab){0};
+    lab->network = network_build(request, error);
+    lab->device = lab->network ? device_open(device, 1, error) : NULL;
+    if (lab->device)
+        lab->plan = plan_build(&lab->network->graph, lab->device->driver, settings, error);
+    if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
+        return false;
+    weights_initialise(&lab->weights, 11, NULL);
+    lab->execution =
+        execution_create(lab->plan, lab->device, &lab->weights, &settings->solver, 11, error);
+    return lab->execution && lab_make_batch(lab, settings->batch, error);
+}
+
+static inline void lab_close(struct lab *lab)
+{
+    execution_free(lab->execution);
+    weights_free(&lab->weights);
+    plan_free(lab->plan);
+    device_close(lab->device);
+    network_free(lab->network);
+    free(lab->images);
+}
+
+/* The first `count` images. */
+static inline void lab_bind(struct lab *lab, size_t count)
+{
+    struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
+    execution_bind(lab->execution, &batch);
+}
+
+static inline float lab_iterate(struct lab *lab, size_t iteration, size_t count)
+{
+    lab_bind(lab, count);
+    return execution_iterate(lab->execution, iteration, 0.01f);
+}
+
+/* The same in four calls, which is never recorded. */
+static inline float lab_step(struct lab *lab, size_t iteration, size_t count)
+{
+    lab_bind(lab, count);
+    execution_forward(lab->execution, iteration);
+    const float loss = execution_loss(lab->execution);
+    execution_backward(lab->execution);
+    execution_update(lab->execution, 0.01f);
+    return loss;
+}
+
+static inline double distance(const float *a, const float *b, size_t count)
+{
+    double largest = 0, scale = 1e-3;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs((double)a[i] - (double)b[i]));
+        scale = fmax(scale, fabs((double)b[i]));
+    }
+    return largest / scale;
+}
+
+static inline size_t floats_of(const struct lab *lab)
+{
+    return lab->network->graph.total_floats;
+}
+
+static inline bool same_weights(struct lab *a, struct lab *b)
+{
+    return execution_fetch(a->execution, NULL) && execution_fetch(b->execution, NULL) &&
+           memcmp(a->weights.values, b->weights.values, floats_of(a) * sizeof(float)) == 0;
+}
+
+static inline bool is_well(struct lab *lab)
+{
+    struct error error = {0};
+    if (device_check(lab->device, &error))
+        return true;
+    tap_note("%s: %s", error.what, error.why);
+    return false;
+}
+
+#endif
