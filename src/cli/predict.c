@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/evaluate.h"
+#include "session/translate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
         made = error_set(error, ERROR_USAGE, target, "choose another --output",
                          "it would be written over");
     else
-        made = model_translate(&predict->model, path, target, error);
+        made = model_translate_file(&predict->model, path, target, error);
     if (made && predict->as_json) {
         struct json *object = json_add_object(predict->list, NULL);
         *complete = *complete && json_add_string(object, "image", path) &&
@@ -238,5 +238,6 @@ const struct command command_predict = {
     "predict", "MODEL IMAGE...", N_("Tell what a saved model sees in PNG or JPEG pictures."),
     N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A "
        "network "
-       "that makes pictures (pix2pix) translates them: --output says where they go."),
+       "that makes pictures (pix2pix) translates them at their own size: --output says where they "
+       "go."),
     predict_run};

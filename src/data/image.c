@@ -238,6 +238,30 @@ bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, si
     return true;
 }
 
+/* Returns the position in 0..count-1 that lies at `position` once a row of `count` pixels, which
+ * begins `before` pixels later, is reflected at its ends as often as needed. */
+static size_t reflect(size_t position, size_t before, size_t count)
+{
+    const size_t period = count > 1 ? 2 * (count - 1) : 1;
+    const size_t at = (position + period - before % period) % period;
+    return at < count ? at : period - at;
+}
+
+bool image_pad_reflected(struct image *out, const struct image *in, size_t left, size_t top,
+                         size_t width, size_t height, struct error *error)
+{
+    const size_t channels = in->channels;
+    if (!image_create(out, width, height, channels, error))
+        return false;
+    uint8_t *pixel = out->pixels;
+    for (size_t y = 0; y < height; y++) {
+        const uint8_t *row = in->pixels + reflect(y, top, in->height) * in->width * channels;
+        for (size_t x = 0; x < width; x++, pixel += channels)
+            memcpy(pixel, row + reflect(x, left, in->width) * channels, channels);
+    }
+    return true;
+}
+
 /* --- writing --- */
 
 struct png_writing {

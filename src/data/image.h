@@ -48,6 +48,11 @@ bool image_convert(struct image *image, size_t channels, struct error *error);
 bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, size_t width,
                size_t height, struct error *error);
 
+/* Lays `in` at (left, top) of a picture of width x height and fills the rest by reflection at its
+ * edges, which are not repeated: c b | a b c | b a. `in` must fit. */
+bool image_pad_reflected(struct image *out, const struct image *in, size_t left, size_t top,
+                         size_t width, size_t height, struct error *error);
+
 /* Bilinear, as in the studies' pre-processing; samples at pixel centres. */
 bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
                   struct error *error);

@@ -322,7 +322,8 @@ static bool build_layers(struct builder *builder, const struct json *layers)
 
 /* --- the head of the file --- */
 
-static bool read_input_shape(struct builder *builder, const struct json *root)
+static bool read_input_shape(struct builder *builder, const struct json *root,
+                             const struct network_request *request)
 {
     const struct json *input = json_member(root, "input");
     struct shape *shape = &builder->network->input;
@@ -332,6 +333,10 @@ static bool read_input_shape(struct builder *builder, const struct json *root)
         if (!json_count(side, sides[i]) || *sides[i] < 1 || *sides[i] > MAX_SIDE)
             return fail_at(builder, input ? input : root,
                            "\"input\": [channels, height, width] was expected, each 1 to 65536");
+    if (request->input_height)
+        shape->height = request->input_height;
+    if (request->input_width)
+        shape->width = request->input_width;
     return true;
 }
 
@@ -439,7 +444,7 @@ static bool read_head(struct builder *builder, const struct network_request *req
     const struct json *root = builder->document->root;
     if (!json_is_object(root))
         return fail_at(builder, root, "a network is an object { }");
-    if (!check_keys(builder, root) || !read_input_shape(builder, root))
+    if (!check_keys(builder, root) || !read_input_shape(builder, root, request))
         return false;
     const struct json *own = json_member(root, "classes");
     if (own &&

@@ -45,8 +45,9 @@ struct network_request {
     size_t groups;            /* of shuffle; 0: as the file says, else NETWORK_GROUPS */
     double width_rate;        /* divides every width; 0: none */
     double block_rate;        /* residual blocks become bottlenecks of width / rate; 0: none */
-    struct network_widths widths; /* for files that have "widths"; count 0: as the file says */
-    const char *activation;       /* for files that have one; NULL or "": as the file says */
+    struct network_widths widths;     /* for files that have "widths"; count 0: as the file says */
+    const char *activation;           /* for files that have one; NULL or "": as the file says */
+    size_t input_height, input_width; /* 0: as the file says */
 };
 
 enum { NETWORK_GROUPS = 2, NETWORK_MAX_GROUPS = 4096 };

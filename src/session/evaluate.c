@@ -7,7 +7,7 @@
 #include "session/config.h"
 #include "session/evaluator.h"
 #include "session/model_file.h"
-#include "session/picture.h"
+#include "session/translate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +30,7 @@ bool model_load(struct model *model, const char *path, const char *device, size_
 
 void model_free(struct model *model)
 {
+    translator_free(model->translator);
     execution_free(model->execution);
     plan_free(model->plan);
     weights_free(&model->weights);
@@ -220,37 +221,4 @@ bool model_predict(struct model *model, const char *image_path, size_t top,
         model_choose_top(logits, classes, top, predictions);
     free(input);
     return logits;
-}
-
-/* --- a picture of one image --- */
-
-static bool write_output(const struct model *model, const float *values, const char *path,
-                         struct error *error)
-{
-    const struct graph *graph = &model->network->graph;
-    const struct shape shape = graph->nodes[graph->output].output;
-    struct image picture;
-    if (!image_create(&picture, shape.width, shape.height, 3, error))
-        return false;
-    picture_lay(&picture, 0, 0, &model->normalisation, shape, values);
-    bool written = image_write_png(&picture, path, error);
-    image_free(&picture);
-    return written;
-}
-
-bool model_translate(struct model *model, const char *image_path, const char *output_path,
-                     struct error *error)
-{
-    const struct graph *graph = &model->network->graph;
-    const size_t channels = graph->nodes[graph->output].output.channels;
-    if (model->network->classes > 0 || (channels != 1 && channels != 3))
-        return error_set(error, ERROR_UNSUPPORTED, model->network->name, NULL,
-                         "this network makes no pictures");
-    float *input =
-        memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
-    bool read = input && model_read_image(model, image_path, input, error);
-    const float *output = read ? model_infer(model, input, 0, error) : NULL;
-    bool translated = output && write_output(model, output, output_path, error);
-    free(input);
-    return translated;
 }

@@ -20,6 +20,7 @@ struct model {
     size_t stored_height, stored_width; /* training images, before they were cropped */
     struct plan *plan;                  /* of one image: model_predict's, made when first used */
     struct execution *execution;
+    struct translator *translator; /* of pictures of another size: translate.h; NULL: none yet */
     double tolerance; /* of a pixel that counts as right, of 255; the configuration's default */
 };
 
@@ -73,10 +74,6 @@ bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
 bool model_measure(struct model *model, const char *data_spec, size_t images,
                    evaluation_progress *progress, void *context, struct evaluation *evaluation,
                    struct error *error);
-
-/* What a network that makes images makes of one image file, as an RGB PNG. */
-bool model_translate(struct model *model, const char *image_path, const char *output_path,
-                     struct error *error);
 
 struct prediction {
     size_t label;

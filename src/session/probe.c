@@ -7,6 +7,7 @@
 #include "data/feed.h"
 #include "session/memory_check.h"
 #include "session/picture.h"
+#include "session/translate.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -128,6 +129,18 @@ static bool add_picture(const struct probe *probe, struct probe_answer *answer, 
     return true;
 }
 
+/* What predict writes for this file. */
+static bool translate_file(struct probe *probe, struct probe_answer *answer)
+{
+    struct translation translation;
+    snprintf(answer->origin, sizeof answer->origin, "%.255s", answer->path);
+    if (!model_translate(&probe->model, answer->path, &translation, &answer->error))
+        return false;
+    answer->pictures[answer->picture_count++] = translation.input;
+    answer->pictures[answer->picture_count++] = translation.output;
+    return true;
+}
+
 static bool read_question(struct probe *probe, struct probe_answer *answer)
 {
     if (answer->path[0]) {
@@ -158,7 +171,7 @@ static bool infer(struct probe *probe, struct probe_answer *answer)
     }
     const struct shape shape = output_shape(network);
     return add_picture(probe, answer, shape, output) &&
-           (answer->path[0] || add_picture(probe, answer, shape, probe->target));
+           add_picture(probe, answer, shape, probe->target);
 }
 
 static void hand_over(struct probe *probe, struct probe_answer *answer)
@@ -183,7 +196,9 @@ static void answer_question(struct probe *probe)
     pthread_mutex_unlock(&probe->lock);
     if (!asked)
         return;
-    if (read_question(probe, &answer))
+    if (answer.path[0] && probe->model.network->classes == 0)
+        translate_file(probe, &answer);
+    else if (read_question(probe, &answer))
         infer(probe, &answer);
     hand_over(probe, &answer);
 }

@@ -108,8 +108,17 @@ cp "$photo" "$T/a.png"
 cp "$photo" "$T/b.png"
 succeeds "translates a picture" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/made.png"
 shows "a.png -> .*made.png" "  and says where to"
-size=$(od -An -tu1 -j16 -N8 "$T/made.png" | tr -s ' ')
-if [ "$size" = " 0 0 0 16 0 0 0 16" ]; then ok "  as PNG of its size"; else not_ok "  as PNG of its size" "$size"; fi
+png_size() { # png_size FILE: width and height, as eight bytes
+    od -An -tu1 -j16 -N8 "$1" | tr -s ' '
+}
+if [ "$(png_size "$T/made.png")" = "$(png_size "$T/a.png")" ]; then ok "  as PNG of its size"; else
+    not_ok "  as PNG of its size" "$(png_size "$T/made.png") of$(png_size "$T/a.png")"
+fi
+# no side of a chart is a multiple of the network's 16 pixels
+succeeds "a chart is a picture, too" export "$T/tiny" --format png --size 499x301 -o "$T/chart.png"
+succeeds "translates it" predict "$T/tiny.safetensors" "$T/chart.png" -o "$T/chart-made.png"
+size=$(png_size "$T/chart-made.png")
+if [ "$size" = " 0 0 1 243 0 0 1 45" ]; then ok "  at its size"; else not_ok "  at its size" "$size"; fi
 succeeds "translates several into a new folder" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/made/" --json
 is "  under their names" predictions.1.output "$T/made/b.png"

@@ -5,6 +5,7 @@
 #include "session/confusion.h"
 #include "session/errand.h"
 #include "session/evaluate.h"
+#include "session/translate.h"
 
 #include "session_files.h"
 
@@ -189,6 +190,131 @@ static void test_pictures(struct probe *probe, const char *path)
     model_free(&model);
 }
 
+/* --- pictures of any size --- */
+
+/* Writes the part of a picture with a gradient and a pattern that begins at (x, y), reflected
+ * beyond the edges of width x height. */
+static bool write_pattern(const char *path, long x, long y, size_t width, size_t height,
+                          size_t whole_width, size_t whole_height)
+{
+    struct image image;
+    struct error error;
+    if (!image_create(&image, width, height, 3, &error))
+        return false;
+    uint8_t *pixel = image.pixels;
+    for (long row = y; row < y + (long)height; row++)
+        for (long column = x; column < x + (long)width; column++, pixel += 3) {
+            long r = labs(row), c = labs(column);
+            r = r < (long)whole_height ? r : 2 * ((long)whole_height - 1) - r;
+            c = c < (long)whole_width ? c : 2 * ((long)whole_width - 1) - c;
+            pixel[0] = (uint8_t)(3 * r + 2 * c);
+            pixel[1] = (uint8_t)((r * c) % 251);
+            pixel[2] = (uint8_t)(r & 4 ? 220 : 10 * c);
+        }
+    bool written = image_write_png(&image, path, &error);
+    image_free(&image);
+    return written;
+}
+
+static bool are_equal(const struct image *a, const struct image *b)
+{
+    return a->pixels && b->pixels && a->width == b->width && a->height == b->height &&
+           a->channels == b->channels &&
+           memcmp(a->pixels, b->pixels, a->width * a->height * a->channels) == 0;
+}
+
+/* The left half of a pair as a file gives what evaluating the pair computes. */
+static void test_own_size(struct probe *probe, struct model *model)
+{
+    struct error error;
+    struct image pair = {0}, left = {0}, made = {0};
+    const char *folder = home_path("pairs"), *file = home_path("left.png");
+    char both[600], output[600], spec[600];
+    mkdir(folder, 0700);
+    snprintf(both, sizeof both, "%s/one.png", folder);
+    snprintf(spec, sizeof spec, "pairs:%s", folder);
+    snprintf(output, sizeof output, "%s", home_path("made.png"));
+    bool written =
+        write_pattern(both, 0, 0, 32, 16, 32, 16) && image_read(&pair, both, 3, &error) &&
+        image_cut(&left, &pair, 0, 0, 16, 16, &error) && image_write_png(&left, file, &error);
+    open_probe(probe, home_path("pictures.safetensors"), spec);
+    const struct probe_look look = wait_ready(probe);
+    struct probe_answer answer = wait_answer(probe, probe_ask(probe, NULL, 0));
+    tap_ok(written && look.images == 1 && answer.picture_count == 3 &&
+               are_equal(&answer.pictures[0], &left),
+           "a pair is evaluated as it is");
+    tap_ok(model_translate_file(model, file, output, &error) &&
+               image_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
+           "predict writes what the evaluation computed, to the bit");
+    struct probe_answer tried = wait_answer(probe, probe_ask(probe, file, 0));
+    tap_ok(tried.picture_count == 2 && are_equal(&tried.pictures[0], &left) &&
+               are_equal(&tried.pictures[1], &made),
+           "and so does the workbench");
+    probe_answer_free(&tried);
+    probe_answer_free(&answer);
+    image_free(&made);
+    image_free(&left);
+    image_free(&pair);
+}
+
+/* 37x21 becomes 48x32 with 5 pixels of padding on the left and above, 6 on the right and below. */
+static void test_other_size(struct model *model)
+{
+    struct error error;
+    struct translation small = {0}, padded = {0};
+    struct image part = {0};
+    const char *file = home_path("small.png"), *reflected = home_path("padded.png");
+    tap_ok(write_pattern(file, 0, 0, 37, 21, 37, 21) &&
+               write_pattern(reflected, -5, -5, 48, 32, 37, 21) &&
+               model_translate(model, file, &small, &error) && small.output.width == 37 &&
+               small.output.height == 21 && small.input.width == 37,
+           "a picture of 37x21 becomes one of 37x21");
+    tap_ok(model_translate(model, reflected, &padded, &error) && padded.output.width == 48 &&
+               padded.output.height == 32 &&
+               image_cut(&part, &padded.output, 5, 5, 37, 21, &error) &&
+               are_equal(&part, &small.output),
+           "which is cut out of the translation of 48x32 that reflection pads it to");
+    image_free(&part);
+    translation_free(&small);
+    translation_free(&padded);
+    tap_ok(write_pattern(file, 0, 0, 1, 3, 1, 3) && model_translate(model, file, &small, &error) &&
+               small.output.width == 1 && small.output.height == 3,
+           "even one of 1x3");
+    translation_free(&small);
+}
+
+/* A linear layer has weights for one size of pictures. */
+static void test_one_size(const char *path)
+{
+    struct error error;
+    struct model model;
+    struct translation translation;
+    const char *file = home_path("small.png");
+    if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "a generator with linear layers"))
+        return note_error(&error);
+    tap_ok(write_pattern(file, 0, 0, 4, 4, 4, 4) &&
+               model_translate(&model, file, &translation, &error),
+           "translates pictures of its size");
+    translation_free(&translation);
+    tap_ok(write_pattern(file, 0, 0, 8, 5, 8, 5) &&
+               !model_translate(&model, file, &translation, &error) &&
+               error.kind == ERROR_UNSUPPORTED && strstr(error.advice, "4x4"),
+           "and refuses others: %s", error.why);
+    model_free(&model);
+}
+
+static void test_translation(struct probe *probe, const char *path, const char *flat)
+{
+    struct error error;
+    struct model model;
+    if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "the generator again"))
+        return note_error(&error);
+    test_own_size(probe, &model);
+    test_other_size(&model);
+    model_free(&model);
+    test_one_size(flat);
+}
+
 static void test_refusals(struct probe *probe, const char *path)
 {
     open_probe(probe, home_path("none.safetensors"), digits);
@@ -250,18 +376,25 @@ int main(void)
         "\"loss\": \"l1_loss\", \"layers\": [{\"block\": \"unet\", \"width\": 4, \"widest\": 8,"
         "\"steps\": 2, \"dropout_steps\": 1}, {\"op\": \"tanh\"}], \"discriminator\": {\"layers\":"
         "[{\"op\": \"conv\", \"output\": 1, \"kernel\": 4, \"stride\": 2, \"pad\": 1}]}}";
+    static const char linear[] =
+        "{\"name\": \"linear\", \"input\": [3, 4, 4], \"normalise\": \"signed\","
+        "\"loss\": \"l1_loss\", \"layers\": [{\"op\": \"flatten\"}, {\"op\": \"linear\","
+        "\"output\": 8}, {\"op\": \"conv_transpose\", \"output\": 3, \"kernel\": 4}]}";
     struct error error;
-    char classes[600], pictures[600];
+    char classes[600], pictures[600], flat[600];
     if (!make_home())
         return 99;
     snprintf(classes, sizeof classes, "%s", home_path("classes.safetensors"));
     snprintf(pictures, sizeof pictures, "%s", home_path("pictures.safetensors"));
+    snprintf(flat, sizeof flat, "%s", home_path("flat.safetensors"));
     struct probe *probe = probe_create(&error);
     if (tap_ok(probe, "a probe") && tap_ok(train(tiny, "digits,limit=200", "2", classes) &&
-                                               train(pair, "maps,limit=4", "1", pictures),
-                                           "two models")) {
+                                               train(pair, "maps,limit=4", "1", pictures) &&
+                                               train(linear, "maps,limit=4", "1", flat),
+                                           "three models")) {
         test_classes(probe, classes);
         test_pictures(probe, pictures);
+        test_translation(probe, pictures, flat);
         test_refusals(probe, classes);
     }
     probe_free(probe);
