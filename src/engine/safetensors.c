@@ -252,21 +252,6 @@ static void write_all(FILE *stream, const char *header, uint64_t length,
         fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), stream);
 }
 
-bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
-                       const char *const *metadata, struct error *error)
-{
-    size_t length;
-    char *header = build_header(arrays, count, metadata, &length, error);
-    struct file_writer writer;
-    if (!header || !file_writer_open(&writer, path, false, error)) {
-        free(header);
-        return false;
-    }
-    write_all(writer.stream, header, length, arrays, count);
-    free(header);
-    return file_writer_commit(&writer, error);
-}
-
 /* --- checksums: zlib's CRC-32 over header and data, with zeros in its own place in the header ---
  */
 
@@ -308,28 +293,55 @@ static const char **with_checksum(const char *const *metadata, struct error *err
     return all;
 }
 
+/* The header with the checksum in its place; NULL with an error. */
+static char *build_checked_header(const struct safetensors_array *arrays, size_t count,
+                                  const char *const *metadata, size_t *length, struct error *error)
+{
+    char digits[CHECKSUM_DIGITS + 1];
+    const char **all = with_checksum(metadata, error);
+    char *header = all ? build_header(arrays, count, all, length, error) : NULL;
+    free(all);
+    if (!header)
+        return NULL;
+    snprintf(digits, sizeof digits, "%08lx", checksum_of(header, *length, arrays, count));
+    memcpy(find_digits(header), digits, CHECKSUM_DIGITS);
+    return header;
+}
+
+/* Opens the writer and writes all of the file, but does not commit it. Returns its bytes in *bytes.
+ */
+static bool write_aside(struct file_writer *writer, const char *path, bool private_file,
+                        const struct safetensors_array *arrays, size_t count,
+                        const char *const *metadata, uint64_t *bytes, struct error *error)
+{
+    size_t length;
+    char *header = build_checked_header(arrays, count, metadata, &length, error);
+    const bool opened = header && file_writer_open(writer, path, private_file, error);
+    if (opened)
+        write_all(writer->stream, header, length, arrays, count);
+    free(header);
+    *bytes = opened ? LENGTH_BYTES + length : 0;
+    for (size_t i = 0; opened && i < count; i++)
+        *bytes += array_bytes(&arrays[i]);
+    return opened;
+}
+
+bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
+                       const char *const *metadata, struct error *error)
+{
+    struct file_writer writer;
+    uint64_t bytes;
+    return write_aside(&writer, path, false, arrays, count, metadata, &bytes, error) &&
+           file_writer_commit(&writer, error);
+}
+
 bool safetensors_write_checked(const char *path, const char *previous,
                                const struct safetensors_array *arrays, size_t count,
                                const char *const *metadata, uint64_t *bytes, struct error *error)
 {
-    size_t length;
-    char digits[CHECKSUM_DIGITS + 1];
-    const char **all = with_checksum(metadata, error);
-    char *header = all ? build_header(arrays, count, all, &length, error) : NULL;
     struct file_writer writer;
-    free(all);
-    if (!header || !file_writer_open(&writer, path, true, error)) {
-        free(header);
-        return false;
-    }
-    snprintf(digits, sizeof digits, "%08lx", checksum_of(header, length, arrays, count));
-    memcpy(find_digits(header), digits, CHECKSUM_DIGITS);
-    write_all(writer.stream, header, length, arrays, count);
-    free(header);
-    *bytes = LENGTH_BYTES + length;
-    for (size_t i = 0; i < count; i++)
-        *bytes += array_bytes(&arrays[i]);
-    return file_writer_commit_keeping(&writer, previous, error);
+    return write_aside(&writer, path, true, arrays, count, metadata, bytes, error) &&
+           file_writer_commit_keeping(&writer, previous, error);
 }
 
 /* Of everything behind the first 8 bytes, but for the checksum itself. */
@@ -351,11 +363,32 @@ static bool sum_file(struct safetensors *file, char *header, size_t length, char
     return !ferror(file->file);
 }
 
+/* Whether the entries fill the data section. The checksum does not cover the first 8 bytes: a
+ * wrong length that ends within the header's padding would move all data by some bytes. */
+static bool is_filled(struct safetensors *file)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        if (file->entries[i].offset != end && file->entries[i].bytes > 0)
+            return false;
+        end += file->entries[i].bytes;
+    }
+    return fseeko(file->file, 0, SEEK_END) == 0 &&
+           (uint64_t)ftello(file->file) == file->data_start + end;
+}
+
+bool safetensors_has_checksum(const struct safetensors *file)
+{
+    return safetensors_metadata(file, checksum_key);
+}
+
 bool safetensors_check(struct safetensors *file, struct error *error)
 {
     const size_t length = file->data_start - LENGTH_BYTES;
     char written[CHECKSUM_DIGITS + 1] = "", found[CHECKSUM_DIGITS + 1];
     unsigned long sum = 0;
+    if (!is_filled(file))
+        return wrong(file, error, "", N_("its entries do not fill it exactly"));
     char *header = memory_new(length + 1, 1, file->path, error);
     if (!header)
         return false;

@@ -47,17 +47,21 @@ struct safetensors_array {
     const void *data;
 };
 
-/* Writes a whole file atomically. `metadata` is keys and values in turn, NULL-ended, or NULL. */
+/* Writes a whole file atomically, with a checksum of all of it in its metadata ("tinca.crc32").
+ * `metadata` is keys and values in turn, NULL-ended, or NULL. */
 bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
                        const char *const *metadata, struct error *error);
 
-/* The same for the user alone (0600) and with a checksum of the whole file in its metadata; the
- * file that was there stays as `previous`. Returns its bytes in *bytes. */
+/* The same for the user alone (0600); the file that was there stays as `previous`. Returns its
+ * bytes in *bytes. */
 bool safetensors_write_checked(const char *path, const char *previous,
                                const struct safetensors_array *arrays, size_t count,
                                const char *const *metadata, uint64_t *bytes, struct error *error);
 
-/* Whether a file that was written so is whole, to the last bit: reads all of it. */
+/* Whether a file carries a checksum; other programs' files and older versions' models do not. */
+bool safetensors_has_checksum(const struct safetensors *file);
+
+/* Whether a file with a checksum is whole, to the last bit: reads all of it. */
 bool safetensors_check(struct safetensors *file, struct error *error);
 
 size_t safetensors_type_size(enum safetensors_type type);

@@ -166,7 +166,7 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
     struct safetensors file;
     if (!safetensors_open(&file, path, error))
         return false;
-    bool loaded = true;
+    bool loaded = !safetensors_has_checksum(&file) || safetensors_check(&file, error);
     for (size_t p = 0; loaded && p < weights->graph->parameter_count; p++) {
         const struct parameter *parameter = &weights->graph->parameters[p];
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);

@@ -43,14 +43,14 @@ void weights_touch(struct weights *weights);
 /* Draws the initial values from `seed`; `pool` may be NULL. The same bits for any pool. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);
 
-/* Fetches and writes all parameters and running statistics. `metadata` is keys and values in turn,
- * NULL-ended.
+/* Fetches and writes all parameters and running statistics, with a checksum. `metadata` is keys and
+ * values in turn, NULL-ended.
  */
 bool weights_save(const struct weights *weights, const char *path, const char *const *metadata,
                   struct error *error);
 
 /* Reads and touches every parameter of the graph; a missing name or another shape is an error that
- * names it. */
+ * names it, and so is a wrong checksum where the file carries one. */
 bool weights_load(struct weights *weights, const char *path, struct error *error);
 
 #endif

@@ -24,7 +24,7 @@ static void test_round_trip(void)
     weights_initialise(&a, 5, NULL);
     tap_ok(weights_save(&a, path, metadata, &error), "saves: %s", error.why);
     tap_ok(weights_load(&b, path, &error), "loads: %s", error.why);
-    size_t bytes = network->graph.total_floats * sizeof(float);
+    size_t bytes = network->graph.total_floats * sizeof(float), file_bytes = 0;
     tap_ok(memcmp(a.values, b.values, bytes) == 0, "the same bits come back");
     struct safetensors file;
     tap_ok(safetensors_open(&file, path, &error) &&
@@ -39,6 +39,13 @@ static void test_round_trip(void)
     struct weights c;
     weights_create(&c, &other->graph, NULL);
     tap_ok(!weights_load(&c, path, &error), "another network's file is refused: %s", error.why);
+    char *damaged = file_read(path, (size_t)64 << 20, &file_bytes, NULL);
+    if (damaged)
+        damaged[file_bytes - 100] ^= 1;
+    file_write(path, damaged, file_bytes, false, NULL);
+    free(damaged);
+    tap_ok(!weights_load(&b, path, &error) && strstr(error.why, "checksum"),
+           "a file with one wrong bit is refused: %s", error.why);
     weights_free(&a);
     weights_free(&b);
     weights_free(&c);
@@ -100,12 +107,51 @@ static void test_damage(void)
            error.why);
 }
 
+/* Whether the file is opened and its checksum, if it has one, is right. */
+static bool is_whole(const char *path)
+{
+    struct safetensors file;
+    if (!safetensors_open(&file, path, NULL))
+        return false;
+    const bool whole = safetensors_has_checksum(&file) && safetensors_check(&file, NULL);
+    safetensors_close(&file);
+    return whole;
+}
+
+/* Every bit of a model file counts, also those of the header's length and of its padding. */
+static void test_every_bit(void)
+{
+    const float values[5] = {1, 2, 3, 4, 5};
+    const struct safetensors_array arrays[] = {
+        {.name = "a", .type = SAFETENSORS_F32, .dims = {2}, .rank = 1, .data = values},
+        {.name = "bcd", .type = SAFETENSORS_F32, .dims = {3}, .rank = 1, .data = values + 2}};
+    const char *const metadata[] = {"key", "value", NULL};
+    char *path = file_join(folder, "bits.safetensors");
+    size_t size = 0, unnoticed = 0;
+    safetensors_write(path, arrays, 2, metadata, NULL);
+    tap_ok(is_whole(path), "a file as it was written is whole");
+    char *bytes = file_read(path, 1 << 16, &size, NULL);
+    for (size_t bit = 0; bytes && bit < 8 * size; bit++) {
+        bytes[bit / 8] ^= (char)(1 << bit % 8);
+        file_write(path, bytes, size, false, NULL);
+        bytes[bit / 8] ^= (char)(1 << bit % 8);
+        unnoticed += is_whole(path);
+    }
+    tap_ok(bytes && unnoticed == 0, "each of %zu bits, when flipped, is noticed (%zu were not)",
+           8 * size, unnoticed);
+    file_write(path, bytes, size - 1, false, NULL);
+    tap_ok(!is_whole(path), "a file without its last byte is not whole");
+    free(bytes);
+    free(path);
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
     test_round_trip();
     test_damage();
+    test_every_bit();
     char command[64];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return system(command) ? 1 : tap_done();
