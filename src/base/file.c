@@ -5,24 +5,33 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool refuse_size(const char *path, size_t limit, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, path, "check that it is the file that was meant",
+                     "the file is larger than the %zu bytes that are read of its kind", limit);
+}
+
 static bool read_stream(FILE *stream, const char *path, size_t limit, char **data, size_t *size,
                         struct error *error)
 {
     size_t capacity = 0, used = 0;
-    for (;;) {
+    struct stat status;
+    if (fstat(fileno(stream), &status) == 0 && status.st_size > 0 &&
+        (uint64_t)status.st_size > limit)
+        return refuse_size(path, limit, error);
+    for (;;) { /* it may have grown since */
         if (!memory_grow(data, &capacity, used + 65536 + 1, 1, path, error))
             return false;
         size_t got = fread(*data + used, 1, capacity - used - 1, stream);
         used += got;
         if (used > limit)
-            return error_set(error, ERROR_INPUT, path, NULL,
-                             "the file is larger than the %zu bytes that are read of its kind",
-                             limit);
+            return refuse_size(path, limit, error);
         if (got == 0)
             break;
     }
@@ -35,7 +44,8 @@ static bool read_stream(FILE *stream, const char *path, size_t limit, char **dat
 
 int file_open_regular(const char *path, struct error *error)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not hang us */
+    /* a FIFO must not hang us, and no terminal become ours */
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (descriptor < 0 || fstat(descriptor, &status) != 0)
         error_set_errno(error, path, "check the path and its permissions", "cannot open");

@@ -102,11 +102,9 @@ static uint64_t unpacked_size(FILE *file, bool packed)
 
 uint64_t packed_size(const char *directory, const char *name)
 {
-    struct stat status;
     uint64_t size = 0;
     char *path = packed_find(directory, name, NULL);
-    bool regular = path && stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    FILE *file = regular ? fopen(path, "re") : NULL;
+    FILE *file = path ? file_open_stream(path, NULL) : NULL;
     if (file) {
         const char *ending = strrchr(path, '.');
         size = unpacked_size(file, ending && strcmp(ending, ".gz") == 0);

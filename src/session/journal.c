@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lines.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -21,9 +22,18 @@ static const uint64_t flush_interval = 250000000; /* nanoseconds */
 
 /* --- the file --- */
 
+/* Returns -1 with errno EINVAL for what is not a regular file: a full FIFO would stop the run. */
 static int open_file(const struct journal *journal)
 {
-    return open(journal->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int descriptor =
+        open(journal->path,
+             O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    struct stat status;
+    if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)))
+        return descriptor;
+    close(descriptor);
+    errno = EINVAL;
+    return -1;
 }
 
 /* Where the last whole line within the first `size` bytes ends. */
@@ -63,7 +73,10 @@ bool journal_open(struct journal *journal, const char *directory, uint64_t keep,
     if (!journal->path)
         return error_set_memory(error, "the journal's path", 0);
     journal->descriptor = open_file(journal);
-    if (journal->descriptor < 0)
+    if (journal->descriptor < 0 && errno == EINVAL)
+        error_set(error, ERROR_INPUT, journal->path, "remove what lies there under that name",
+                  "this is not a regular file");
+    else if (journal->descriptor < 0)
         error_set_errno(error, journal->path, "check space and permissions", "cannot create");
     if (journal->descriptor >= 0 && cut(journal, keep, error))
         return true;
@@ -308,21 +321,25 @@ void journal_add_finding(struct journal *journal, const struct finding *finding)
 
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error)
 {
-    FILE *file = fopen(path, "re");
-    char *line = NULL;
-    size_t capacity = 0;
+    struct lines lines;
+    struct error trouble = {0};
     bool good = true;
-    if (!file)
-        return error_set_errno(error, path, NULL, "cannot open");
-    for (ssize_t length; good && (length = getline(&line, &capacity, file)) > 0;) {
+    size_t length;
+    if (!lines_open(&lines, path, JOURNAL_LINE_MOST, error))
+        return false;
+    for (char *line; good && (line = lines_next(&lines, &length, &trouble));) {
         struct json_document document;
-        if (line[length - 1] != '\n' || !json_parse(&document, line, (size_t)length, path, NULL))
+        if (!json_parse(&document, line, length, path, NULL))
             continue;
         good = visit(context, document.root, error);
         json_document_free(&document);
     }
-    free(line);
-    fclose(file);
+    lines_close(&lines);
+    if (good && trouble.kind != ERROR_NONE) {
+        if (error)
+            *error = trouble;
+        good = false;
+    }
     return good;
 }
 

@@ -52,8 +52,11 @@ void journal_flush(struct journal *journal);
 /* The same, and the disk: false when something still waits (`trouble`). */
 bool journal_sync(struct journal *journal);
 
+enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; a longer line is no journal's */
+
 /* Gives each line of a journal file to `visit`, until that returns false. Lines that are no JSON
- * (torn by a crash) are left out. */
+ * (torn by a crash) or longer than JOURNAL_LINE_MOST are left out. Returns false, with an error,
+ * when the file is not a regular one or cannot be read. */
 typedef bool journal_visit(void *context, const struct json *line, struct error *error);
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error);
 

@@ -323,12 +323,19 @@ void run_directory_clear_parts(const char *directory)
 
 /* --- the lock --- */
 
+/* Returns -1 with errno EINVAL for what is not a regular file. */
 static int open_lock(const char *directory, int flags)
 {
     char *path = file_join(directory, "lock");
-    int descriptor = path ? open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    int descriptor =
+        path ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600) : -1;
+    struct stat status;
     free(path);
-    return descriptor;
+    if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)))
+        return descriptor;
+    close(descriptor);
+    errno = EINVAL;
+    return -1;
 }
 
 /* Somebody who only asks whether the run is alive holds the lock for a moment. */
@@ -383,6 +390,9 @@ int run_directory_lock(const char *directory, struct error *error)
     }
     if (descriptor >= 0 && errno == EWOULDBLOCK)
         refuse_held(directory, read_process(descriptor), error);
+    else if (descriptor < 0 && errno == EINVAL)
+        error_set(error, ERROR_INPUT, directory, "remove what lies there under that name",
+                  "its file \"lock\" is not a regular file");
     else
         error_set_errno(error, directory, "check space and permissions", "cannot be locked");
     if (descriptor >= 0)

@@ -58,7 +58,7 @@ char *run_name_read(const char *directory, char *name)
 {
     char line[2 * RUN_NAME_SIZE] = "";
     char *path = file_join(directory, "name.txt");
-    FILE *file = path ? fopen(path, "re") : NULL;
+    FILE *file = path ? file_open_stream(path, NULL) : NULL;
     free(path);
     bool read = file && fgets(line, sizeof line, file);
     if (file)

@@ -18,7 +18,7 @@
 static void read_lock(const char *path, struct run_owner *owner)
 {
     char text[192];
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const int descriptor = file_open_regular(path, NULL);
     const ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, sizeof text - 1);
     if (descriptor >= 0)
         close(descriptor);

@@ -246,7 +246,7 @@ static void read_tail(const char *path, struct sweep_cell *cell)
 {
     char tail[TAIL + 1];
     struct series_point point;
-    FILE *file = fopen(path, "re");
+    FILE *file = file_open_stream(path, NULL);
     if (!file)
         return;
     if (fseek(file, -TAIL, SEEK_END) != 0)

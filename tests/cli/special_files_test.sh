@@ -1,0 +1,100 @@
+#!/bin/sh
+# A run folder in which a file is a FIFO, a folder, a device or a sparse file of 3 GiB: every command
+# ends soon, with little memory, and with a status of its own.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+BOUNDED=${BOUNDED:-$(dirname "$TINCA")/bounded}
+SECONDS_MOST=${SECONDS_MOST:-60} # a command that waits would wait for ever
+MEBIBYTES=400
+cd "$T" || exit 99
+runs=$T/state/tinca/runs
+program=$TINCA
+printf '#!/bin/sh\nexec "%s" %s %s "%s" "$@"\n' "$BOUNDED" "$SECONDS_MOST" "$MEBIBYTES" "$program" >tinca
+chmod +x tinca
+TINCA=$T/tinca
+
+run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
+[ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
+id=$(ls "$runs")
+run measure "$id" --images 4 --threads 1
+cp -R "$runs/$id" whole
+
+# put KIND FILE: the run as it was, with FILE replaced
+put() {
+    rm -rf "${runs:?}/${id:?}"
+    cp -R whole "$runs/$id"
+    rm -f "$runs/$id/$2"
+    case $1 in
+    fifo) mkfifo "$runs/$id/$2" ;;
+    folder) mkdir "$runs/$id/$2" ;;
+    device) ln -s /dev/zero "$runs/$id/$2" ;;
+    sparse) truncate -s 3G "$runs/$id/$2" ;;
+    esac
+}
+
+# ends WORDS...: the command ends by itself, in time, with little memory
+ends() {
+    run "$@"
+    [ "$status" -lt 124 ] && return
+    failed="$failed
+tinca $*: $(tail -n 2 "$T/err")"
+}
+
+every_command() {
+    failed=
+    ends runs
+    ends runs --json
+    ends compare "$id"
+    ends explain "$id"
+    ends advise "$id"
+    ends export "$id" -o session.json
+    ends export "$id" --format csv -o tables
+    ends measure "$id" --images 4 --threads 1
+    ends eval "$id" --data digits,limit=8
+    ends attach "$id"
+    ends attach "$runs/$id"
+    ends resume "$id" --threads 1 --iterations 8 -q
+}
+
+files="config.json journal.jsonl summary.json name.txt lock measurements.json profile.json network.json
+data.json best.safetensors weights.safetensors checkpoint.safetensors
+checkpoint.previous.safetensors journal.previous.jsonl"
+for kind in fifo sparse; do
+    for file in $files; do
+        put "$kind" "$file"
+        every_command
+        [ -z "$failed" ] && ok "$file: $kind" || not_ok "$file: $kind" "$failed"
+    done
+done
+for kind in folder device; do
+    for file in $files; do
+        put "$kind" "$file"
+        failed=
+        ends runs
+        ends explain "$id"
+        ends attach "$id"
+        ends resume "$id" --threads 1 --iterations 8 -q
+        [ -z "$failed" ] && ok "$file: $kind" || not_ok "$file: $kind" "$failed"
+    done
+done
+
+# what it says of them
+put fifo journal.jsonl
+refuses 1 'journal.jsonl: this is not a regular file' "a journal that is a FIFO is named" explain "$id"
+put fifo lock
+refuses 1 'lock.*not a regular file' "so is a lock" resume "$id" --threads 1 --iterations 8 -q
+put sparse config.json
+refuses 1 'config.json: the file is larger' "so is a configuration without end" compare "$id"
+
+# a line without end does not hide the others
+put none none
+{
+    cat "whole/journal.jsonl"
+    head -c 3000000 /dev/zero | tr '\0' x
+    echo
+    printf '%s\n' '{"event":"finding","kind":"plateau","iteration":6,"epoch":1,"text":"behind it"}'
+} >"$runs/$id/journal.jsonl"
+succeeds "a journal with a line of three megabytes is read" export "$id" -o session.json
+is "  to its end" runs.0.findings.0.text "behind it" session.json
+done_testing
