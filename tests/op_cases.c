@@ -62,9 +62,15 @@
 #define EDGE_LINEAR_IMAGES(n) EDGE("linear images ", n, n, LINEAR(7, true), ONE(n, 1, 1))
 #define EDGE_MAX(n)                                                                                \
     EDGE("max_pool width ", n, 2, POOL(op_max_pool, SQUARE(3, 2, 1), false), ONE(3, 5, n))
+#define EDGE_MAX_OVERLAPPING(n)                                                                    \
+    EDGE("max_pool overlapping, width ", n, 2, POOL(op_max_pool, SQUARE(3, 1, 1), false),          \
+         ONE(3, 4, n))
 #define EDGE_MAX_GLOBAL(n) EDGE("max_pool global ", n, 1, GLOBAL_POOL(op_max_pool), ONE(n, 1, n))
 #define EDGE_AVERAGE(n)                                                                            \
     EDGE("average_pool width ", n, 2, POOL(op_average_pool, SQUARE(3, 2, 1), false), ONE(3, 5, n))
+#define EDGE_AVERAGE_OVERLAPPING(n)                                                                \
+    EDGE("average_pool overlapping, width ", n, 2, POOL(op_average_pool, SQUARE(3, 1, 1), false),  \
+         ONE(3, 4, n))
 #define EDGE_AVERAGE_GLOBAL(n)                                                                     \
     EDGE("average_pool global ", n, 1, GLOBAL_POOL(op_average_pool), ONE(n, 1, n))
 #define EDGE_RELU(n)          EDGE("relu values ", n, 1, .op = &op_relu, ONE(1, 1, n))
@@ -542,8 +548,10 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_LINEAR)
     EDGE_SIZES(EDGE_LINEAR_IMAGES)
     EDGE_SIZES(EDGE_MAX)
+    EDGE_SIZES(EDGE_MAX_OVERLAPPING)
     EDGE_SIZES(EDGE_MAX_GLOBAL)
     EDGE_SIZES(EDGE_AVERAGE)
+    EDGE_SIZES(EDGE_AVERAGE_OVERLAPPING)
     EDGE_SIZES(EDGE_AVERAGE_GLOBAL)
     EDGE_SIZES(EDGE_RELU)
     EDGE_SIZES(EDGE_LEAKY)
@@ -712,6 +720,36 @@ const struct op_case op_cases[] = {
      NORM(1e-5f, 0.1f),
      ONE(131, 1, 1),
      .batch = 33,
+     .flags = CASE_LARGER},
+    {.name = "max_pool 3x3 of 32x32, overlapping",
+     POOL(op_max_pool, SQUARE(3, 1, 1), false),
+     ONE(5, 32, 32),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "max_pool 5x5 pad 2, overlapping",
+     POOL(op_max_pool, SQUARE(5, 1, 2), false),
+     ONE(3, 9, 16),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "max_pool 1x1",
+     POOL(op_max_pool, SQUARE(1, 1, 0), false),
+     ONE(3, 5, 7),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "max_pool uneven, padded along the width",
+     POOL(op_max_pool, WINDOW(1, 4, 1, 1, 0, 2), true),
+     ONE(3, 6, 11),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "max_pool uneven, padded along the height",
+     POOL(op_max_pool, WINDOW(4, 3, 1, 2, 2, 1), true),
+     ONE(3, 6, 12),
+     .batch = 2,
+     .flags = CASE_LARGER},
+    {.name = "max_pool 7x7 stride 2 pad 3",
+     POOL(op_max_pool, SQUARE(7, 2, 3), true),
+     ONE(2, 17, 18),
+     .batch = 2,
      .flags = CASE_LARGER},
     {.name = "lrn of pieces",
      LRN(5, 1e-2f, 0.75f, 1),

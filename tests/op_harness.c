@@ -48,18 +48,30 @@ static bool build_graph(struct op_harness *h, struct error *error)
 
 /* --- memory --- */
 
+static const char *const input_names[] = {"input 0", "input 1", "input 2", "input 3",
+                                          "input 4", "input 5", "input 6", "input 7"};
+static const char *const gradient_names[] = {
+    "input gradient 0", "input gradient 1", "input gradient 2", "input gradient 3",
+    "input gradient 4", "input gradient 5", "input gradient 6", "input gradient 7"};
+
 const struct op_harness_device *op_harness_device;
 
-static void *new_memory(size_t bytes, struct error *error)
+/* `alignment`: what kernels may count on, besides a plan that aligns every array. */
+static void *new_memory(size_t bytes, size_t alignment, enum guarded_side side, const char *name,
+                        struct error *error)
 {
-    if (op_harness_device)
-        return op_harness_device->allocate(bytes);
-    return memory_new_aligned(bytes, 1, "a test", error);
+    void *memory = op_harness_device ? op_harness_device->allocate(bytes)
+                                     : guarded_new(bytes, alignment, side, name);
+    if (!memory)
+        error_set_memory(error, name, bytes);
+    return memory;
 }
 
-static bool new_floats(float **out, size_t count, struct error *error)
+/* Floats end at the very page: no kernel may count on more than their own alignment. */
+static bool new_floats(float **out, size_t count, enum guarded_side side, const char *name,
+                       struct error *error)
 {
-    *out = new_memory(count * sizeof **out, error);
+    *out = new_memory(count * sizeof **out, sizeof **out, side, name, error);
     return *out;
 }
 
@@ -68,7 +80,7 @@ static void release(void *memory)
     if (op_harness_device)
         op_harness_device->release(memory);
     else
-        free(memory);
+        guarded_free(memory);
 }
 
 static void wait_for_device(void)
@@ -82,25 +94,28 @@ static bool allocate(struct op_harness *h, struct error *error)
     const size_t batch = h->op_case->batch;
     bool loss = h->op_case->op->traits & OP_LOSS;
     size_t largest = h->output_values = batch * shape_count(h->node->output);
-    bool good = new_floats(&h->output, h->output_values, error) &&
-                (loss || new_floats(&h->output_gradient, h->output_values, error));
+    bool good = new_floats(&h->output, h->output_values, h->side, "the output", error) &&
+                (loss || new_floats(&h->output_gradient, h->output_values, h->side,
+                                    "the output's gradient", error));
     for (size_t k = 0; good && k < h->input_count; k++) {
         size_t count = h->input_values[k] = batch * shape_count(h->op_case->inputs[k]);
         largest = count > largest ? count : largest;
-        good = new_floats(&h->inputs[k], count, error) &&
-               new_floats(&h->input_gradients[k], count, error);
+        good = new_floats(&h->inputs[k], count, h->side, input_names[k], error) &&
+               new_floats(&h->input_gradients[k], count, h->side, gradient_names[k], error);
     }
     for (size_t p = 0; good && p < h->parameter_count; p++) {
         const struct parameter *parameter = &h->graph.parameters[h->node->parameters[p]];
         size_t count = h->parameter_values[p] = parameter->count;
         h->learnable[p] = parameter->learnable;
-        good = new_floats(&h->parameters[p], count, error) &&
-               new_floats(&h->updated[p], count, error) &&
-               (!parameter->learnable || new_floats(&h->parameter_gradients[p], count, error));
+        good = new_floats(&h->parameters[p], count, h->side, "a parameter", error) &&
+               new_floats(&h->updated[p], count, h->side, "a parameter", error) &&
+               (!parameter->learnable || new_floats(&h->parameter_gradients[p], count, h->side,
+                                                    "a parameter's gradient", error));
     }
     if (good && (h->op_case->op->traits & OP_READS_LABELS))
-        good = (h->labels = new_memory(batch * sizeof *h->labels, error));
-    return good && new_floats(&h->base, largest, error);
+        good = (h->labels = new_memory(batch * sizeof *h->labels, sizeof *h->labels, h->side,
+                                       "the labels", error));
+    return good && new_floats(&h->base, largest, h->side, "gradients to be added to", error);
 }
 
 void op_harness_free(struct op_harness *h)
@@ -131,7 +146,7 @@ static void fill(uint64_t seed, uint32_t stream, float low, float high, float *o
     random_fill_uniform(seed, RANDOM_TEST, stream, low, high, out, count);
 }
 
-static void fill_inputs(struct op_harness *h, uint64_t seed)
+static void fill_inputs(struct op_harness *h, uint64_t seed, enum op_values values)
 {
     const unsigned flags = h->op_case->flags;
     const float range = flags & CASE_LARGE ? 200.0f : 2.0f;
@@ -141,12 +156,14 @@ static void fill_inputs(struct op_harness *h, uint64_t seed)
              h->input_values[k]);
         for (size_t i = 0; (flags & CASE_TIES) && i < h->input_values[k]; i++)
             h->inputs[k][i] = roundf(2 * h->inputs[k][i]) / 2;
+        if (!probability)
+            op_values_fill(values, seed, (uint32_t)k, h->inputs[k], h->input_values[k]);
     }
 }
 
-static void fill_given(struct op_harness *h, uint64_t seed)
+static void fill_given(struct op_harness *h, uint64_t seed, enum op_values values)
 {
-    fill_inputs(h, seed);
+    fill_inputs(h, seed, values);
     for (size_t p = 0; p < h->parameter_count; p++) {
         const char *name = h->graph.parameters[h->node->parameters[p]].name;
         bool variance = strstr(name, "running_var");
@@ -167,10 +184,18 @@ static void fill_given(struct op_harness *h, uint64_t seed)
 struct op_harness *op_harness_create(const struct op_case *op_case, uint64_t seed,
                                      struct error *error)
 {
+    const struct op_harness_setup setup = {.seed = seed};
+    return op_harness_create_as(op_case, &setup, error);
+}
+
+struct op_harness *op_harness_create_as(const struct op_case *op_case,
+                                        const struct op_harness_setup *setup, struct error *error)
+{
     struct op_harness *h = memory_new(1, sizeof *h, "a test", error);
     if (!h)
         return NULL;
     h->op_case = op_case;
+    h->side = setup->side;
     h->input_count = op_case->input_count;
     bool good = build_graph(h, error);
     if (good)
@@ -179,7 +204,7 @@ struct op_harness *op_harness_create(const struct op_case *op_case, uint64_t see
         op_harness_free(h);
         return NULL;
     }
-    fill_given(h, seed);
+    fill_given(h, setup->seed, setup->values);
     return h;
 }
 
@@ -230,13 +255,16 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
                                      .pool = pool};
     if (op_harness_device)
         run->call.context = op_harness_device->context;
-    bool good = new_floats(&run->nowhere, largest, error) &&
-                new_floats(&run->in_place, h->input_values[0], error) &&
-                new_floats(&run->gradient_in_place, h->input_values[0], error);
+    bool good = new_floats(&run->nowhere, largest, h->side, "an array not to be read", error) &&
+                new_floats(&run->in_place, h->input_values[0], h->side, "input 0", error) &&
+                new_floats(&run->gradient_in_place, h->input_values[0], h->side,
+                           "the output's gradient", error);
     if (good && run->saved_bytes)
-        good = (run->call.saved = new_memory(run->saved_bytes, error));
+        good = (run->call.saved =
+                    new_memory(run->saved_bytes, MEMORY_ALIGNMENT, h->side, "saved data", error));
     if (good && run->workspace_bytes)
-        good = (run->call.workspace = new_memory(run->workspace_bytes, error));
+        good = (run->call.workspace = new_memory(run->workspace_bytes, MEMORY_ALIGNMENT, h->side,
+                                                 "the workspace", error));
     if (!good)
         return false;
     poison(run->nowhere, largest * sizeof *run->nowhere);
@@ -249,6 +277,22 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
         run->call.parameters[p] = h->updated[p];
     }
     return true;
+}
+
+/* False with an error when the kernel wrote outside of an array. */
+static bool stayed_inside(const struct kernel *kernel, struct error *error)
+{
+    const char *array = op_harness_device ? NULL : guarded_changed();
+    return !array || error_set(error, ERROR_INPUT, kernel->name, NULL,
+                               "bytes next to %s were written", array);
+}
+
+static void describe(const struct op_harness *h, const struct kernel *kernel)
+{
+    char text[200];
+    snprintf(text, sizeof text, "%s by %s (%s)", h->op_case->name, kernel->name,
+             kernel->instruction_set);
+    guarded_describe(text);
 }
 
 static void finish(struct run *run)
@@ -324,24 +368,28 @@ bool op_harness_run(struct op_harness *h, const struct kernel *kernel, unsigned 
                     struct pool *pool, struct error *error)
 {
     struct run run;
-    bool prepared = prepare(&run, h, kernel, pool, error);
-    if (prepared)
+    describe(h, kernel);
+    bool good = prepare(&run, h, kernel, pool, error);
+    if (good)
         run_forward(&run, h, kernel, options);
-    if (prepared && run.site.training)
+    if (good && run.site.training)
         run_backward(&run, h, kernel, options);
+    good = good && stayed_inside(kernel, error);
     finish(&run);
-    return prepared;
+    return good;
 }
 
 bool op_harness_forward(struct op_harness *h, const struct kernel *kernel, struct pool *pool,
                         struct error *error)
 {
     struct run run;
-    bool prepared = prepare(&run, h, kernel, pool, error);
-    if (prepared)
+    describe(h, kernel);
+    bool good = prepare(&run, h, kernel, pool, error);
+    if (good)
         run_forward(&run, h, kernel, 0);
+    good = good && stayed_inside(kernel, error);
     finish(&run);
-    return prepared;
+    return good;
 }
 
 /* --- comparing --- */
@@ -371,15 +419,12 @@ static void compare_array(const float *got, const float *wanted, size_t count, c
 double op_harness_compare(const struct op_harness *got, const struct op_harness *wanted,
                           const char **where)
 {
-    static const char *const input_names[] = {
-        "input gradient 0", "input gradient 1", "input gradient 2", "input gradient 3",
-        "input gradient 4", "input gradient 5", "input gradient 6", "input gradient 7"};
     bool training = !(got->op_case->flags & CASE_INFERENCE);
     double worst = 0;
     compare_array(got->output, wanted->output, got->output_values, "output", &worst, where);
     for (size_t k = 0; training && k < got->input_count; k++)
         compare_array(got->input_gradients[k], wanted->input_gradients[k], got->input_values[k],
-                      input_names[k], &worst, where);
+                      gradient_names[k], &worst, where);
     for (size_t p = 0; p < got->parameter_count; p++) {
         const char *name = got->graph.parameters[got->node->parameters[p]].name;
         if (got->learnable[p] && training)
@@ -468,7 +513,8 @@ bool op_harness_check_contract(const struct op_case *op_case, const struct kerne
 {
     struct error error = {.why = "no memory"};
     struct op_harness *plain = op_harness_create(op_case, 1, &error);
-    struct op_harness *other = op_harness_create(op_case, 1, &error);
+    const struct op_harness_setup at_start = {.seed = 1, .side = GUARDED_START};
+    struct op_harness *other = op_harness_create_as(op_case, &at_start, &error);
     bool good = plain && other && op_harness_run(plain, kernel, 0, pool, &error);
     if (!good)
         snprintf(why, size, "%s: %s", error.what, error.why);

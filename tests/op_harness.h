@@ -1,13 +1,16 @@
 /* op_harness.h: one operator case in memory, and any kernel run on it.
  *
- * Every array is a block of its own (so that AddressSanitizer sees a step beyond it). Before a
- * kernel runs, all that it must write is NaN and so is what it has no right to read: scratch, saved
- * data, and in backward the inputs and the output unless its traits announce them.
+ * Every array lies against a page that must not be touched (guarded_memory.h): a kernel has no
+ * right to a byte outside of its arrays, whatever lies there in a plan's arena. Before a kernel
+ * runs, all that it must write is NaN and so is what it has no right to read: scratch, saved data,
+ * and in backward the inputs and the output unless its traits announce them.
  */
 #ifndef TINCA_TESTS_OP_HARNESS_H
 #define TINCA_TESTS_OP_HARNESS_H
 
+#include "guarded_memory.h"
 #include "op_cases.h"
+#include "op_values.h"
 
 enum { HARNESS_SEED = 1234, HARNESS_ITERATION = 7 }; /* what dropout draws from */
 
@@ -28,8 +31,16 @@ struct op_harness_device {
 };
 extern const struct op_harness_device *op_harness_device; /* NULL: this processor */
 
+/* What a harness is made with. */
+struct op_harness_setup {
+    uint64_t seed;
+    enum op_values values;  /* of the inputs */
+    enum guarded_side side; /* where arrays touch their page; not on an op_harness_device */
+};
+
 struct op_harness {
     const struct op_case *op_case;
+    enum guarded_side side;
     struct graph graph;
     const struct node *node; /* of the graph */
     size_t input_count, parameter_count;
@@ -50,16 +61,19 @@ struct op_harness {
 };
 
 /* Builds the graph of a case and fills what is given with random numbers from `seed`. NULL with an
- * error. Not for OP_VIEW operators. */
+ * error. Not for OP_VIEW operators. op_harness_create() takes VALUES_MIXED and GUARDED_END. */
 struct op_harness *op_harness_create(const struct op_case *op_case, uint64_t seed,
                                      struct error *error);
+struct op_harness *op_harness_create_as(const struct op_case *op_case,
+                                        const struct op_harness_setup *setup, struct error *error);
 void op_harness_free(struct op_harness *harness); /* may be NULL */
 
 /* Where the case's operator works: for supports(). */
 struct kernel_site op_harness_site(const struct op_harness *harness, size_t threads);
 
-/* Runs forward and, unless the case is inference, backward. `pool` may be NULL. False when memory
- * is out. */
+/* Runs forward and, unless the case is inference, backward. `pool` may be NULL. False with an error
+ * when memory is out, or when the kernel wrote outside of an array. One that reads or writes beyond
+ * the page there ends the program with a message. */
 bool op_harness_run(struct op_harness *harness, const struct kernel *kernel, unsigned options,
                     struct pool *pool, struct error *error);
 

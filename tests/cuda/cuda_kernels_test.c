@@ -128,6 +128,55 @@ static void check_cases(const char *what, unsigned of, size_t step)
            failures, count);
 }
 
+/* --- other kinds of values --- */
+
+static struct op_harness *run_values(const struct op_case *op_case, const struct kernel *kernel,
+                                     enum op_values values)
+{
+    const struct op_harness_setup setup = {.seed = HARNESS_SEED, .values = values};
+    struct op_harness *harness = op_harness_create_as(op_case, &setup, NULL);
+    if (harness && op_harness_run(harness, kernel, 0, NULL, NULL))
+        return harness;
+    op_harness_free(harness);
+    return NULL;
+}
+
+static bool values_agree(const struct op_harness *wanted, const struct kernel *kernel,
+                         enum op_values values)
+{
+    const char *where = "", *reason;
+    const struct kernel_site site = op_harness_site(wanted, 1);
+    if (kernel->supports && !kernel->supports(&site, &reason))
+        return true;
+    struct op_harness *got = run_values(wanted->op_case, kernel, values);
+    const double difference = got ? op_harness_compare(got, wanted, &where) : 1;
+    op_harness_free(got);
+    if (difference <= tolerance && !*emulated_failure())
+        return true;
+    tap_note("%s by %s: %s differs by %g", wanted->op_case->name, kernel->name, where, difference);
+    return false;
+}
+
+/* All cases that have a golden. */
+static void check_values(enum op_values values)
+{
+    size_t good = 0, count = 0;
+    emulator_set_order(0);
+    for (size_t i = 0; i < op_case_count; i++) {
+        const struct kernel *kernels[8];
+        const struct op *op = op_cases[i].op;
+        if (op_cases[i].flags & CASE_WITHOUT_GOLDEN || op->traits & OP_VIEW)
+            continue;
+        struct op_harness *wanted = run_values(&op_cases[i], op->reference, values);
+        const size_t offered = emulated_driver.kernels(op, kernels, 8);
+        for (size_t k = 0; wanted && k < offered; k++, count++)
+            good += values_agree(wanted, kernels[k], values);
+        op_harness_free(wanted);
+    }
+    tap_ok(good == count && count > 0, "%zu of %zu with %s values agree with the reference", good,
+           count, op_values_name(values));
+}
+
 /* --- memory of smaller batches --- */
 
 /* A plan has workspace for its batch, and the last batch of an epoch may be smaller. */
@@ -305,6 +354,8 @@ int main(int argc, char **argv)
     check_cases("cases of the goldens", 0, 1);
     check_cases("sizes around vectors and tiles", CASE_EDGE, is_long ? 1 : EDGE_STEP);
     check_cases("larger cases", CASE_LARGER, is_long ? 1 : LARGER_STEP);
+    for (int values = VALUES_NEGATIVE; values < OP_VALUES; values++)
+        check_values((enum op_values)values);
     check_workspace();
     check_precision(1, "TF32", 2e-3);
     check_precision(2, "bfloat16", 2e-2);

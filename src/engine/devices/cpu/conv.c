@@ -562,7 +562,7 @@ static void copy_source(const struct correlation *c, size_t image, size_t group,
                        c->from + image * c->groups * c->source_channels * area,
                        source + begin * c->layout.plane);
     if (end == c->source_channels)
-        layout_clear_behind(&c->layout, c->source_channels, source);
+        layout_fill_behind(&c->layout, c->source_channels, source);
 }
 
 /* Where source `source`, counted [image][group], is read without a copy: a 1x1 window of stride 1.

@@ -33,7 +33,8 @@ struct layout {
     float fill;          /* what the padding holds: 0 unless it is changed */
 };
 
-/* What vectors may read beyond the last plane: it must hold numbers, and it is kept at zero. */
+/* What vectors may read beyond the last plane. It holds the fill: the last row of a plane has its
+ * padding on the right there. */
 enum { LAYOUT_SLACK = 4 * LANES * TILE_VECTORS };
 
 /* a / stride, rounded up. The usual strides need no division, which would take as long as copying a
@@ -185,22 +186,22 @@ static inline void layout_copy_planes(const struct layout *layout,
         layout_copy_channel(layout, &move, image + move.channel * area, image_end,
                             to + c * layout->plane);
         for (size_t i = used; i < layout->plane; i++)
-            to[c * layout->plane + i] = 0;
+            to[c * layout->plane + i] = layout->fill;
     }
 }
 
-/* Zeroes what vectors may read behind the last of `channels` planes. */
-static inline void layout_clear_behind(const struct layout *layout, size_t channels, float *to)
+/* Fills what vectors may read behind the last of `channels` planes. */
+static inline void layout_fill_behind(const struct layout *layout, size_t channels, float *to)
 {
     for (size_t i = channels * layout->plane; i < layout_floats(layout, channels); i++)
-        to[i] = 0;
+        to[i] = layout->fill;
 }
 
 static inline void layout_copy(const struct layout *layout, const struct channel_moves *moves,
                                size_t first, size_t channels, const float *image, float *to)
 {
     layout_copy_planes(layout, moves, first, channels, image, to);
-    layout_clear_behind(layout, channels, to);
+    layout_fill_behind(layout, channels, to);
 }
 
 #endif

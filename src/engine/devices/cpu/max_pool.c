@@ -117,7 +117,8 @@ static inline __attribute__((always_inline)) void pool_vectors(const struct max_
     }
 }
 
-/* All positions of a plane. Returns whether some have no maximum. */
+/* All positions of a plane. Returns whether some that may be stored have no maximum: those behind
+ * the last row, which fill the last vector, see padding alone. */
 static bool pool_positions(const struct max_pooling *m, const float *source, float *best,
                            int32_t *distances)
 {
@@ -129,7 +130,7 @@ static bool pool_positions(const struct max_pooling *m, const float *source, flo
         pool_vectors(m, source + at, best + at, distances + at, 1);
     int32_t lowest = 0;
 #pragma omp simd reduction(min : lowest)
-    for (size_t i = 0; i < positions; i++)
+    for (size_t i = 0; i < m->p.out.height * m->layout.pitch; i++)
         lowest = distances[i] < lowest ? distances[i] : lowest;
     return lowest == NOWHERE;
 }
