@@ -119,18 +119,30 @@ bool file_writer_open(struct file_writer *writer, const char *path, bool private
     return false;
 }
 
-/* The new name itself reaches the disk only when its directory does. */
-static void sync_directory_of(const char *path)
+bool file_sync_directory(const char *path)
+{
+    const int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
+        return errno == EACCES;
+    const bool synced = fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+    const int code = errno;
+    close(descriptor);
+    errno = code;
+    return synced;
+}
+
+bool file_sync_directory_of(const char *path)
 {
     char *copy = memory_copy_text(path, NULL);
-    if (!copy)
-        return;
-    int descriptor = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        fsync(descriptor);
-        close(descriptor);
+    if (!copy) {
+        errno = ENOMEM;
+        return false;
     }
+    const bool synced = file_sync_directory(dirname(copy));
+    const int code = errno;
     free(copy);
+    errno = code;
+    return synced;
 }
 
 /* The old file moves out of the way, if there is one, and the new one into its place. */
@@ -158,11 +170,12 @@ bool file_writer_commit_keeping(struct file_writer *writer, const char *previous
     }
     writer->stream = NULL;
     if (written && put_in_place(writer, previous)) {
-        sync_directory_of(writer->path);
         free(writer->aside);
         writer->aside = NULL; /* nothing to remove any more */
-        file_writer_abandon(writer);
-        return true;
+        if (file_sync_directory_of(writer->path)) {
+            file_writer_abandon(writer);
+            return true;
+        }
     }
     errno = written ? errno : code;
     error_set_errno(error, writer->path, "free some space, or choose another place",
@@ -192,6 +205,14 @@ bool file_write(const char *path, const void *bytes, size_t size, bool private_f
     return file_writer_commit(&writer, error);
 }
 
+/* A new folder's name is in its parent's, which must reach the disk. */
+static bool make_directory(const char *path)
+{
+    if (mkdir(path, 0700) == 0)
+        return file_sync_directory_of(path);
+    return errno == EEXIST || file_is_directory(path);
+}
+
 bool file_make_directories(const char *path, struct error *error)
 {
     char *partial = memory_copy_text(path, error);
@@ -202,10 +223,10 @@ bool file_make_directories(const char *path, struct error *error)
         if (*slash != '/')
             continue;
         *slash = '\0';
-        made = mkdir(partial, 0700) == 0 || errno == EEXIST || file_is_directory(partial);
+        made = make_directory(partial);
         *slash = '/';
     }
-    made = made && (mkdir(partial, 0700) == 0 || errno == EEXIST);
+    made = made && make_directory(partial);
     if (made && !file_is_directory(partial)) {
         made = false;
         errno = ENOTDIR;

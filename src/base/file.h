@@ -38,6 +38,14 @@ bool file_writer_commit_keeping(struct file_writer *writer, const char *previous
                                 struct error *error);
 void file_writer_abandon(struct file_writer *writer); /* also after a commit: does nothing then */
 
+/* Brings the names in the folder of `path` to the disk: a new file, or a renamed one, has its name
+ * for good only then. Returns false with errno. File systems that cannot sync a folder, and folders
+ * that may be written to but not read, count as synced: nothing more can be done there. */
+bool file_sync_directory_of(const char *path);
+
+/* The same of the names in the folder `path` itself. */
+bool file_sync_directory(const char *path);
+
 bool file_write(const char *path, const void *bytes, size_t size, bool private_file,
                 struct error *error);
 

@@ -226,7 +226,8 @@ static bool parse_number(const struct place *place, const char *text, void *base
 struct metadata {
     char keys[PLACES][KEY_SIZE], values[PLACES][NUMBER_SIZE];
     char kernels[64];
-    const char *texts[2 * PLACES + 5];
+    char journal_sum[NUMBER_SIZE];
+    const char *texts[2 * PLACES + 7];
 };
 
 static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
@@ -237,6 +238,9 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     metadata->texts[n++] = "tinca.kernels";
     metadata->texts[n++] = device_computes_with(trainer->run->config.device, metadata->kernels,
                                                 sizeof metadata->kernels);
+    snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
+    metadata->texts[n++] = "tinca.journal_crc32";
+    metadata->texts[n++] = metadata->journal_sum;
     for (size_t i = 0; i < PLACES; i++) {
         snprintf(metadata->keys[i], KEY_SIZE, "tinca.%s", places[i].key);
         print_number(&places[i], trainer, metadata->values[i]);
@@ -276,7 +280,7 @@ static void gather(struct trainer *trainer)
 {
     const struct preparation *prepared = &trainer->prepared;
     trainer->makings = makings_of(prepared);
-    trainer->run_journal = trainer->run->journal.written;
+    trainer->run_journal = trainer->run->journal.synced;
     trainer->seconds_kept = trainer_seconds(trainer, clock_nanoseconds());
     trainer->solver_step = execution_solver_step(main_execution(prepared));
     trainer->discriminator_step =
@@ -375,6 +379,16 @@ bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint6
     const char *at = value_of(file, "iteration"), *length = value_of(file, "journal");
     return (at && length && text_to_uint64(at, iteration) && text_to_uint64(length, journal)) ||
            refuse(file, "iteration", error);
+}
+
+bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
+{
+    uint64_t value;
+    const char *text = value_of(file, "journal_crc32");
+    if (!text || !text_to_uint64(text, &value) || value > UINT32_MAX)
+        return false;
+    *sum = (uint32_t)value;
+    return true;
 }
 
 const char *checkpoint_kernels(const struct safetensors *file)

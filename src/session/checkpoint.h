@@ -5,7 +5,8 @@
  * ("solver.0.NAME"), the discriminator's ("discriminator." before both), the window of losses; and
  * in its metadata ("tinca.NAME": a number in decimal, enough of it to read back exactly) what the
  * tables of checkpoint.c list. Random numbers need no state: they follow from seed and iteration.
- * A checksum over the whole tells whether it is whole. The one before it stays as
+ * "tinca.journal" and "tinca.journal_crc32" are the length of the journal then and the CRC-32 of
+ * those bytes. A checksum over the whole tells whether it is whole. The one before it stays as
  * checkpoint.previous.safetensors: at every moment one of the two is good. */
 #ifndef TINCA_SESSION_CHECKPOINT_H
 #define TINCA_SESSION_CHECKPOINT_H
@@ -28,6 +29,10 @@ bool checkpoint_open(const char *directory, struct safetensors *file, struct err
 /* The iteration at which an opened checkpoint was written, and the journal's length then. */
 bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
                       struct error *error);
+
+/* Returns whether the checkpoint says which CRC-32 the journal's bytes had then; one that
+ * an earlier version wrote does not. */
+bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
 
 /* The instruction set of the kernels that computed it; NULL: it does not say. */
 const char *checkpoint_kernels(const struct safetensors *file);

@@ -1,5 +1,10 @@
-/* Lines are gathered in memory and written with write(2), so that it is known how much of them is
- * in the file whatever happens: after a failed attempt the next one goes on at the same byte. */
+/* Lines are gathered in memory and written with pwrite(2) at known offsets, so that it is known how
+ * much of them is in the file whatever happens. `pending` holds everything behind the last byte
+ * that a sync has confirmed:
+ *
+ *     0 ............ synced ............ written ............ synced + pending.length
+ *       on the disk         in the file          waits in memory
+ */
 #include "session/journal.h"
 
 #include "base/clock.h"
@@ -16,32 +21,38 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
-enum { TAIL = 4096 };
+enum { BLOCK = 4096 };
 static const uint64_t flush_interval = 250000000; /* nanoseconds */
 
 /* --- the file --- */
 
-/* Returns -1 with errno EINVAL for what is not a regular file: a full FIFO would stop the run. */
+/* Returns a descriptor, or -1 with errno; EINVAL for what is not a regular file: a full FIFO would
+ * stop the run. A journal of which something is on the disk must exist already: a new file in its
+ * place would begin with a hole. */
 static int open_file(const struct journal *journal)
 {
-    const int descriptor =
-        open(journal->path,
-             O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     struct stat status;
-    if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)))
+    const int create = journal->synced == 0 ? O_CREAT : 0;
+    const int descriptor =
+        open(journal->path, O_RDWR | create | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    const bool known = descriptor >= 0 && fstat(descriptor, &status) == 0;
+    if (known && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= journal->synced)
         return descriptor;
-    close(descriptor);
-    errno = EINVAL;
+    if (descriptor >= 0)
+        close(descriptor);
+    if (known)
+        errno = S_ISREG(status.st_mode) ? EIO : EINVAL;
     return -1;
 }
 
 /* Where the last whole line within the first `size` bytes ends. */
 static uint64_t end_of_lines(int descriptor, uint64_t size)
 {
-    char block[TAIL];
+    char block[BLOCK];
     while (size > 0) {
-        uint64_t length = size < TAIL ? size : TAIL;
+        uint64_t length = size < BLOCK ? size : BLOCK;
         if (pread(descriptor, block, length, (off_t)(size - length)) != (ssize_t)length)
             return size;
         const char *feed = memrchr(block, '\n', length);
@@ -52,16 +63,63 @@ static uint64_t end_of_lines(int descriptor, uint64_t size)
     return 0;
 }
 
+/* False with errno, or with errno 0 when the file ends before `length` bytes. */
+static bool sum_up(int descriptor, uint64_t length, uint32_t *sum)
+{
+    unsigned char block[16 * BLOCK];
+    uint64_t done = 0;
+    *sum = 0;
+    while (done < length) {
+        const size_t most = length - done < sizeof block ? length - done : sizeof block;
+        errno = 0;
+        const ssize_t got = pread(descriptor, block, most, (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        *sum = (uint32_t)crc32_z(*sum, block, (size_t)got);
+        done += (uint64_t)got;
+    }
+    return true;
+}
+
+bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct error *error)
+{
+    const char *advice = "bring back a copy of it, or let tinca resume compute it again";
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0 && errno == ENOENT)
+        return error_set(error, ERROR_INPUT, path, advice, "the journal is missing");
+    if (descriptor < 0)
+        return error_set_errno(error, path, "check its permissions", "cannot open");
+    struct stat status = {0};
+    const bool known = fstat(descriptor, &status) == 0;
+    bool good = known && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= length &&
+                sum_up(descriptor, length, sum);
+    if (!good && known && !S_ISREG(status.st_mode))
+        error_set(error, ERROR_INPUT, path, advice, "this is not a regular file");
+    else if (!good && known && (uint64_t)status.st_size < length)
+        error_set(error, ERROR_INPUT, path, advice,
+                  "the journal holds %llu bytes, but %llu were written",
+                  (unsigned long long)status.st_size, (unsigned long long)length);
+    else if (!good)
+        error_set_errno(error, path, "check the disk", "cannot be read");
+    close(descriptor);
+    return good;
+}
+
+/* Keeps the first `keep` bytes, as whole lines, on the disk. */
 static bool cut(struct journal *journal, uint64_t keep, struct error *error)
 {
     struct stat status;
     if (fstat(journal->descriptor, &status) == 0) {
         const uint64_t size = (uint64_t)status.st_size;
-        journal->written = end_of_lines(journal->descriptor, keep < size ? keep : size);
-        journal->whole = journal->written;
-        if (journal->written == size ||
-            ftruncate(journal->descriptor, (off_t)journal->written) == 0)
+        const uint64_t end = end_of_lines(journal->descriptor, keep < size ? keep : size);
+        if ((size == 0 || fdatasync(journal->descriptor) == 0) &&
+            sum_up(journal->descriptor, end, &journal->crc32) &&
+            (end == size || ftruncate(journal->descriptor, (off_t)end) == 0)) {
+            journal->synced = journal->written = end;
             return true;
+        }
     }
     return error_set_errno(error, journal->path, "check the disk", "cannot be cut to its end");
 }
@@ -93,7 +151,15 @@ static void drop_descriptor(struct journal *journal)
     journal->descriptor = -1;
 }
 
-/* A network mount that went away and came back needs the file opened again. */
+/* What is not known to be on the disk is written again, through a new descriptor: a network mount
+ * that went away and came back needs one, and only a new one reports errors anew. */
+static void distrust(struct journal *journal)
+{
+    drop_descriptor(journal);
+    journal->written = journal->synced;
+    journal->distrusted = true;
+}
+
 static void meet_trouble(struct journal *journal)
 {
     const int code = errno;
@@ -101,52 +167,43 @@ static void meet_trouble(struct journal *journal)
                     "free some space; it is tried again, and the training goes on",
                     "the journal cannot be written");
     if (code == ESTALE || code == EIO || code == EBADF)
-        drop_descriptor(journal);
-}
-
-/* `count` bytes of what waits are in the file. */
-static void take_away(struct journal *journal, size_t count)
-{
-    struct text *pending = &journal->pending;
-    const char *feed = count ? memrchr(pending->data, '\n', count) : NULL;
-    if (feed)
-        journal->whole = journal->written + (uint64_t)(feed - pending->data) + 1;
-    journal->written += count;
-    if (count > 0)
-        memmove(pending->data, pending->data + count, pending->length - count + 1);
-    pending->length -= count;
+        distrust(journal);
 }
 
 static bool write_pending(struct journal *journal)
 {
     const struct text *pending = &journal->pending;
-    size_t done = 0;
+    const uint64_t end = journal->synced + pending->length;
     if (journal->descriptor < 0)
         journal->descriptor = open_file(journal);
     bool good = journal->descriptor >= 0;
-    while (good && done < pending->length) {
-        ssize_t count = write(journal->descriptor, pending->data + done, pending->length - done);
+    while (good && journal->written < end) {
+        const size_t from = (size_t)(journal->written - journal->synced);
+        const ssize_t count = pwrite(journal->descriptor, pending->data + from,
+                                     pending->length - from, (off_t)journal->written);
         good = count > 0 || (count < 0 && errno == EINTR);
-        done += count > 0 ? (size_t)count : 0;
+        journal->written += count > 0 ? (uint64_t)count : 0;
     }
-    if (good)
-        journal->trouble = (struct error){0};
-    else
+    if (!good)
         meet_trouble(journal);
-    take_away(journal, done);
+    else if (!journal->distrusted)
+        journal->trouble = (struct error){0};
     return good;
 }
 
-static void flush_at(struct journal *journal, uint64_t now)
+/* Everything that waited is on the disk. */
+static void settle(struct journal *journal)
 {
-    journal->flushed = now;
-    if (journal->pending.length > 0)
-        write_pending(journal);
-}
-
-void journal_flush(struct journal *journal)
-{
-    flush_at(journal, clock_nanoseconds());
+    struct text *pending = &journal->pending;
+    if (pending->length > 0) {
+        journal->crc32 = (uint32_t)crc32_z(journal->crc32, (const unsigned char *)pending->data,
+                                           pending->length);
+        pending->data[0] = '\0';
+    }
+    journal->synced += pending->length;
+    pending->length = 0;
+    journal->distrusted = false;
+    journal->trouble = (struct error){0};
 }
 
 bool journal_sync(struct journal *journal)
@@ -154,18 +211,55 @@ bool journal_sync(struct journal *journal)
     journal->flushed = clock_nanoseconds();
     if (!write_pending(journal))
         return false;
-    if (fdatasync(journal->descriptor) == 0)
+    if (fdatasync(journal->descriptor) != 0) {
+        meet_trouble(journal);
+        distrust(journal);
+        return false;
+    }
+    settle(journal);
+    journal->entered = journal->entered || file_sync_directory_of(journal->path);
+    if (journal->entered)
         return true;
     meet_trouble(journal);
+    journal->distrusted = true;
     return false;
 }
 
-static uint64_t count_lines(const struct text *text)
+static void flush_at(struct journal *journal, uint64_t now)
+{
+    journal->flushed = now;
+    if (journal->pending.length > 0 && write_pending(journal) &&
+        (journal->distrusted || journal->pending.length >= JOURNAL_UNSYNCED_MOST))
+        journal_sync(journal);
+}
+
+void journal_flush(struct journal *journal)
+{
+    flush_at(journal, clock_nanoseconds());
+}
+
+/* The lines behind the first `from` bytes. */
+static uint64_t count_lines(const struct text *text, size_t from)
 {
     uint64_t lines = 0;
-    for (size_t i = 0; i < text->length; i++)
+    for (size_t i = from; i < text->length; i++)
         lines += text->data[i] == '\n';
     return lines;
+}
+
+/* Returns where the last whole line in the file ends. */
+static uint64_t cut_torn_line(const struct journal *journal)
+{
+    const size_t unsynced = (size_t)(journal->written - journal->synced);
+    const char *text = journal->pending.data;
+    const char *feed = unsynced ? memrchr(text, '\n', unsynced) : NULL;
+    const uint64_t whole = journal->synced + (feed ? (uint64_t)(feed - text) + 1 : 0);
+    if (journal->descriptor < 0 || whole == journal->written)
+        return whole;
+    /* nothing can be done when this fails: readers leave a torn line out */
+    const bool done = ftruncate(journal->descriptor, (off_t)whole) == 0;
+    (void)done;
+    return whole;
 }
 
 uint64_t journal_close(struct journal *journal)
@@ -173,11 +267,8 @@ uint64_t journal_close(struct journal *journal)
     if (!journal->path)
         return 0;
     flush_at(journal, 0);
-    /* nothing can be done when this fails: readers leave a torn line out */
-    if (journal->descriptor >= 0 && journal->whole < journal->written &&
-        ftruncate(journal->descriptor, (off_t)journal->whole) != 0)
-        journal->whole = journal->written;
-    const uint64_t lost = journal->lost + count_lines(&journal->pending);
+    const uint64_t whole = cut_torn_line(journal);
+    const uint64_t lost = journal->lost + count_lines(&journal->pending, whole - journal->synced);
     drop_descriptor(journal);
     text_free(&journal->pending);
     free(journal->path);

@@ -5,7 +5,11 @@
  *
  * Writing never fails a run: what the disk does not take (it is full, read-only, gone) waits in
  * memory and is tried again with what comes next, and after 16 MiB of that the newer lines are
- * dropped and counted. `trouble` says why the last attempt failed. */
+ * dropped and counted. `trouble` says why the last attempt failed.
+ *
+ * A failed fdatasync may have dropped the file's dirty pages, and a second one would then succeed
+ * without them. So every byte stays in memory until a sync has succeeded, and after a failed one
+ * the file is opened anew and written again from the last byte that is known to be on the disk. */
 #ifndef TINCA_SESSION_JOURNAL_H
 #define TINCA_SESSION_JOURNAL_H
 
@@ -20,18 +24,25 @@
 struct journal {
     int descriptor;       /* -1: to be opened (again) */
     char *path;           /* NULL: there is no journal */
-    struct text pending;  /* what is not in the file yet; a line may be there in part */
-    uint64_t written;     /* bytes in the file, of this journal's and before */
-    uint64_t whole;       /* of these, up to the end of the last whole line */
+    struct text pending;  /* what is not known to be on the disk: the bytes from `synced` on */
+    uint64_t synced;      /* bytes known to be on the disk: whole lines */
+    uint64_t written;     /* bytes in the file; from `synced` on they may be lost */
+    uint32_t crc32;       /* zlib's CRC-32 of the first `synced` bytes */
+    bool entered;         /* the file's name is on the disk too: its folder has been synced */
+    bool distrusted;      /* a sync has failed, and none has succeeded since */
     uint64_t flushed;     /* when: clock_nanoseconds */
     uint64_t lost;        /* lines dropped */
     struct error trouble; /* kind ERROR_NONE: all is well */
 };
 
-enum { JOURNAL_PENDING_MOST = 16 << 20 }; /* bytes */
+enum {
+    JOURNAL_PENDING_MOST = 16 << 20, /* bytes */
+    JOURNAL_UNSYNCED_MOST = 1 << 20, /* bytes after which the journal is synced of itself */
+};
 
 /* Opens directory/journal.jsonl for appending behind its first `keep` bytes; the rest, and a line
- * that a crash left half written, is cut off. UINT64_MAX keeps all whole lines. */
+ * that a crash left half written, is cut off. UINT64_MAX keeps all whole lines. What is kept is
+ * synced and its CRC-32 computed. */
 bool journal_open(struct journal *journal, const char *directory, uint64_t keep,
                   struct error *error);
 
@@ -49,8 +60,13 @@ void journal_add_event(struct journal *journal, const char *name, struct json *e
 /* What is still buffered reaches the file: before something that takes long. */
 void journal_flush(struct journal *journal);
 
-/* The same, and the disk: false when something still waits (`trouble`). */
+/* The same, and the disk: false when something still waits (`trouble`). After true, `synced` and
+ * `crc32` describe the whole journal. */
 bool journal_sync(struct journal *journal);
+
+/* Computes the CRC-32 of the first `length` bytes of a journal file. Returns false with ERROR_INPUT
+ * when the file is missing or shorter, with ERROR_SYSTEM when it cannot be read. */
+bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct error *error);
 
 enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; a longer line is no journal's */
 

@@ -150,6 +150,8 @@ bool trainer_checkpoint(struct trainer *trainer)
 
 /* --- what the disk refuses --- */
 
+enum { LAST_TRIES = 3 }; /* at the end: a failed sync may be about pages that are dropped by now */
+
 void trainer_lose(struct trainer *trainer, const struct error *error)
 {
     if (trainer->keeping.lost.kind == ERROR_NONE)
@@ -167,14 +169,16 @@ void trainer_tell(struct trainer *trainer)
     trainer->now.error = *trouble;
 }
 
-void trainer_keep_last(struct trainer *trainer)
+bool trainer_keep_last(struct trainer *trainer)
 {
     struct journal *journal = &trainer->run->journal;
     if (!write_waiting_best(trainer))
         trainer_lose(trainer, &trainer->keeping.unsaved);
     forget_best(trainer);
-    journal_flush(journal);
-    if (journal->trouble.kind != ERROR_NONE)
+    bool synced = false;
+    for (int tries = 0; tries < LAST_TRIES && !synced; tries++)
+        synced = journal_sync(journal);
+    if (!synced)
         trainer_lose(trainer, &journal->trouble);
     else if (journal->lost > 0) {
         struct error lost;
@@ -182,4 +186,5 @@ void trainer_keep_last(struct trainer *trainer)
                   _("some records could not be written: the curves have gaps"));
         trainer_lose(trainer, &lost);
     }
+    return synced;
 }

@@ -256,8 +256,31 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
                     add_counts(tree, snapshot, count_places, LENGTH(count_places)) &&
                     add_numbers(tree, snapshot) && json_add_float(tree, "loss", snapshot->loss) &&
                     json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
-                    json_add_bool(tree, "has_validation", snapshot->has_validation);
+                    json_add_bool(tree, "has_validation", snapshot->has_validation) &&
+                    json_add_count(tree, "journal", run->journal.synced) &&
+                    json_add_count(tree, "journal_crc32", run->journal.crc32);
     return write_tree(run, "summary.json", tree, complete, error);
+}
+
+bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)
+{
+    struct json_document document;
+    size_t bytes, crc32;
+    char *path = file_join(directory, "summary.json");
+    bool read = path && json_read_file(&document, path, FILE_LIMIT, NULL);
+    free(path);
+    if (!read)
+        return false;
+    const struct json *long_as = json_member(document.root, "journal"),
+                      *with = json_member(document.root, "journal_crc32");
+    read = long_as && with && json_count(long_as, &bytes) && json_count(with, &crc32) &&
+           crc32 <= UINT32_MAX;
+    json_document_free(&document);
+    if (read) {
+        *length = bytes;
+        *sum = (uint32_t)crc32;
+    }
+    return read;
 }
 
 static void read_error(const struct json *object, struct error *error)

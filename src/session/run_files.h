@@ -10,6 +10,8 @@ bool run_files_write_config(const struct run *run, struct error *error);
 struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);
 
+/* Writes summary.json; the run's journal must be synced: the summary says how long it is and which
+ * CRC-32 it has. */
 bool run_files_write_summary(const struct run *run, const struct run_snapshot *snapshot,
                              struct error *error);
 
@@ -24,6 +26,9 @@ bool run_files_read_config(struct run_config *config, struct run_facts *facts,
 /* Reads a start event; false when the line is something else. */
 bool run_files_read_start(const struct json *line, struct run_facts *facts,
                           struct run_snapshot *snapshot);
+
+/* Returns whether summary.json says how long the journal was at the run's end, and its CRC-32. */
+bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum);
 
 /* Brings a snapshot up to date with summary.json; false when there is none (or it is damaged). */
 bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot);

@@ -103,8 +103,9 @@ void trainer_keep(struct trainer *trainer, bool epoch_over);
 bool trainer_checkpoint(struct trainer *trainer);
 /* Saves the model as it is now as best.safetensors, or holds it in memory until that works. */
 void trainer_keep_best(struct trainer *trainer);
-/* Tries to write what waits in memory; what then still does is lost. */
-void trainer_keep_last(struct trainer *trainer);
+/* Tries to write what waits in memory; what then still does is lost. Returns whether the journal is
+ * on the disk. */
+bool trainer_keep_last(struct trainer *trainer);
 /* Notes what is gone; the first counts. */
 void trainer_lose(struct trainer *trainer, const struct error *error);
 /* Brings the snapshot's error in line with what cannot be written now. */

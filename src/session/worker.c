@@ -196,8 +196,10 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
         return;
     }
     journal_add_event(&run->journal, "end", NULL);
-    trainer_keep_last(trainer);
+    const bool synced = trainer_keep_last(trainer);
     trainer->now.error = failed ? *error : trainer->keeping.lost;
+    if (!synced && status == RUN_DONE) /* it can be resumed: its last checkpoint is still there */
+        trainer->now.status = RUN_FAILED;
     if (!run_files_write_summary(run, &trainer->now, &lost) && !failed) {
         trainer->now.status = RUN_FAILED;
         trainer->now.error = lost;

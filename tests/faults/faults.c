@@ -1,14 +1,14 @@
 /* faults.so, to be loaded before the program (LD_PRELOAD): calls of the system that fail.
  *
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
- * write (write(2) and stdio's fwrite and fflush, on regular files), open (of files to be written),
- * fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is
- *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
- *   NAME+             and so do all later ones
- *   NAME+M            and so do the next M
- *   kill              the process is killed there; half of what was to be written is written
- * A failing malloc or thread needs no name. FAULT_COUNT=FILE writes at the end how many calls there
- * were. */
+ * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
+ * written), fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is an
+ * errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE) NAME+             and
+ * so do all later ones NAME+M            and so do the next M kill              the process is
+ * killed there; half of what was to be written is written A sync that fails drops what was written
+ * behind the file's end at its last good sync, as Linux may do: there are zeros then, and the next
+ * sync succeeds without complaint. A failing malloc or thread needs no name. FAULT_COUNT=FILE
+ * writes at the end how many calls there were. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -118,6 +118,20 @@ ssize_t write(int descriptor, const void *bytes, size_t count)
     return -1;
 }
 
+ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset)
+{
+    static ssize_t (*next)(int, const void *, size_t, off_t);
+    if (!next)
+        next = NEXT(pwrite);
+    if (chosen != WRITE || !is_file(descriptor) || !fails(WRITE))
+        return next(descriptor, bytes, count, offset);
+    if (kills) {
+        next(descriptor, bytes, count / 2, offset);
+        raise(SIGKILL);
+    }
+    return -1;
+}
+
 size_t fwrite(const void *bytes, size_t size, size_t count, FILE *stream)
 {
     static size_t (*next)(const void *, size_t, size_t, FILE *);
@@ -165,12 +179,58 @@ int open(const char *path, int flags, ...)
     return fail_open(flags) ? -1 : next(path, flags, mode);
 }
 
+/* Where files ended when they were last synced. The program syncs in one thread at a time. */
+static struct {
+    ino_t file;
+    off_t size;
+} synced[64];
+
+static off_t *synced_size(ino_t file)
+{
+    size_t i = 0;
+    while (i < 63 && synced[i].file != file && synced[i].file != 0)
+        i++;
+    synced[i].file = file;
+    return &synced[i].size;
+}
+
+static void drop_unsynced(int descriptor)
+{
+    static const char zeros[4096];
+    struct stat status;
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
+        return;
+    const int saved = errno;
+    for (off_t at = *synced_size(status.st_ino); at < status.st_size; at += (off_t)sizeof zeros) {
+        const off_t left = status.st_size - at;
+        const size_t count = left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros;
+        if (NEXT(pwrite)(descriptor, zeros, count, at) < 0)
+            break;
+    }
+    errno = saved;
+}
+
+static int sync_or_fail(int descriptor, int (*next)(int))
+{
+    struct stat status;
+    if (chosen != SYNC)
+        return next(descriptor);
+    if (fails(SYNC)) {
+        drop_unsynced(descriptor);
+        return -1;
+    }
+    const int result = next(descriptor);
+    if (result == 0 && fstat(descriptor, &status) == 0)
+        *synced_size(status.st_ino) = status.st_size;
+    return result;
+}
+
 int fsync(int descriptor)
 {
     static int (*next)(int);
     if (!next)
         next = NEXT(fsync);
-    return fails(SYNC) ? -1 : next(descriptor);
+    return sync_or_fail(descriptor, next);
 }
 
 int fdatasync(int descriptor)
@@ -178,7 +238,7 @@ int fdatasync(int descriptor)
     static int (*next)(int);
     if (!next)
         next = NEXT(fdatasync);
-    return fails(SYNC) ? -1 : next(descriptor);
+    return sync_or_fail(descriptor, next);
 }
 
 int rename(const char *from, const char *to)

@@ -43,7 +43,7 @@ same() { # same NAME: the run in r has the bits of the one without trouble
 
 # For a while: the run says so, goes on, and nothing is missing in the end.
 for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
-    write:40:ESTALE+50/tale fsync:2:ENOSPC+3/space fsync:5:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
+    write:40:ESTALE+50/tale fsync:4:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
     rename:4:EIO+3/error open:4:ENOSPC+3/space; do
     rm -rf r
     # shellcheck disable=SC2086
@@ -54,7 +54,7 @@ done
 
 # For good: the status is that of a failure, the message names the reason, what was good before still
 # is, and with room again the run is resumed to the same bits.
-for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:4:EIO+/error \
+for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:6:EIO+/error \
     rename:2:EROFS+/[Rr]ead-only open:4:ENOSPC+/space; do
     rm -rf r
     # shellcheck disable=SC2086
