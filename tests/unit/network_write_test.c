@@ -1,0 +1,176 @@
+/* A network that is written out as a file of plain operators: built again from that file, it is the
+ * same graph, whatever blocks, techniques and rates it came from. */
+#include "engine/network.h"
+#include "engine/network_write.h"
+#include "engine/ops/op.h"
+#include "tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "he" and "xavier" have no value. */
+static bool same_initialiser(const struct initialiser *a, const struct initialiser *b)
+{
+    bool valued = a->kind == INITIALISE_GAUSSIAN || a->kind == INITIALISE_CONSTANT;
+    return a->kind == b->kind && (!valued || a->value == b->value);
+}
+
+static bool same_conv(const struct conv_attributes *a, const struct conv_attributes *b)
+{
+    return memcmp(&a->window, &b->window, sizeof a->window) == 0 && a->outputs == b->outputs &&
+           a->groups == b->groups && a->bias == b->bias &&
+           same_initialiser(&a->weight_init, &b->weight_init) &&
+           (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
+}
+
+static bool same_linear(const struct linear_attributes *a, const struct linear_attributes *b)
+{
+    return a->outputs == b->outputs && a->bias == b->bias &&
+           same_initialiser(&a->weight_init, &b->weight_init) &&
+           (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
+}
+
+/* The other operators' attributes are compared as bytes. */
+static bool same_attributes(const struct node *a, const struct node *b)
+{
+    if (a->op == &op_conv || a->op == &op_conv_transpose)
+        return same_conv(&a->attributes.conv, &b->attributes.conv);
+    if (a->op == &op_linear)
+        return same_linear(&a->attributes.linear, &b->attributes.linear);
+    return memcmp(&a->attributes, &b->attributes, sizeof a->attributes) == 0;
+}
+
+static bool same_node(const struct node *a, const struct node *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->op == b->op && a->input_count == b->input_count &&
+           memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) == 0 &&
+           memcmp(&a->output, &b->output, sizeof a->output) == 0 && same_attributes(a, b);
+}
+
+static bool same_parameter(const struct parameter *a, const struct parameter *b)
+{
+    return strcmp(a->name, b->name) == 0 && a->offset == b->offset && a->count == b->count &&
+           a->fan_in == b->fan_in && a->learnable == b->learnable && a->init.kind == b->init.kind &&
+           a->init.value == b->init.value;
+}
+
+/* The name of the first thing that differs; NULL: the graphs are the same. */
+static const char *difference(const struct graph *a, const struct graph *b)
+{
+    if (a->node_count != b->node_count || a->parameter_count != b->parameter_count ||
+        a->loss_count != b->loss_count || a->output != b->output)
+        return "the number of nodes, parameters or losses";
+    for (size_t i = 0; i < a->node_count; i++)
+        if (!same_node(&a->nodes[i], &b->nodes[i]))
+            return a->nodes[i].name;
+    for (size_t i = 0; i < a->parameter_count; i++)
+        if (!same_parameter(&a->parameters[i], &b->parameters[i]))
+            return a->parameters[i].name;
+    for (size_t i = 0; i < a->loss_count; i++)
+        if (a->losses[i] != b->losses[i])
+            return "the losses";
+    return NULL;
+}
+
+static char *write_network(const struct network *network, struct error *error)
+{
+    struct json *tree = network_to_json(network);
+    char *text = tree ? json_print(tree, true, error) : NULL;
+    json_free(tree);
+    return text;
+}
+
+static void check(const struct network_request *request, const char *what)
+{
+    struct error error = {0};
+    struct network *network = network_build(request, &error);
+    char *text = network ? write_network(network, &error) : NULL;
+    struct network *again =
+        text ? network_build(&(struct network_request){.network = "network.json", .text = text},
+                             &error)
+             : NULL;
+    const char *differs = again ? difference(&network->graph, &again->graph) : "it is not built";
+    if (!differs && network_has_discriminator(network))
+        differs = difference(&network->discriminator, &again->discriminator);
+    if (!differs && (network->classes != again->classes ||
+                     strcmp(network->normalisation, again->normalisation) != 0))
+        differs = "classes or normalisation";
+    tap_ok(!differs, "%s is the same graph when it is built from what was written (%s) %s %s", what,
+           differs ? differs : "", error.what, error.why);
+    network_free(again);
+    free(text);
+    network_free(network);
+}
+
+static void test_built_in(void)
+{
+    for (size_t i = 0; i < network_builtin_count; i++)
+        for (size_t t = 0; t < TECHNIQUES; t++) {
+            char what[96];
+            struct network_request request = {.network = network_builtins[i].name,
+                                              .technique = (enum technique)t};
+            struct network *possible = network_build(&request, NULL);
+            snprintf(what, sizeof what, "%s with %s", request.network,
+                     technique_name(request.technique));
+            if (possible)
+                check(&request, what);
+            network_free(possible);
+        }
+}
+
+static void test_choices(void)
+{
+    check(&(struct network_request){.network = "resnet20-2.4_block", .classes = 100},
+          "a network with bottlenecks");
+    check(&(struct network_request){.network = "resnet56-dsc-0.35"}, "a wider network");
+    check(&(struct network_request){.network = "mlp-w800x400-tanh"}, "a chosen activation");
+    check(&(struct network_request){.network = "pix2pix-shuffle", .groups = 4}, "chosen groups");
+}
+
+/* Every operator, each attribute with a value that is not its default. */
+static const char every_operator[] =
+    "{\"name\": \"all\", \"input\": [3, 13, 12], \"classes\": 4, \"loss\": \"l2_loss\",\n"
+    " \"normalise\": \"signed\", \"layers\": [\n"
+    "{\"op\": \"conv\", \"name\": \"a\", \"output\": 6, \"kernel\": [3, 2], \"stride\": [2, 1],\n"
+    " \"pad\": [1, 0], \"groups\": 3, \"bias_init\": 0.2, \"init\": {\"gaussian\": 0.02}},\n"
+    "{\"op\": \"conv\", \"name\": \"b\", \"output\": 6, \"kernel\": 1, \"bias\": false,\n"
+    " \"init\": {\"constant\": 0.1}},\n"
+    "{\"op\": \"conv_transpose\", \"name\": \"t\", \"output\": 4, \"kernel\": 4, \"stride\": 2,\n"
+    " \"pad\": 1, \"init\": \"xavier\"},\n"
+    "{\"op\": \"max_pool\", \"kernel\": [3, 2], \"stride\": 2, \"pad\": 1, \"ceil\": true},\n"
+    "{\"op\": \"batch_norm\", \"epsilon\": 0.001, \"momentum\": 0.3, \"instance\": true},\n"
+    "{\"op\": \"leaky_relu\", \"name\": \"l\", \"slope\": 0.15},\n"
+    "{\"op\": \"lrn\", \"size\": 3, \"alpha\": 0.01, \"beta\": 0.5, \"k\": 2},\n"
+    "{\"op\": \"channel_shuffle\", \"groups\": 2}, {\"op\": \"channel_shift\"},\n"
+    "{\"op\": \"dropout\", \"name\": \"d\", \"rate\": 0.3, \"always\": true},\n"
+    "{\"op\": \"add\", \"from\": [\"d\", \"l\"]}, {\"op\": \"sigmoid\"}, {\"op\": \"tanh\"},\n"
+    "{\"op\": \"relu\", \"name\": \"r\"}, {\"op\": \"concat\", \"from\": [\"r\", \"l\", \"d\"]},\n"
+    "{\"op\": \"average_pool\", \"name\": \"g\", \"global\": true},\n"
+    "{\"op\": \"softmax_cross_entropy\", \"name\": \"x1\", \"weight\": 0.3},\n"
+    "{\"op\": \"l1_loss\", \"from\": [\"r\", \"l\"], \"weight\": 0.2},\n"
+    "{\"op\": \"l2_loss\", \"from\": [\"r\", \"d\"], \"weight\": 0.1},\n"
+    "{\"op\": \"binary_cross_entropy\", \"from\": \"r\", \"target\": 0.9, \"weight\": 0.4},\n"
+    "{\"op\": \"flatten\", \"from\": \"g\"},\n"
+    "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.5}, \"bias\": true,\n"
+    " \"bias_init\": -1}, {\"op\": \"softmax\"}]}";
+
+static void test_every_operator(void)
+{
+    check(&(struct network_request){.network = "all.json", .text = every_operator},
+          "a network of every operator");
+    size_t missing = 0;
+    for (size_t i = 0; op_table[i]; i++) {
+        char quoted[64];
+        snprintf(quoted, sizeof quoted, "\"%s\"", op_table[i]->name);
+        missing += !strstr(every_operator, quoted);
+    }
+    tap_ok(missing == 0, "  and none of the operators lacks there (%zu)", missing);
+}
+
+int main(void)
+{
+    test_built_in();
+    test_choices();
+    test_every_operator();
+    return tap_done();
+}
