@@ -12,6 +12,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "data/generate.h"
 #include "data/source.h"
 
 #include <stdio.h>
@@ -25,7 +26,6 @@ struct dataset {
     struct source source;
     uint32_t *selected; /* source index of each image; NULL: all, in order */
     char **class_names;
-    bool reversed; /* of a pair, the right half is the input */
 };
 
 /* --- kinds --- */
@@ -268,7 +268,8 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
     dataset->facts.kind = kinds[kind].name;
     dataset->facts.paired = dataset->source.fit == SOURCE_PAIR;
     dataset->facts.skipped = dataset->source.skipped;
-    dataset->reversed = spec->reversed;
+    dataset->facts.reversed = spec->reversed;
+    dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
     return check_options(dataset, spec, error) && fit_images(dataset, wish, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
@@ -330,19 +331,19 @@ const char *dataset_class_name(const struct dataset *dataset, size_t label)
     return label < dataset->facts.classes ? dataset->class_names[label] : "no such class";
 }
 
-static size_t source_index(const struct dataset *dataset, size_t index)
+size_t dataset_source_index(const struct dataset *dataset, size_t index)
 {
     return dataset->selected ? dataset->selected[index] : index;
 }
 
 size_t dataset_label(const struct dataset *dataset, size_t index)
 {
-    return dataset->source.operations->label(&dataset->source, source_index(dataset, index));
+    return dataset->source.operations->label(&dataset->source, dataset_source_index(dataset, index));
 }
 
 void dataset_origin(const struct dataset *dataset, size_t index, char *text, size_t size)
 {
-    dataset->source.operations->origin(&dataset->source, source_index(dataset, index), text, size);
+    dataset->source.operations->origin(&dataset->source, dataset_source_index(dataset, index), text, size);
 }
 
 /* Brings what the source gave to the stored size. */
@@ -377,11 +378,11 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
     *image = (struct image){0};
     if (target)
         *target = (struct image){0};
-    bool read = source->operations->read(source, source_index(dataset, index), &wish, image, target,
+    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image, target,
                                          error) &&
                 fit_image(dataset, evaluating, image, error) &&
                 (source->fit != SOURCE_PAIR || fit_image(dataset, evaluating, target, error));
-    if (read && dataset->reversed) {
+    if (read && dataset->facts.reversed) {
         struct image input = *target;
         *target = *image;
         *image = input;

@@ -30,7 +30,9 @@ struct dataset_facts {
     size_t channels, height, width; /* of one training example, after cropping */
     size_t stored_height, stored_width; /* of the stored image that crops are cut from */
     bool paired;                        /* every example has a target image instead of a label */
+    bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files left out, folders only */
+    size_t generator; /* of a generated set: GENERATOR_VERSION; 0: it comes from files */
 };
 
 /* Opens a set. `default_split` ("train" or "test") holds where SPEC names none. Decodes nothing

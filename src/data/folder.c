@@ -188,7 +188,7 @@ bool folder_open(struct source *source, const struct spec *spec, struct error *e
                               .width = 224,
                               .flips = true,
                               .skips = !spec->refuse_broken};
-    folder->root = scan_choose_split(spec, error);
+    source->root = folder->root = scan_choose_split(spec, error);
     if (folder->root && take_classes(source, spec, error) && check_found(source, spec, error))
         return true;
     close_folder(source);

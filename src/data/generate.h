@@ -9,6 +9,10 @@
 #include "base/random.h"
 #include "data/image.h"
 
+/* The version of what the generators draw: raise it when an image of any of the sets changes, so
+ * that a run that began with the images of before is not resumed with others. */
+enum { GENERATOR_VERSION = 1 };
+
 /* `draws` stands at the image's first number. `image` has the set's size; `target` is the second
  * image of a pair, else NULL. */
 typedef void generate_image(struct random_stream *draws, size_t label, struct image *image,

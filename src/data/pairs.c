@@ -82,7 +82,7 @@ static bool check_header(const struct pairs *pairs, const char *name, struct err
 static bool scan_pairs(struct source *source, const struct spec *spec, struct error *error)
 {
     struct pairs *pairs = source->state;
-    pairs->directory = scan_choose_split(spec, error);
+    source->root = pairs->directory = scan_choose_split(spec, error);
     if (!pairs->directory || !scan_folder(pairs->directory, &pairs->names, NULL, error))
         return false;
     if (pairs->names.count == 0)

@@ -47,6 +47,7 @@ struct source {
     bool skips;                     /* an unreadable image is replaced, not an error */
     bool quick;                     /* an image costs a copy only */
     size_t skipped;                 /* unreadable files left out at opening */
+    const char *root; /* the folder below which each image is a file; NULL: it is not so */
 };
 
 /* Opens a source. On failure nothing is left to close. */
@@ -66,5 +67,7 @@ source_bytes cifar10_bytes, cifar100_bytes, idx_bytes;
 bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluating,
                        struct image *image, struct image *target, struct error *error);
 const struct source *dataset_source(const struct dataset *dataset);
+/* The source's number of image `index`. */
+size_t dataset_source_index(const struct dataset *dataset, size_t index);
 
 #endif

@@ -4,6 +4,7 @@
  * directory is changed, so that a run that cannot go on now can do so later. */
 #include "base/file.h"
 #include "session/checkpoint.h"
+#include "session/experiment.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
 
@@ -130,6 +131,9 @@ static bool put_journal_aside(struct trainer *trainer)
 
 bool resume_begin(struct trainer *trainer)
 {
+    bool known;
+    if (!experiment_check(trainer, &known))
+        return false;
     if (!trainer->checkpoint.file)
         return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
     if (!checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))

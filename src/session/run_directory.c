@@ -291,6 +291,8 @@ static size_t length_without_part(const char *name)
 bool run_directory_is_own_file(const char *name)
 {
     static const char *const own[] = {"config.json",
+                                      "network.json",
+                                      "data.json",
                                       "journal.jsonl",
                                       "journal.previous.jsonl",
                                       "weights.safetensors",

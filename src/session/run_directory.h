@@ -2,6 +2,8 @@
  *
  * $XDG_STATE_HOME/tinca/runs/ID/ (default ~/.local/state), readable by the user alone:
  *   config.json            what was asked for
+ *   network.json           the network as it is trained: a network file of plain operators
+ *   data.json              what the data sets consist of (data_fingerprint.h)
  *   journal.jsonl          append only, a line an event; a torn last line is ignored
  *   weights.safetensors    the model at the end, or when it was last asked for
  *   best.safetensors       with validation: the model with the best accuracy so far

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "session/experiment.h"
 #include "session/run_files.h"
 #include "session/settings.h"
 
@@ -58,6 +59,8 @@ bool worker_begin(struct trainer *trainer)
     struct run *run = trainer->run;
     const struct run_facts facts = worker_describe(trainer);
     const size_t epochs = (size_t)ceil(trainer->now.epochs);
+    if (!experiment_write(trainer))
+        return false;
     struct json *event = run_files_start_event(&facts, &trainer->now);
     if (!event)
         return error_set_memory(trainer->error, "the journal", 0);

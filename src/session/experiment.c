@@ -1,0 +1,112 @@
+#include "session/experiment.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "engine/network_write.h"
+#include "session/data_difference.h"
+#include "session/data_fingerprint.h"
+#include "session/network_difference.h"
+#include "session/run_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char network_name[] = "network.json", data_name[] = "data.json";
+
+bool experiment_write(struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    struct json *network = network_to_json(trainer->prepared.network);
+    if (!run_files_write_tree(run, network_name, network, network, trainer->error))
+        return false;
+    struct json *data = data_fingerprint_make(&trainer->prepared, &run->config, trainer->error);
+    return data && run_files_write_tree(run, data_name, data, true, trainer->error);
+}
+
+/* --- comparing --- */
+
+/* Opens a file of the run's directory. True with document->root NULL: there is none. */
+static bool open_document(const struct run *run, const char *name, struct json_document *document,
+                          struct error *error)
+{
+    char *path = file_join(run->directory, name);
+    *document = (struct json_document){0};
+    bool opened = path || error_set_memory(error, "a path", 0);
+    if (path && file_exists(path))
+        opened = json_read_file(document, path, JSON_MAX_BYTES, error);
+    free(path);
+    return opened;
+}
+
+static bool refuse(const struct differences *differences, const char *what, const char *advice,
+                   const char *why, struct error *error)
+{
+    char words[480];
+    if (differences->count == 0)
+        return true;
+    differences_words(differences, words, sizeof words);
+    return error_set(error, ERROR_INPUT, what, advice, why, words);
+}
+
+static bool check_network(struct trainer *trainer, const struct json *then)
+{
+    struct differences differences = {0};
+    struct json *now = network_to_json(trainer->prepared.network);
+    if (!now)
+        return error_set_memory(trainer->error, "the network", 0);
+    network_difference(then, now, &differences);
+    json_free(now);
+    return refuse(&differences, trainer->run->config.network,
+                  N_("bring the network back as it was, or train another run"),
+                  N_("it is not the network that the run began with: %s"), trainer->error);
+}
+
+static bool check_set(struct trainer *trainer, const struct json *then, const struct json *now,
+                      const char *spec, const char *why)
+{
+    struct differences differences = {0};
+    return data_difference(then, now, &differences, trainer->error) &&
+           refuse(&differences, spec, N_("bring the data back as it was, or train another run"),
+                  why, trainer->error);
+}
+
+static bool check_validation(struct trainer *trainer, const struct json *then,
+                             const struct json *now)
+{
+    const char *spec = trainer->run->config.validate;
+    const bool had = json_is_object(then), has = json_is_object(now);
+    if (had != has)
+        return error_set(trainer->error, ERROR_INPUT, has ? spec : "--validate",
+                         N_("train another run"),
+                         has ? N_("the run began without a validation set")
+                             : N_("the run began with a validation set, and has none now"));
+    return !had || check_set(trainer, then, now, spec,
+                             N_("the validation set has changed since the run began: %s"));
+}
+
+static bool check_data(struct trainer *trainer, const struct json *then)
+{
+    const struct run_config *config = &trainer->run->config;
+    struct json *now = data_fingerprint_make(&trainer->prepared, config, trainer->error);
+    const bool same =
+        now &&
+        check_set(trainer, json_member(then, "training"), json_member(now, "training"),
+                  config->data, N_("the data has changed since the run began: %s")) &&
+        check_validation(trainer, json_member(then, "validation"), json_member(now, "validation"));
+    json_free(now);
+    return same;
+}
+
+bool experiment_check(struct trainer *trainer, bool *known)
+{
+    struct json_document network, data = {0};
+    const struct run *run = trainer->run;
+    bool same = open_document(run, network_name, &network, trainer->error) &&
+                open_document(run, data_name, &data, trainer->error) &&
+                (!network.root || check_network(trainer, network.root)) &&
+                (!data.root || check_data(trainer, data.root));
+    *known = network.root && data.root;
+    json_document_free(&network);
+    json_document_free(&data);
+    return same;
+}
