@@ -338,12 +338,14 @@ size_t dataset_source_index(const struct dataset *dataset, size_t index)
 
 size_t dataset_label(const struct dataset *dataset, size_t index)
 {
-    return dataset->source.operations->label(&dataset->source, dataset_source_index(dataset, index));
+    return dataset->source.operations->label(&dataset->source,
+                                             dataset_source_index(dataset, index));
 }
 
 void dataset_origin(const struct dataset *dataset, size_t index, char *text, size_t size)
 {
-    dataset->source.operations->origin(&dataset->source, dataset_source_index(dataset, index), text, size);
+    dataset->source.operations->origin(&dataset->source, dataset_source_index(dataset, index), text,
+                                       size);
 }
 
 /* Brings what the source gave to the stored size. */
@@ -378,8 +380,8 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
     *image = (struct image){0};
     if (target)
         *target = (struct image){0};
-    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image, target,
-                                         error) &&
+    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image,
+                                         target, error) &&
                 fit_image(dataset, evaluating, image, error) &&
                 (source->fit != SOURCE_PAIR || fit_image(dataset, evaluating, target, error));
     if (read && dataset->facts.reversed) {
