@@ -137,7 +137,8 @@ static bool add_files(const struct fingerprint *fingerprint, struct json *set)
     const size_t images = dataset_facts(fingerprint->dataset)->images;
     if (images <= FILES_LISTED)
         return each_file(fingerprint, list_file, json_add_array(set, "files"));
-    struct folders *folders = memory_new(1, sizeof *folders, "the data's checksums", fingerprint->error);
+    struct folders *folders =
+        memory_new(1, sizeof *folders, "the data's checksums", fingerprint->error);
     if (folders)
         folders->list = json_add_array(set, "folders");
     const bool added =
