@@ -85,3 +85,9 @@ char *lines_next(struct lines *lines, size_t *length, struct error *error)
         return line;
     }
 }
+
+uint64_t lines_offset(const struct lines *lines)
+{
+    const off_t read = lseek(lines->descriptor, 0, SEEK_CUR);
+    return read < 0 ? 0 : (uint64_t)read - (lines->end - lines->start);
+}

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Opened by lines_open and closed by lines_close. Not thread-safe. */
 struct lines {
@@ -23,6 +24,9 @@ bool lines_open(struct lines *lines, const char *path, size_t limit, struct erro
  * NULL at the end of the file or, with `error` set, when reading fails. `length` (bytes) may differ
  * from strlen: a line may hold zeros. What follows the last newline is no line. */
 char *lines_next(struct lines *lines, size_t *length, struct error *error);
+
+/* Returns the place in the file behind the line that lines_next returned last, in bytes. */
+uint64_t lines_offset(const struct lines *lines);
 
 /* Does nothing to {.descriptor = -1}. */
 void lines_close(struct lines *lines);

@@ -59,14 +59,26 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
     return export_session(runs, count, wanted->target, error);
 }
 
+/* What was written of such a run is not what the run recorded. */
+static bool report_damage(const struct run *run)
+{
+    if (run_damage(run)->kind == ERROR_NONE)
+        return false;
+    output_error(run_damage(run));
+    return true;
+}
+
+/* Counts the runs whose journal is damaged: they are exported as they are. */
 static bool export_runs(const struct operands *operands, const struct wanted *wanted,
-                        struct error *error)
+                        size_t *damaged, struct error *error)
 {
     struct run **runs = memory_new(operands->count, sizeof *runs, "the list of runs", error);
     bool opened = runs;
     for (size_t i = 0; opened && i < operands->count; i++)
         opened = (runs[i] = runs_open(operands->values[i], error));
     bool written = opened && write_runs(runs, operands->count, wanted, error);
+    for (size_t i = 0; written && i < operands->count; i++)
+        *damaged += report_damage(runs[i]);
     for (size_t i = 0; runs && i < operands->count; i++)
         run_free(runs[i]);
     free(runs);
@@ -78,6 +90,7 @@ static int export_run(const struct command *command, int argc, char **argv)
     struct error error;
     struct operands operands;
     struct wanted wanted = {.size = "1600x1000"};
+    size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
         {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &wanted.format, 0, 0,
@@ -103,8 +116,8 @@ static int export_run(const struct command *command, int argc, char **argv)
                   "it belongs to a report");
     else if (wanted.format != FORMAT_CSV && !wanted.target)
         error_set(&error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
-    else if (export_runs(&operands, &wanted, &error))
-        return EXIT_DONE;
+    else if (export_runs(&operands, &wanted, &damaged, &error))
+        return damaged > 0 ? EXIT_FAILED : EXIT_DONE;
     return output_error(&error);
 }
 

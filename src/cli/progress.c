@@ -137,6 +137,7 @@ void progress_show(struct progress *progress, const struct run *run)
     char line[LINE_SIZE];
     run_snapshot(run, &snapshot);
     show_trouble(progress, &snapshot);
+    progress->noticed |= progress->trouble.kind != ERROR_NONE; /* a notice is the first trouble */
     if (progress->quiet)
         return;
     show_beginning(progress, &snapshot);
@@ -151,9 +152,10 @@ void progress_show(struct progress *progress, const struct run *run)
 void progress_end(struct progress *progress, const struct run *run)
 {
     struct run_snapshot snapshot;
-    if (progress->quiet)
-        return;
     run_snapshot(run, &snapshot);
-    show_findings(progress, run, &snapshot);
+    if (!progress->quiet)
+        show_findings(progress, run, &snapshot);
     clear_line(progress);
+    if (run_notice(run)->kind != ERROR_NONE && !progress->noticed)
+        output_error(run_notice(run)); /* the run was over before it could be shown */
 }

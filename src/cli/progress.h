@@ -18,6 +18,7 @@ struct progress {
     uint64_t printed;     /* iteration of the last plain line */
     size_t findings;      /* said so far */
     bool begun;           /* whether the run was resumed has been said */
+    bool noticed;         /* run_notice has been shown */
     struct error trouble; /* the last one that was said */
     bool line_open;       /* a live line stands on the screen */
 };

@@ -351,26 +351,16 @@ static bool open_whole(const char *path, struct safetensors *file, struct error 
     return true;
 }
 
-bool checkpoint_open(const char *directory, struct safetensors *file, struct error *damaged,
+bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
                      struct error *error)
 {
-    const char *const names[] = {last_name, previous_name};
-    bool opened = false, failed = false;
-    *damaged = (struct error){0};
     *file = (struct safetensors){0};
-    for (size_t i = 0; i < 2 && !opened; i++) {
-        char *path = file_join(directory, names[i]);
-        if (!path)
-            return error_set_memory(error, "a path", 0);
-        if (file_exists(path)) {
-            opened = open_whole(path, file, failed ? error : damaged);
-            failed = failed || !opened;
-        }
-        free(path);
-    }
-    if (failed && !opened) /* the last one's fault is the one to be told */
-        *error = *damaged;
-    return opened || !failed;
+    char *path = file_join(directory, previous ? previous_name : last_name);
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    const bool opened = !file_exists(path) || open_whole(path, file, error);
+    free(path);
+    return opened;
 }
 
 bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
@@ -441,13 +431,21 @@ bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struc
     return read;
 }
 
+static void remove_one(const char *directory, const char *name)
+{
+    char *path = file_join(directory, name);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+void checkpoint_remove_last(const char *directory)
+{
+    remove_one(directory, last_name);
+}
+
 void checkpoint_remove(const char *directory)
 {
-    const char *const names[] = {last_name, previous_name};
-    for (size_t i = 0; i < 2; i++) {
-        char *path = file_join(directory, names[i]);
-        if (path)
-            unlink(path);
-        free(path);
-    }
+    remove_one(directory, last_name);
+    remove_one(directory, previous_name);
 }

@@ -20,10 +20,9 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
 /* Bytes that a checkpoint would have, without its header. */
 uint64_t checkpoint_bytes(const struct trainer *trainer);
 
-/* Opens the newest whole checkpoint of a run. When that is not the last one, *damaged says what is
- * wrong with the last one, else it is ERROR_NONE. True with file->file NULL: there is none at all.
- * False: there are some, but none can be read. */
-bool checkpoint_open(const char *directory, struct safetensors *file, struct error *damaged,
+/* Opens a run's last checkpoint, or the one before it, and reads all of it: a file that is not
+ * whole is an error. True with file->file NULL: there is no such file. */
+bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
                      struct error *error);
 
 /* The iteration at which an opened checkpoint was written, and the journal's length then. */
@@ -40,7 +39,10 @@ const char *checkpoint_kernels(const struct safetensors *file);
 /* Fills a prepared trainer, whose loss meter has been created. */
 bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error);
 
-/* Deletes a run's checkpoints: it is complete. */
+/* Deletes a run's checkpoints: it is complete, or begins again. */
 void checkpoint_remove(const char *directory);
+
+/* Deletes the last checkpoint, so that the one before it, which is better, stays. */
+void checkpoint_remove_last(const char *directory);
 
 #endif

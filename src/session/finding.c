@@ -10,7 +10,8 @@ static const struct {
              [FINDING_DIVERGENCE] = {"divergence", N_("divergence")},
              [FINDING_PLATEAU] = {"plateau", N_("plateau")},
              [FINDING_MEMORY] = {"memory", N_("memory")},
-             [FINDING_DATA] = {"data", N_("data")}};
+             [FINDING_DATA] = {"data", N_("data")},
+             [FINDING_JOURNAL] = {"journal", N_("journal")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

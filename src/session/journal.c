@@ -412,6 +412,12 @@ void journal_add_finding(struct journal *journal, const struct finding *finding)
 
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error)
 {
+    return journal_read_first(path, UINT64_MAX, visit, context, error);
+}
+
+bool journal_read_first(const char *path, uint64_t limit, journal_visit *visit, void *context,
+                        struct error *error)
+{
     struct lines lines;
     struct error trouble = {0};
     bool good = true;
@@ -420,6 +426,8 @@ bool journal_read(const char *path, journal_visit *visit, void *context, struct 
         return false;
     for (char *line; good && (line = lines_next(&lines, &length, &trouble));) {
         struct json_document document;
+        if (limit != UINT64_MAX && lines_offset(&lines) > limit)
+            break;
         if (!json_parse(&document, line, length, path, NULL))
             continue;
         good = visit(context, document.root, error);
@@ -495,7 +503,7 @@ bool journal_read_finding(const struct json *line, struct finding *finding)
     if (epoch && !json_number(epoch, &finding->epoch))
         finding->epoch = NAN; /* an imported run's may not be known */
     snprintf(finding->text, sizeof finding->text, "%s", text);
-    for (enum finding_kind k = 0; k <= FINDING_DATA; k++)
+    for (enum finding_kind k = 0; k <= FINDING_JOURNAL; k++)
         if (strcmp(finding_kind_name(k), kind) == 0) {
             finding->kind = k;
             return true;

@@ -76,6 +76,10 @@ enum { JOURNAL_LINE_MOST = 1 << 20 }; /* bytes; a longer line is no journal's */
 typedef bool journal_visit(void *context, const struct json *line, struct error *error);
 bool journal_read(const char *path, journal_visit *visit, void *context, struct error *error);
 
+/* The same of the lines that end within the first `limit` bytes. */
+bool journal_read_first(const char *path, uint64_t limit, journal_visit *visit, void *context,
+                        struct error *error);
+
 /* What a line says; false when it is not of this kind. Null is read as NaN. */
 bool journal_read_point(const struct json *line, struct series_point *point);
 bool journal_read_validation(const struct json *line, struct series_validation *validation);

@@ -10,6 +10,7 @@
 #include "session/resume.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
+#include "session/run_integrity.h"
 #include "session/run_state.h"
 
 #include <libgen.h>
@@ -129,6 +130,8 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
     if (!run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
+    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, &run->damage))
+        end.status = RUN_INTERRUPTED; /* its curves can be computed again */
     return import_is_own(facts->imported, facts->id, error) &&
            resume_allows(&end, facts->id, error) &&
            (!changes || resume_change(&run->config, changes, &run->changed, error));

@@ -130,6 +130,13 @@ void run_free(struct run *run);
 
 const struct run_config *run_config(const struct run *run);
 const struct run_facts *run_facts(const struct run *run);
+/* What a resumed run met before its first iteration and went on from all the same (a damaged
+ * checkpoint or journal, another instruction set); kind ERROR_NONE: nothing. To be asked for when
+ * the run is no longer RUN_PREPARING. */
+const struct error *run_notice(const struct run *run);
+/* What is wrong with the journal of a run that run_open has read and that is over; kind ERROR_NONE:
+ * nothing. A finding of the kind "journal" says the same. */
+const struct error *run_damage(const struct run *run);
 void run_snapshot(const struct run *run, struct run_snapshot *snapshot);
 /* Empty until the run is prepared; ask again each time, the address may change once. */
 const struct series *run_series(const struct run *run);

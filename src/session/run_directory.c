@@ -295,6 +295,7 @@ bool run_directory_is_own_file(const char *name)
                                       "data.json",
                                       "journal.jsonl",
                                       "journal.previous.jsonl",
+                                      "journal.damaged.jsonl",
                                       "weights.safetensors",
                                       "best.safetensors",
                                       "checkpoint.safetensors",

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
+#include "session/run_integrity.h"
 #include "session/run_reading.h"
 
 #include <math.h>
@@ -11,25 +12,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool read_journal(struct run_reading *reading, struct error *error)
+static bool read_journal(struct run_reading *reading, uint64_t limit, struct error *error)
 {
     char *path = file_join(reading->run->directory, "journal.jsonl");
     if (!path)
         return error_set_memory(error, "a path", 0);
-    bool read = !file_exists(path) || journal_read(path, run_reading_take, reading, error);
+    bool read =
+        !file_exists(path) || journal_read_first(path, limit, run_reading_take, reading, error);
     free(path);
     run_reading_sum_up(reading);
     return read;
 }
 
-bool run_state_read_journal(struct run *run, struct run_snapshot *snapshot, struct tempo *tempo,
-                            struct error *error)
+bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
+                            struct tempo *tempo, struct error *error)
 {
     struct run_reading *reading = memory_new(1, sizeof *reading, "a run", error);
     if (!reading)
         return false;
     *reading = (struct run_reading){.run = run, .snapshot = snapshot, .tempo = tempo};
-    bool read = read_journal(reading, error);
+    bool read = read_journal(reading, limit, error);
     if (read && !reading->started)
         read = error_set(error, ERROR_INPUT, run->directory, "start it anew with tinca train",
                          "its journal does not say what was prepared");
@@ -59,6 +61,18 @@ static void read_end(const char *directory, struct run_snapshot *snapshot)
         run_files_read_summary(directory, snapshot);
 }
 
+/* A run that is over and whose curves are not what it recorded says so wherever it is shown. */
+static void check_end(struct run *run, struct run_snapshot *snapshot)
+{
+    if (!run_status_is_over(snapshot->status) || snapshot->status == RUN_INTERRUPTED ||
+        run_integrity_check_end(run->directory, &run->damage))
+        return;
+    struct finding finding = {
+        .kind = FINDING_JOURNAL, .iteration = snapshot->iteration, .epoch = snapshot->epoch};
+    snprintf(finding.text, sizeof finding.text, "%.319s", run->damage.why);
+    snapshot->finding_count += run_state_add_finding(run, &finding);
+}
+
 static bool rebuild(struct run *run, struct error *error)
 {
     struct opening {
@@ -74,10 +88,11 @@ static bool rebuild(struct run *run, struct error *error)
     opening->snapshot.eta_seconds = -1;
     opening->snapshot.feed_wait_seconds = NAN; /* only the summary says it */
     bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&
-                   read_journal(reading, error);
+                   read_journal(reading, UINT64_MAX, error);
     if (reading->started)
         run_state_publish(run, &reading->facts);
     read_end(run->directory, &opening->snapshot);
+    check_end(run, &opening->snapshot);
     snapshot_publish(&run->snapshot, &opening->snapshot);
     free(opening);
     return rebuilt;

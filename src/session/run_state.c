@@ -112,6 +112,16 @@ const struct series *run_series(const struct run *run)
     return atomic_load_explicit(&run->series, memory_order_acquire);
 }
 
+const struct error *run_notice(const struct run *run)
+{
+    return &run->notice;
+}
+
+const struct error *run_damage(const struct run *run)
+{
+    return &run->damage;
+}
+
 void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
 {
     snapshot_read(&run->snapshot, snapshot);

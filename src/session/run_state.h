@@ -37,6 +37,8 @@ struct run {
     _Atomic(struct inspection *) inspection_new; /* put down, not taken up yet */
     struct inspection *inspection;               /* the reader's */
     bool inspection_sought;                      /* the reader has looked into the directory */
+    struct error notice;                         /* the worker's, until it is RUN_RUNNING */
+    struct error damage;                         /* of a run that was over: what its journal has */
     struct error inspection_error;               /* why what is kept there cannot be read */
     struct follower *follower;                   /* of another process's run; NULL: none */
 
@@ -63,10 +65,10 @@ void run_state_put_inspection(struct run *run, struct inspection *inspection);
 /* In run_open.c: config.json, and what follows from it. */
 bool run_state_read_config(const char *directory, struct run_config *config,
                            struct run_facts *facts, struct error *error);
-/* In run_open.c: creates the series and fills it, the findings, `snapshot` and `tempo` from the
- * journal; publishes nothing. `tempo` starts as {0}. */
-bool run_state_read_journal(struct run *run, struct run_snapshot *snapshot, struct tempo *tempo,
-                            struct error *error);
+/* In run_open.c: creates the series and fills it, the findings, `snapshot` and `tempo` from
+ * the first `limit` bytes of the journal; publishes nothing. `tempo` starts as {0}. */
+bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
+                            struct tempo *tempo, struct error *error);
 
 /* In follow.c. May be NULL. */
 void follower_free(struct follower *follower);

@@ -61,6 +61,8 @@ struct trainer {
     struct makings makings;
     double seconds_kept;
     struct safetensors checkpoint; /* from which the run goes on, until it does */
+    bool previous_checkpoint;      /* it is the one before the last: the last is of no use */
+    bool journal_damaged;          /* the run begins again with its first iteration */
     struct error *error;
 };
 

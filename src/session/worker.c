@@ -91,6 +91,7 @@ static bool catch_up(struct trainer *trainer)
 static bool train(struct trainer *trainer)
 {
     bool epoch_over = is_epoch_over(trainer);
+    trainer->run->notice = trainer->now.error;
     trainer->now.status = RUN_RUNNING;
     trainer_publish(trainer);
     trainer->began = trainer->mark = trainer->keeping.tried = clock_nanoseconds();
