@@ -7,6 +7,7 @@
 
 #include "base/language.h"
 
+#include "session/config_paths.h"
 #include "session/run_directory.h"
 #include "session/run_name.h"
 
@@ -76,14 +77,14 @@ static bool add_json(struct json *list, const char *id)
 /* An imported run says so, with the machine if it is known. */
 static void add_what(struct table *table, const struct run *run)
 {
-    char batch[24] = "?";
+    char batch[24] = "?", data[512];
     const struct run_facts *facts = run_facts(run);
     const struct run_config *config = run_config(run);
     if (config->batch)
         snprintf(batch, sizeof batch, "%zu", config->batch);
     if (!facts->imported[0])
         table_cell(table, _("%s batch %s on %s, %s"), facts->network, batch, config->device,
-                   config->data);
+                   config_short_value("data", config->data, data, sizeof data));
     else
         table_cell(table, _("%s batch %s on %s, imported from %s (%s)"), facts->network, batch,
                    config->device, facts->imported, facts->host[0] ? facts->host : "?");

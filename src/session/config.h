@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct run_config {
-    char network[256];             /* name with suffixes, or path of a file */
+    char network[512];             /* name with suffixes, or path of a file */
     size_t technique;              /* enum technique */
     size_t groups;                 /* of shuffle; 0: as the studies */
     double width_rate, block_rate; /* 0: none */

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/memory.h"
+#include "session/config_paths.h"
 #include "session/forecast.h"
 #include "session/import.h"
 #include "session/resume.h"
@@ -109,11 +110,13 @@ struct run *run_start(const struct run_config *config, const struct run_options 
 {
     const struct run_options plain = {0};
     struct forecast forecast;
+    struct run_config absolute = *config;
     if (!options)
         options = &plain;
-    if (!check_request(config, options, &forecast, error))
+    if (!config_make_absolute(&absolute, error) ||
+        !check_request(&absolute, options, &forecast, error))
         return NULL;
-    struct run *run = run_state_create(config, error);
+    struct run *run = run_state_create(&absolute, error);
     if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
         return run;
     run_free(run);

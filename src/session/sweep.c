@@ -2,6 +2,7 @@
  * that run's status decides; an error in it, it failed without a run. A lock that is held says that
  * somebody is at it, whatever the files say. */
 #include "session/sweep.h"
+#include "session/config_paths.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -75,9 +76,8 @@ static bool check_ids(const struct sweep_grid *grid, const struct sweep_cell *ce
     return unique;
 }
 
-bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
+static bool make_cells(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
 {
-    *sweep = (struct sweep){0};
     if (!sweep_grid_settle(grid, error))
         return false;
     size_t count = sweep_grid_cells(grid);
@@ -92,6 +92,12 @@ bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *erro
     *sweep = (struct sweep){.grid = *grid, .cells = cells, .count = count};
     grid->axis_count = 0;
     return true;
+}
+
+bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error)
+{
+    *sweep = (struct sweep){0};
+    return sweep_grid_make_absolute(grid, error) && make_cells(sweep, grid, error);
 }
 
 void sweep_free(struct sweep *sweep)
@@ -128,7 +134,7 @@ bool sweep_open(struct sweep *sweep, const char *name, struct error *error)
     struct sweep_grid grid;
     *sweep = (struct sweep){0};
     sweep_grid_begin(&grid);
-    bool opened = sweep_files_read_grid(name, &grid, error) && sweep_make(sweep, &grid, error) &&
+    bool opened = sweep_files_read_grid(name, &grid, error) && make_cells(sweep, &grid, error) &&
                   sweep_find(sweep, error);
     sweep_grid_free(&grid);
     if (!opened)
@@ -353,11 +359,15 @@ static bool changes_nothing(const char *key)
     return strcmp(key, "threads") == 0 || strncmp(key, "checkpoint", 10) == 0;
 }
 
-/* Whether a run computes what the cell asks for. */
-static bool is_same_work(const struct run_config *one, const struct run_config *other)
+/* Whether a run computes what the cell asks for. Sweeps and runs of older versions may have
+ * relative paths. */
+static bool is_same_work(const struct run_config *cell, const struct run_config *run)
 {
     char mine[1024], its[1024];
-    bool same = true;
+    struct run_config absolute[2] = {*cell, *run};
+    const struct run_config *one = &absolute[0], *other = &absolute[1];
+    bool same =
+        config_make_absolute(&absolute[0], NULL) && config_make_absolute(&absolute[1], NULL);
     for (size_t i = 0; same && i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         if (changes_nothing(key) || (one->has_iterations && strcmp(key, "epochs") == 0))

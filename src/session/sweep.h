@@ -71,9 +71,10 @@ char *sweep_home(struct error *error);
 /* Names of the sweeps that are kept, by name; free each and the array. */
 bool sweep_list(char ***names, size_t *count, struct error *error);
 
-/* Expands a grid, which it settles and takes over (leaves without axes) when that succeeds. Nothing
- * is written; states are those of a sweep that nobody has begun. Refuses a grid in which two cells
- * would be the same. */
+/* Expands a grid, which it settles and takes over (leaves without axes) when that succeeds. Paths
+ * are made absolute, so that the sweep does not depend on the current folder. Nothing is written;
+ * states are those of a sweep that nobody has begun. Refuses a grid in which two cells would be the
+ * same. */
 bool sweep_make(struct sweep *sweep, struct sweep_grid *grid, struct error *error);
 /* Makes the sweep's folder and writes grid.json. */
 bool sweep_keep(struct sweep *sweep, struct error *error);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/network.h"
+#include "session/config_paths.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -192,6 +193,31 @@ bool sweep_grid_add(struct sweep_grid *grid, const char *key, const char *value,
                          _("there is no setting of this name that could vary"));
     return add_range(grid, field, value, &done, error) ? done
                                                        : add_value(grid, field, value, error);
+}
+
+static bool make_axis_absolute(struct sweep_axis *axis, struct error *error)
+{
+    char absolute[1024];
+    for (size_t i = 0; i < axis->count; i++) {
+        if (!config_absolute_value(axis->field->key, axis->values[i], absolute, axis->field->size,
+                                   error))
+            return false;
+        char *copy = memory_copy_text(absolute, error);
+        if (!copy)
+            return false;
+        free(axis->values[i]);
+        axis->values[i] = copy;
+    }
+    return true;
+}
+
+bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error)
+{
+    bool made = config_make_absolute(&grid->base, error);
+    for (size_t a = 0; made && a < grid->axis_count; a++)
+        if (grid->axes[a].field->kind == CONFIG_TEXT)
+            made = make_axis_absolute(&grid->axes[a], error);
+    return made;
 }
 
 /* The end of a value, where the next one begins; in `cuda:0,1` numbers go on with the cards before
@@ -424,6 +450,7 @@ static size_t write_network(const char *network, char *text, size_t size)
 char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_device, char *text,
                            size_t size)
 {
+    char shown[1024];
     size_t cell = row * sweep_grid_columns(grid), used = 0;
     for (size_t a = 0; a + 1 < grid->axis_count && used < size; a++) {
         const struct sweep_axis *axis = &grid->axes[a];
@@ -436,7 +463,8 @@ char *sweep_grid_row_label(const struct sweep_grid *grid, size_t row, bool with_
         else if (device && axis->count > 1 && with_device)
             used += (size_t)snprintf(text + used, size - used, ", %s", value);
         else if (a > 1 && !device && axis->count > 1)
-            used += (size_t)snprintf(text + used, size - used, ", %s %s", key, value);
+            used += (size_t)snprintf(text + used, size - used, ", %s %s", key,
+                                     config_short_value(key, value, shown, sizeof shown));
     }
     return text;
 }

@@ -62,6 +62,9 @@ void sweep_grid_clear(struct sweep_grid *grid, const char *key);
 const struct sweep_axis *sweep_grid_axis(const struct sweep_grid *grid, const char *key);
 bool sweep_grid_varies(const struct sweep_grid *grid, const char *key); /* several values */
 
+/* Makes the paths of the grid absolute (config_paths.h). */
+bool sweep_grid_make_absolute(struct sweep_grid *grid, struct error *error);
+
 /* Completes the grid: the four axes, a name. Refuses too many cells, a network that does not exist
  * and a name that is no file name. */
 bool sweep_grid_settle(struct sweep_grid *grid, struct error *error);

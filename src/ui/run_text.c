@@ -2,6 +2,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
+#include "session/config_paths.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -278,13 +279,16 @@ static void put_fact(struct writer *writer, const char *label, size_t count)
 
 static void panel_run(struct writer *writer, const struct run_news *news)
 {
+    char text[512];
     const struct run_config *config = news->config;
     put(writer, N_("Run"), ROLE_HEADING, "%s", "");
-    put(writer, N_("network"), ROLE_TEXT, "%.63s", config->network);
+    put(writer, N_("network"), ROLE_TEXT, "%.63s",
+        config_short_value("network", config->network, text, sizeof text));
     put_setting(writer, N_("technique"), "technique", news);
     if (news->facts)
         put_fact(writer, N_("parameters"), news->facts->parameters);
-    put(writer, N_("data"), ROLE_TEXT, "%.63s", config->data);
+    put(writer, N_("data"), ROLE_TEXT, "%.63s",
+        config_short_value("data", config->data, text, sizeof text));
     if (news->facts)
         put_fact(writer, N_("images"), news->facts->images);
     put_setting(writer, N_("batch"), "batch", news);

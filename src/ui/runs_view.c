@@ -1,4 +1,5 @@
 #include "ui/runs_view.h"
+#include "session/config_paths.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -156,6 +157,8 @@ char *runs_cell(const struct app *app, size_t index, enum runs_column column, ch
         snprintf(text, size, "%zu", index + 1);
     else if (blank && column == RUNS_NETWORK)
         snprintf(text, size, "%s", runs_id(entry));
+    else if (column == RUNS_DATA && !blank)
+        config_short_value("data", entry->config.data, text, size);
     else if (column <= RUNS_STATUS || !blank) {
         const char *words = words_of(entry, column);
         if (words)

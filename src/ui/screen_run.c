@@ -1,5 +1,6 @@
 /* The run: one of its views (views.h), with the figures that matter beside or below. A finished
  * run looks as it did at its last moment. */
+#include "session/config_paths.h"
 #include "ui/app.h"
 
 #include "base/clock.h"
@@ -430,7 +431,7 @@ static void shorten_data(const char *spec, char *text, size_t size)
 static void title(const struct app *app, char *text, size_t size)
 {
     const struct run_entry *entry = app_entry(app);
-    char technique[16], data[128], number[48] = "", batch[24] = "?";
+    char technique[16], data[128], number[48] = "", batch[24] = "?", network[64], spec[512];
     const char *dot = app->canvas.glyphs->dot;
     if (!entry) {
         snprintf(text, size, _("Run"));
@@ -446,12 +447,14 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
-    shorten_data(entry->config.data, data, sizeof data);
+    shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
+                 sizeof data);
+    config_short_value("network", entry->config.network, network, sizeof network);
     if (entry->config.batch)
         snprintf(batch, sizeof batch, "%zu", entry->config.batch);
-    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s"), number, dot,
-             entry->config.network, plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch,
-             dot, entry->config.device);
+    snprintf(text, size, _("Run%s %s %.40s%s%s %s %.60s %s batch %s %s %s"), number, dot, network,
+             plain ? "" : "-", plain ? "" : technique, dot, data, dot, batch, dot,
+             entry->config.device);
 }
 
 /* Nothing slow: the run is asked for what the view in sight needs. */

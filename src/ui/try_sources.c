@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/config_paths.h"
 #include "ui/app.h"
 
 #include <math.h>
@@ -27,10 +28,12 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
     const struct run_snapshot *now = &entry->snapshot;
     const double top1 = kind == 0 ? now->best_top1 : now->top1;
     const char *network = file_base_name(entry->config.network);
+    char data[512];
+    config_short_value("data", entry->config.data, data, sizeof data);
     if (now->has_validation && isfinite(top1) && isfinite(now->top1))
-        snprintf(text, size, _("top-1 %.2f %%, %.60s on %.60s"), top1, network, entry->config.data);
+        snprintf(text, size, _("top-1 %.2f %%, %.60s on %.60s"), top1, network, data);
     else
-        snprintf(text, size, _("%.60s on %.60s"), network, entry->config.data);
+        snprintf(text, size, _("%.60s on %.60s"), network, data);
 }
 
 static bool make_source(struct run_entry *entry, size_t kind, struct try_source *source)
