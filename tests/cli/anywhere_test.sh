@@ -46,11 +46,11 @@ job="nets/own.json --data idx:sets/train,limit=20 --validate idx:./sets/train --
     id=$(basename "$(dirname "$(head -n 1 files)")")
 }
 cd "$T/elsewhere" || exit 99
-reached=$("$JSON_LOOK" "$XDG_STATE_HOME/tinca/runs/$id/summary.json" iteration)
-"$TINCA" resume "$id" -q >out 2>err </dev/null &
+rm -f err
+"$TINCA" resume "$id" >out 2>err </dev/null &
 child=$!
 tries=0
-until [ "$(wc -l <"$XDG_STATE_HOME/tinca/runs/$id/journal.jsonl")" -gt $((reached + 100)) ] || [ $tries = 300 ]; do
+until grep -q 'goes on after' err 2>/dev/null || [ $tries = 300 ]; do
     tries=$((tries + 1))
     sleep 0.1
 done
