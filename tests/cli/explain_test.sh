@@ -18,11 +18,7 @@ length=600
         --run-dir "$T/parts" >out 2>err </dev/null &
 }
 child=$!
-tries=0
-until [ -e parts/checkpoint.safetensors ] || [ $tries = 300 ]; do
-    tries=$((tries + 1))
-    sleep 0.05
-done
+wait_until test -e parts/checkpoint.safetensors
 kill -9 $child
 wait $child 2>/dev/null
 run resume ./parts -q

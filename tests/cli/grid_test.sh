@@ -35,11 +35,8 @@ is "  with the study's settings" name overfit
 "$TINCA" sweep --grid overfit --networks ./small.json --techniques none,dsc,shuffle,shift \
     --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 --threads 1 -q >out 2>err </dev/null &
 sweep=$!
-tries=0
-until [ "$(runs)" -ge 20 ] || [ $tries = 600 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+under_way() { [ "$(runs)" -ge 20 ]; }
+wait_until under_way
 kill -KILL $sweep
 wait $sweep 2>/dev/null
 whole --dry-run --json

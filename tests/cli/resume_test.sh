@@ -8,15 +8,13 @@ cd "$T" || exit 99
 job="lenet --data digits,limit=200 --batch 20 --epochs 4 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 
+has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
+
 # begin COMMAND...: in the background, until its first checkpoint is there; $child, $id
 begin() {
     "$TINCA" "$@" >out 2>err </dev/null &
     child=$!
-    tries=0
-    until ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null || [ $tries = 300 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    wait_until has_checkpoint
     id=$(basename "$(dirname "$(head -n 1 files)")")
 }
 
@@ -60,11 +58,7 @@ begin() {
     rm -f err # the signal must not come before the program
     "$TINCA" resume "$id" -q >out 2>err </dev/null &
     child=$!
-    tries=0
-    until [ -s err ] || [ $tries = 300 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    wait_until test -s err
     kill -TERM $child
     wait $child
     status=$?
@@ -83,11 +77,7 @@ begin() {
     "$TINCA" sweep --name s -q >out 2>err </dev/null &
     child=$!
     journal=$XDG_STATE_HOME/tinca/runs/$first/journal.jsonl
-    tries=0
-    until grep -q '"event":"resume"' "$journal" || [ $tries = 300 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    wait_until has_line '"event":"resume"' "$journal"
     kill -TERM $child
     wait $child
     grep -q '"event":"resume"' "$journal" && ok "goes on within its run" ||

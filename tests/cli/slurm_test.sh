@@ -11,15 +11,8 @@ cd "$T" || exit 99
 
 runs() { find "$XDG_STATE_HOME/tinca/runs" -name config.json 2>/dev/null | wc -l; }
 
-# eventually COMMAND...: within ten seconds, or as many as $patience says
-eventually() {
-    tries=$((${patience:-10} * 10))
-    until "$@" >/dev/null 2>&1; do
-        tries=$((tries - 1))
-        [ $tries -gt 0 ] || return 1
-        sleep 0.1
-    done
-}
+quietly() { "$@" >/dev/null 2>&1; }
+eventually() { wait_until quietly "$@"; }
 
 check() { # check NAME COMMAND...
     name=$1
@@ -102,7 +95,7 @@ check "  and it says so" grep -q 'nothing is left' err
 "$array" --dry-run $endless 2>err | sed '1d;$d' >endless.sh
 element endless.sh 1 &
 job=$!
-patience=60 eventually is_on 1
+eventually is_on 1
 first=$(run_of 1)
 eventually has_more "$first" 3
 kill -USR1 $job
@@ -114,7 +107,7 @@ had=$(iterations "$first")
 rm -f scontrol.log
 element endless.sh 1 &
 job=$!
-patience=60 eventually has_more "$first" "$had"
+eventually has_more "$first" "$had"
 check "another time: the same run goes on" has_more "$first" "$had"
 state 1 >/dev/null
 check "  the same indeed" test "$(run_of 1)" = "$first"
@@ -179,7 +172,7 @@ daemon() { # daemon NAME ARGUMENT...: until the end of the test
 }
 
 end_daemons() {
-    scancel --user="$user" 2>/dev/null && patience=20 eventually queue_is_empty
+    scancel --user="$user" 2>/dev/null && eventually queue_is_empty
     for process in $daemons; do kill "$process" 2>/dev/null; done
     wait
     rm -rf "$T"
@@ -196,14 +189,14 @@ trap end_daemons EXIT
 eventually test -S munge.socket
 daemon slurmctld -D -c -f "$SLURM_CONF"
 daemon slurmd -D -c -f "$SLURM_CONF"
-if ! patience=30 eventually node_is_up; then
+if ! eventually node_is_up; then
     skip "the same with Slurm's own daemons" "they do not start here: $(cat slurmd.log slurmctld.log | grep -m 1 -E 'error|fatal')"
     done_testing
 fi
 
 export XDG_STATE_HOME="$T/cluster"
 check "Slurm takes the array" "$array" grid.json
-patience=60 eventually queue_is_empty
+eventually queue_is_empty
 check "  and works it off" queue_is_empty
 check "  a run a cell" test "$(runs)" = 10
 succeeds "  all of it" sweep grid.json --report --json
@@ -214,22 +207,22 @@ check "nothing is left for another" grep -q 'nothing is left' err
 # shellcheck disable=SC2086
 check "two cells without an end" "$array" $endless
 id=$(squeue --noheader --format=%F | head -n 1) # the array's
-patience=60 eventually is_on 1
-patience=60 eventually is_on 2
+eventually is_on 1
+eventually is_on 2
 check "  are on at the same time" is_state 1 running
 first=$(run_of 1)
 eventually has_more "$first" 3
 scancel --batch --signal=USR1 "${id}_1"
-patience=30 eventually is_state 1 interrupted
+eventually is_state 1 interrupted
 check "warned before its time is up: saved" is_state 1 interrupted
 had=$(iterations "$first")
-patience=60 eventually job_has 'Restarts=1 '
+eventually job_has 'Restarts=1 '
 check "  in the queue again" job_has 'Restarts=1 '
-patience=60 eventually has_more "$first" "$had"
+eventually has_more "$first" "$had"
 check "  and the same run goes on" has_more "$first" "$had"
 check "  beside the other" is_state 2 running
 scancel --user="$user"
-patience=60 eventually queue_is_empty
+eventually queue_is_empty
 check "cancelled: out of the queue" queue_is_empty
 check "  the first cell is saved" is_state 1 interrupted
 is "  by itself, not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"

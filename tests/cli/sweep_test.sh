@@ -113,11 +113,8 @@ is "  each with its value" cells.2.lr 0.01
 "$TINCA" sweep --networks mlp,lenet --batches 16 --data digits --iterations 1000000 --name long \
     >out 2>err </dev/null &
 sweep=$!
-tries=0
-until [ "$(find state/tinca/sweeps/long -name cell.json 2>/dev/null | wc -l)" = 1 ] || [ $tries = 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+begun() { [ "$(find state/tinca/sweeps/long -name cell.json 2>/dev/null | wc -l)" = 1 ]; }
+wait_until begun
 "$TINCA" sweep --name long --dry-run --json >out2 2>/dev/null
 is "a cell that is on is seen from outside" cells.0.state running out2
 kill -INT $sweep
@@ -133,11 +130,8 @@ is "  its run was stopped and saved" status stopped "state/tinca/runs/$first/sum
 "$TINCA" sweep --networks mlp --batches 16 --data digits --iterations 1000000 --name killed --cell 1 \
     >out 2>err </dev/null &
 sweep=$!
-tries=0
-until [ -s state/tinca/sweeps/killed/*/cell.json ] || [ $tries = 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+begun() { [ -s state/tinca/sweeps/killed/*/cell.json ]; }
+wait_until begun
 kill -KILL $sweep
 wait $sweep 2>/dev/null
 succeeds "killed" sweep --name killed --dry-run --json

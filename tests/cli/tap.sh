@@ -1,8 +1,17 @@
 # Sourced by the scripts here: TAP, a private state folder, and the program ($TINCA).
 # $T is a scratch folder that goes away at the end.
 T=$(mktemp -d) || exit 99
-trap 'rm -rf "$T"' EXIT
-trap 'exit 130' INT TERM
+# Every process that a test starts has this in its environment, tmux's servers and what runs in them
+# too: by it what is still on is found at the end, also when the test fails or is interrupted.
+export TINCA_TEST="$T"
+end_processes() {
+    for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
+        process=${environment#/proc/}
+        kill -9 "${process%/environ}" 2>/dev/null
+    done
+}
+trap 'end_processes; rm -rf "$T"' EXIT
+trap 'exit 130' INT TERM HUP
 TINCA=${TINCA:-./tinca}
 JSON_LOOK=${JSON_LOOK:-$(dirname "$TINCA")/json_look}
 export XDG_STATE_HOME="$T/state" XDG_CONFIG_HOME="$T/config" LC_ALL=C.UTF-8
@@ -37,6 +46,27 @@ run() {
     status=0
     "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
 }
+
+# Tests wait for what they want to see, never for a time. The limit is there for what never comes:
+# so many tenths of a second, which a busy machine makes longer; ten seconds after a first failure.
+PATIENCE=${PATIENCE:-600}
+
+# wait_until COMMAND...: true as soon as it succeeds; false, and a note in the log, when it never does
+wait_until() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        if [ $tries -ge "$PATIENCE" ] || { [ "$tap_failed" = 1 ] && [ $tries -ge 100 ]; }; then
+            echo "# waited in vain for: $*" >&2
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+# has_line PATTERN FILE...: whether one of the files, which need not exist, has a line that matches
+has_line() { grep -qs -- "$@"; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
 
 told() { head -c 600 "$T/err"; }
 

@@ -9,29 +9,17 @@ job="lenet --data digits --batch 20 --iterations 500000 --threads 1 --checkpoint
 # shellcheck disable=SC2086 # a list of options
 "$TINCA" train $job --run-dir "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
-tries=0
-until [ "$(grep -c '"loss"' "$T/killed/journal.jsonl" 2>/dev/null)" -gt 5 ] 2>/dev/null ||
-    [ $tries = 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+under_way() { [ "$(grep -c '"loss"' "$T/killed/journal.jsonl" 2>/dev/null)" -gt 5 ] 2>/dev/null; }
+wait_until under_way
 kill -9 $child
 wait $child 2>/dev/null
 rm -f "$T/killed/checkpoint.safetensors"
 recorded=$(grep -c '"loss"' "$T/killed/journal.jsonl")
 "$TINCA" resume "$T/killed" -q >"$T/out" 2>"$T/err" </dev/null &
 child=$!
-tries=0
-until grep -q '"loss"' "$T/killed/journal.jsonl" 2>/dev/null &&
-    [ -e "$T/killed/journal.previous.jsonl" ] || [ $tries = 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-tries=0
-until [ -s "$T/err" ] || [ $tries = 100 ]; do # it is shown a few times a second
-    tries=$((tries + 1))
-    sleep 0.1
-done
+wait_until test -e "$T/killed/journal.previous.jsonl"
+wait_until has_line '"loss"' "$T/killed/journal.jsonl"
+wait_until test -s "$T/err" # it is shown a few times a second
 kill -TERM $child
 wait $child
 told_of=$(grep -c "no checkpoint yet and begins again with its first iteration" "$T/err")

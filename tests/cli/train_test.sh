@@ -78,14 +78,12 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     case $(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status) in
     *[13579bdf]) signals=TERM ;; # nohup: the program would ignore it, too
     esac
+    is_running() { "$TINCA" runs 2>/dev/null | grep -q ' running '; }
     for signal in $signals; do
         "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --seed 1 \
             --export "$T/i.json" >"$T/out" 2>"$T/err" </dev/null &
         child=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-            sleep 0.5
-            "$TINCA" runs 2>/dev/null | grep -q ' running ' && break
-        done
+        wait_until is_running
         kill -$signal $child
         wait $child
         status=$?

@@ -6,8 +6,7 @@ need_tmux "a run of another process is watched"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 FIRST=tinca-owner-$$
-trap 'screen_end; tmux -L "$FIRST" kill-server 2>/dev/null; kill -9 $screen_pids $owners 2>/dev/null; rm -rf "$T"' EXIT
-owners=
+trap 'screen_end; tmux -L "$FIRST" kill-server 2>/dev/null; end_processes; rm -rf "$T"' EXIT
 runs=$XDG_STATE_HOME/tinca/runs
 
 # The first terminal; the process that has the run is then in $owner.
@@ -15,30 +14,23 @@ first_start() { # first_start ARGUMENT...
     tmux -L "$FIRST" -f /dev/null new-session -d -x 80 -y 24 \
         env LC_ALL=C.UTF-8 TERM=screen-256color "$TINCA" ui "$@" --start
     owner=$(tmux -L "$FIRST" display-message -p '#{pane_pid}')
-    owners="$owners $owner"
 }
 first_keys() { tmux -L "$FIRST" send-keys "$@"; }
 
-# wait_until COMMAND...: true when it succeeds within half a minute
-wait_until() {
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        [ $tries -lt 300 ] || return 1
-        sleep 0.1
-    done
-}
 # has_begun N: the newest run has done N iterations
 has_begun() {
     grep -q "^{\"iteration\":$1," "$runs/$(find "$runs" -mindepth 1 -maxdepth 1 2>/dev/null |
         sort | tail -n 1 | sed 's|.*/||')/journal.jsonl" 2>/dev/null
 }
 iteration() { screen_text | sed -n 's/.*iteration  *\([0-9]*\) of.*/\1/p' | head -n 1; }
-grows() {
-    before=$(iteration)
-    wait_until sh -c 'sleep 0.2' && sleep 2
+further() {
     after=$(iteration)
-    [ "${before:-0}" -gt 0 ] && [ "${after:-0}" -gt "$before" ]
+    before=${before:-$after}
+    [ "${after:-0}" -gt "${before:-0}" ]
+}
+grows() {
+    before=
+    wait_until further
 }
 
 # --- two terminals ---
@@ -86,23 +78,30 @@ screen_wait 'Runs'
 
 # --- the terminal is lost ---
 tmux -L "$FIRST" kill-server
-sleep 1
-if kill -0 "$owner"; then ok "without its terminal the run goes on"; else not_ok "without its terminal the run goes on"; fi
+lost() { ! tmux -L "$FIRST" has-session 2>/dev/null; }
+wait_until lost
+recorded() { wc -l <"$(echo "$runs"/*/journal.jsonl)"; }
+had=$(recorded)
+goes_on() { [ "$(recorded)" -gt $((had + 5)) ]; }
+if wait_until goes_on && kill -0 "$owner"; then
+    ok "without its terminal the run goes on"
+else
+    not_ok "without its terminal the run goes on"
+fi
 screen_keys Enter
 screen_shows 'without a terminal \(s stops it\)' "which is seen"
 if grows; then ok "and it is still followed"; else not_ok "and it is still followed" "$before, $after: $(screen_text)"; fi
 screen_keys s
 screen_shows 'Stop the run\?' "then s asks"
 screen_keys c
-sleep 0.5
+screen_lacks 'Stop the run\?' "c lets it go on"
 screen_keys s
 screen_wait 'Stop the run\?'
 screen_keys s
 screen_shows 'It is over \(stopped\)' "and stops it"
 run runs --json
 is "it was saved" runs.0.status stopped
-gone() { ! kill -0 "$owner" 2>/dev/null; }
-if wait_until gone; then ok "its process has ended"; else not_ok "its process has ended"; fi
+if wait_until gone "$owner"; then ok "its process has ended"; else not_ok "its process has ended"; fi
 screen_keys r
 screen_shows 'Run [^(]*lenet.*running' "r goes on with it here"
 screen_keys s n
@@ -116,12 +115,11 @@ wait_until has_begun 5
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows "process $owner" "another run is watched"
 kill -KILL "$owner"
-PATIENCE=30 screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is noticed"
+screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is noticed"
 tmux -L "$FIRST" kill-server 2>/dev/null
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 "$TINCA" resume "$id" -q 2>/dev/null &
 owner=$!
-owners="$owners $owner"
 screen_shows "process $owner" "and that another process goes on with it"
 if grows; then ok "which is followed in turn"; else not_ok "which is followed in turn" "$before, $after: $(screen_text)"; fi
 kill -KILL "$owner"
@@ -139,7 +137,7 @@ wait_until has_begun 5
 tmux -L "$FIRST" kill-server
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows 'without a terminal' "a run that lost its terminal is attached to"
-PATIENCE=600 screen_shows 'It is over \(done\)' "it goes on to its end"
+screen_shows 'It is over \(done\)' "it goes on to its end"
 screen_end
 run runs --json
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
@@ -154,7 +152,6 @@ screen_keys o
 screen_wait 'Runs'
 "$TINCA" train mlp --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
 owner=$!
-owners="$owners $owner"
 screen_shows 'running +mlp' "a run that begins elsewhere appears in the list"
 kill -KILL $owner
 wait $owner 2>/dev/null

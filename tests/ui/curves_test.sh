@@ -63,12 +63,13 @@ screen_wait 'best epoch'
 screen_keys z z x
 screen_shows '<> follows' "a live run is followed, on another axis too"
 newest() { screen_text | sed -n 's/^ *\([0-9][0-9.]*\) .* epoch *$/\1/p'; }
-first=$(newest) tries=0
-while [ "$(newest)" = "$first" ] && [ $tries -lt 100 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-if [ -n "$first" ] && [ $tries -lt 100 ]; then
+first=
+moved_on() {
+    now=$(newest)
+    [ -n "$first" ] || first=$now # the labels may not be there yet
+    [ -n "$now" ] && [ "$now" != "$first" ]
+}
+if wait_until moved_on; then
     ok "the axis moves on with it"
 else
     not_ok "the axis moves on with it" "still from $first: $(screen_text)"

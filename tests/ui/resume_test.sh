@@ -6,11 +6,8 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q </dev/null 2>/dev/null &
 child=$!
-tries=0
-until grep -q '"iteration":2,' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl 2>/dev/null || [ $tries = 300 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+begun() { has_line '"iteration":2,' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; }
+wait_until begun
 kill -TERM $child
 wait $child
 "$TINCA" train mlp --data digits,limit=64 --batch 32 --iterations 2 --threads 1 -q

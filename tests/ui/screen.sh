@@ -2,10 +2,8 @@
 # $FAKE is the workbench over a session that trains nothing (ui_fake), $TINCA the program.
 . "${srcdir:-.}/tests/cli/tap.sh"
 FAKE=${FAKE:-$(dirname "$TINCA")/ui_fake}
-SOCKET=tinca-ui-$$-0
-screen_pids= # a workbench outlives its terminal when a run is on, but not its test
-# shellcheck disable=SC2086 # a list
-trap 'screen_end; kill -9 $screen_pids 2>/dev/null; rm -rf "$T"' EXIT
+SOCKET=tinca-ui-$$-0 latter=
+trap 'screen_end; end_processes; rm -rf "$T"' EXIT
 
 need_tmux() { # need_tmux NAME: skips the whole script where there is no tmux
     command -v tmux >/dev/null && return
@@ -21,7 +19,6 @@ screen_start() {
     SOCKET=tinca-ui-$$-$((${SOCKET##*-} + 1)) # the old server may still be going away
     tmux -L "$SOCKET" -f /dev/null new-session -d -x "${screen_size%x*}" -y "${screen_size#*x}" \
         env LC_ALL="$screen_locale" TERM="${screen_terminal:-screen-256color}" "$@"
-    screen_pids="$screen_pids $(screen_pid 2>/dev/null)"
 }
 screen_end() { tmux -L "$SOCKET" kill-server 2>/dev/null || :; }
 screen_text() { tmux -L "$SOCKET" capture-pane -p 2>/dev/null; }
@@ -33,15 +30,16 @@ screen_pid() { tmux -L "$SOCKET" display-message -p '#{pane_pid}'; }
 BRAILLE=$(printf '\342[\240-\243]')
 seen() { screen_text | LC_ALL=C grep -aEq -- "$1"; }
 
-# screen_wait PATTERN: true as soon as it is on the screen; false after some seconds
-screen_wait() {
-    tries=0
-    while [ $tries -lt ${PATIENCE:-60} ]; do
-        if seen "$1"; then return 0; fi
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    return 1
+# screen_wait PATTERN: true as soon as it is on the screen; false, and a note in the log, if it never is
+screen_wait() { wait_until seen "$1"; }
+unseen() { ! seen "$1"; }
+over() { ! tmux -L "$SOCKET" has-session 2>/dev/null; }
+
+# settled: true when two looks at the screen agree
+settled() {
+    former=$latter
+    latter=$(screen_text)
+    [ -n "$latter" ] && [ "$former" = "$latter" ]
 }
 
 # screen_shows PATTERN NAME: a test point
@@ -51,22 +49,12 @@ screen_shows() {
 
 # screen_lacks PATTERN NAME: it goes away, or was never there
 screen_lacks() {
-    tries=0
-    while [ $tries -lt 50 ] && seen "$1"; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    if [ $tries -lt 50 ]; then ok "$2"; else not_ok "$2" "$1 is on: $(screen_text)"; fi
+    if wait_until unseen "$1"; then ok "$2"; else not_ok "$2" "$1 is on: $(screen_text)"; fi
 }
 
 # ended NAME: the program is gone from the screen
 ended() {
-    tries=0
-    while [ $tries -lt 100 ] && tmux -L "$SOCKET" has-session 2>/dev/null; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
-    if [ $tries -lt 100 ]; then ok "$1"; else not_ok "$1" "still there: $(screen_text)"; fi
+    if wait_until over; then ok "$1"; else not_ok "$1" "still there: $(screen_text)"; fi
 }
 
 # fake_kept ID...: kept runs for ui_fake, called DATE-TIME-NETWORK-BATCH

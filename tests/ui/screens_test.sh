@@ -5,28 +5,21 @@
 need_tmux "the screens look as they should"
 GOLDENS=${srcdir:-.}/tests/ui/goldens
 
-# settled PATTERN: the screen, once the pattern is on it and nothing changes any more
-settled() {
-    screen_wait "$1" || return 1
-    before=
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        sleep 0.3
-        after=$(screen_text)
-        [ "$before" = "$after" ] && break
-        before=$after
-    done
-    printf '%s\n' "$after"
-}
+# as_golden: whether two looks in a row both found the golden screen, which may come later than the
+# pattern: what is computed beside the drawing fills in
+as_golden() { settled && printf '%s\n' "$latter" | diff "$golden" - >"$T/difference"; }
 
 # compare NAME PATTERN
 compare() {
     golden=$GOLDENS/$1-$screen_size-$screen_locale.txt
-    if ! settled "$2" >"$T/screen"; then
+    if ! screen_wait "$2"; then
         not_ok "$1 at $screen_size, $screen_locale" "no $2 on: $(screen_text)"
     elif [ -n "${RENEW-}" ]; then
-        cp "$T/screen" "$golden"
+        sleep 1 # whoever renews looks at the difference
+        wait_until settled
+        printf '%s\n' "$latter" >"$golden"
         ok "$1 at $screen_size, $screen_locale renewed"
-    elif diff "$golden" "$T/screen" >"$T/difference"; then
+    elif wait_until as_golden; then
         ok "$1 at $screen_size, $screen_locale"
     else
         not_ok "$1 at $screen_size, $screen_locale" "$(cat "$T/difference")"

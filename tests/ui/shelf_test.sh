@@ -100,12 +100,14 @@ screen_wait 'Delete'
 screen_keys d
 screen_shows 'Deleted 1 run' "d deletes it"
 [ "$(ls "$runs" | wc -l)" = 1 ] && ok "and no other" || not_ok "and no other" "$(ls "$runs")"
-flock "$runs"/*/lock sleep 30 &
-locked=$!
-sleep 0.5
+# another process has the run until it can read a line
+mkfifo release
+flock "$runs"/*/lock sh -c 'echo >locked; read -r _ <release' &
+wait_until test -s locked
 screen_keys d
 screen_shows 'this run is on' "a run of another process is not deleted"
-kill $locked
+echo >release
+wait
 
 # --- the log ---
 screen_keys m l

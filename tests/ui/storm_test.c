@@ -169,7 +169,7 @@ static void look_after(const struct ui_options *options)
     }
     close(child.master);
     start(*options, 24, 80);
-    watch(20, "\033[?1049h"); /* what is typed earlier is lost */
+    watch(60, "\033[?1049h"); /* what is typed earlier is lost */
 }
 
 static void send_bytes(const char *bytes, size_t count)
@@ -223,7 +223,7 @@ static void walk_every_key(bool start_run)
     struct ui_options options = {.export_path = "session.json", .start = start_run};
     size_t bad = child.bad_ends;
     start(options, 24, 80);
-    watch(20, start_run ? "ms/image" : "What it takes");
+    watch(60, start_run ? "ms/image" : "What it takes");
     for (size_t i = 0; i < place_count; i++) {
         for (int key = 1; key < 127; key++)
             if (!is_terminals_own(key))
@@ -269,7 +269,7 @@ static void storm(size_t events)
     struct ui_options options = {.export_path = "session.json"};
     size_t bad = child.bad_ends, starts = child.starts, bytes = child.bytes;
     start(options, 24, 80);
-    watch(20, "\033[?1049h");
+    watch(60, "\033[?1049h");
     for (size_t i = 0; i < events; i++) {
         random_event();
         if (draw_number(16) == 0) {
@@ -303,7 +303,7 @@ static void stalled(void)
     struct ui_options options = {.start = true};
     int status = 0;
     start(options, 60, 200);
-    watch(20, "ms/image");
+    watch(60, "ms/image");
     stop_reading();
     size_t before = child.bytes;
     watch(2, NULL);
@@ -311,10 +311,10 @@ static void stalled(void)
            "after a pause in reading there is no flood: %zu bytes", child.bytes - before);
     child.last_length = 0;
     send_text("?");
-    tap_ok(watch(10, "help"), "and keys are answered again");
+    tap_ok(watch(60, "help"), "and keys are answered again");
     stop_reading();
     kill(child.pid, SIGTERM);
-    bool ended = ends_within(15, &status);
+    bool ended = ends_within(60, &status);
     tap_ok(ended && WIFEXITED(status) && WEXITSTATUS(status) == 130,
            "SIGTERM ends it while nobody reads");
     if (!ended)
@@ -332,7 +332,7 @@ static void slow_line(void)
     preferences_defaults(&preferences);
     preferences.slow = true;
     start(options, 24, 80);
-    bool shown = watch(20, "ms/image");
+    bool shown = watch(60, "ms/image");
     watch(3, NULL);
     size_t before = child.bytes;
     watch(seconds, NULL);
@@ -349,13 +349,13 @@ static void mouse(void)
     struct ui_options options = {.preferences = &preferences};
     preferences_defaults(&preferences);
     start(options, 24, 80);
-    watch(20, "What it takes");
+    watch(60, "What it takes");
     send_text("\033[<0;3;24M");
-    tap_ok(watch(10, "Everywhere"), "a click on the hint ? opens the help");
+    tap_ok(watch(60, "Everywhere"), "a click on the hint ? opens the help");
     end();
     preferences.mouse = false;
     start(options, 24, 80);
-    watch(20, "What it takes");
+    watch(60, "What it takes");
     tap_ok(!memmem(child.last, child.last_length, "\033[?1000h", 8) &&
                !memmem(child.last, child.last_length, "1000;1006h", 10),
            "--mouse=no leaves clicks to the terminal");

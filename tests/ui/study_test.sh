@@ -7,7 +7,6 @@ case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 srcdir=$(cd "${srcdir:-.}" && pwd)
 unset COLORTERM TMUX STY
 cd "$T" || exit 99
-PATIENCE=200
 
 cat >pair.json <<'NETWORK'
 {"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
@@ -220,9 +219,7 @@ begin
 screen_wait '▀▀▀▀▀▀▀▀'
 pid=$(pgrep -P "$(screen_pid)" -x tinca)
 screen_end
-tries=0
-while kill -0 "$pid" 2>/dev/null && [ $tries -lt 100 ]; do tries=$((tries + 1)); sleep 0.1; done
-if [ $tries -lt 100 ]; then ok "it ends when the terminal goes away"; else not_ok "it ends when the terminal goes away"; fi
+if wait_until gone "$pid"; then ok "it ends when the terminal goes away"; else not_ok "it ends when the terminal goes away"; fi
 if [ ! -e new.json ]; then ok "none of these left a vote"; else not_ok "none of these left a vote"; fi
 
 # --- refusals ---

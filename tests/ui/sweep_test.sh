@@ -6,7 +6,6 @@ need_tmux "sweeps are set up and watched"
 cd "$T" || exit 99
 case $TINCA in /*) ;; *) TINCA=$OLDPWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$OLDPWD/$JSON_LOOK ;; esac
-PATIENCE=200
 
 open_sweep() { # open_sweep SIZE LOCALE OPTION...: the workbench, at the screen Sweep
     size=$1 locale=$2
@@ -124,7 +123,8 @@ screen_end
 "$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 100000 --threads 1 \
     --name lasting --cell 1 -q </dev/null 2>/dev/null &
 cell=$!
-until [ -s state/tinca/sweeps/lasting/*/cell.json ]; do sleep 0.1; done
+begun() { [ -s state/tinca/sweeps/lasting/*/cell.json ]; }
+wait_until begun
 open_sweep 80x24 C.UTF-8
 screen_keys v
 screen_shows 'There is no sweep in sight' "without a sweep the table says what to do"

@@ -5,7 +5,6 @@ need_tmux "models are tried out"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 unset COLORTERM TMUX STY
 cd "$T" || exit 99
-PATIENCE=200
 HALF=$(printf '\342\226\200')
 
 # --- empty states ---
@@ -88,10 +87,13 @@ if [ "$diagonal" = $((120 - wrong)) ]; then ok "its diagonal is eval's top-1"; e
 screen_keys v
 screen_shows 'most often taken for' "v: the classes"
 screen_keys s
-sleep 0.5
-worst=$(screen_text | grep -a '^ > ' | sed 's/.*12 *\([0-9.]*\) %.*/\1/')
-least=$(screen_text | grep -aE ' 12 +[0-9.]+ % ' | sed 's/.* 12 *\([0-9.]*\) %.*/\1/' | sort -n | head -1)
-if [ "$worst" = "$least" ]; then ok "s: the worst class first"; else not_ok "s: the worst class first" "$worst, $least"; fi
+worst_is_first() {
+    settled || return 1
+    worst=$(screen_text | grep -a '^ > ' | sed 's/.*12 *\([0-9.]*\) %.*/\1/')
+    least=$(screen_text | grep -aE ' 12 +[0-9.]+ % ' | sed 's/.* 12 *\([0-9.]*\) %.*/\1/' | sort -n | head -1)
+    [ -n "$worst" ] && [ "$worst" = "$least" ]
+}
+if wait_until worst_is_first; then ok "s: the worst class first"; else not_ok "s: the worst class first" "$worst, $least"; fi
 screen_keys Enter
 screen_shows '1 of the [0-9]+ of [0-9] told wrong' "Enter walks its images that were told wrong"
 

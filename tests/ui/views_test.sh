@@ -87,12 +87,9 @@ screen_shows '\[Sample\]' "8: a sample"
 screen_shows "$HALF$HALF$HALF" "in half blocks"
 screen_shows 'epoch [0-9]+ +from example 1 of 2' "of an epoch that it names"
 sample_epoch() { screen_text | sed -n 's/^ *epoch \([0-9]*\) .*from example.*/\1/p'; }
-epoch=$(sample_epoch) tries=0
-while [ "$(sample_epoch)" = "$epoch" ] && [ $tries -lt 60 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
-if [ "$(sample_epoch)" -gt "$epoch" ]; then
+epoch=$(sample_epoch)
+newer_sample() { [ "$(sample_epoch)" -gt "$epoch" ] 2>/dev/null; }
+if wait_until newer_sample; then
     ok "and of a newer one when that is saved"
 else
     not_ok "and of a newer one when that is saved" "still epoch $epoch on: $(screen_text)"

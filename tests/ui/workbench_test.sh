@@ -5,7 +5,7 @@ need_tmux "the workbench trains"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits,limit=640 --validate digits,limit=100 \
-    --batch 32 --epochs 50
+    --batch 32 --epochs 100000
 screen_shows '431,080' "the form forecasts lenet's parameters"
 screen_keys r
 screen_shows 'ms/image +[0-9]' "a real run shows its speed"

@@ -294,13 +294,20 @@ static void test_stranger(void)
     int status;
     const char *directory = stage("strange");
     const int lock = run_directory_lock(directory, &error);
-    const pid_t stranger = fork();
+    int closed[2];
+    char byte;
+    const bool piped = pipe(closed) == 0;
+    const pid_t stranger = piped ? fork() : -1;
     if (stranger == 0) {
         close(lock);
+        if (write(closed[1], "", 1) != 1)
+            _exit(1);
         for (;;)
             pause();
     }
-    clock_sleep(0.1);
+    tap_ok(stranger > 0 && read(closed[0], &byte, 1) == 1, "another process has closed the lock");
+    close(closed[0]);
+    close(closed[1]);
     snprintf(path, sizeof path, "%s/lock", directory);
     FILE *file = fopen(path, "r+");
     if (file) {

@@ -279,7 +279,7 @@ static void *watch(void *context)
 static bool wait_for(const struct run *run, enum run_status status)
 {
     struct run_snapshot snapshot;
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 30000; i++) {
         run_snapshot(run, &snapshot);
         if (snapshot.status == status)
             return true;
@@ -293,11 +293,12 @@ static void test_hand_over(void)
     struct run *run = start(SETTINGS("network=tiny", "data=digits,limit=64", "batch=8",
                                      "iterations=400", "lr=0.01", "threads=1"),
                             NULL);
+    if (run)
+        run_send(run, COMMAND_PAUSE, 0); /* before it can have come to its end */
     struct watching watching = {.run = run, .consistent = true};
     pthread_t thread;
     if (!tap_ok(run && pthread_create(&thread, NULL, watch, &watching) == 0, "a reader watches"))
         return;
-    run_send(run, COMMAND_PAUSE, 0);
     bool paused = wait_for(run, RUN_PAUSED);
     struct run_snapshot first, second;
     run_snapshot(run, &first);

@@ -131,7 +131,7 @@ static void test_no_past(void)
     struct past_run found = {.found = true};
     config_defaults(&config);
     struct past_search *search = past_search_begin(&config, NULL);
-    for (int i = 0; i < 1000 && search && !past_search_result(search, &found); i++)
+    for (int i = 0; i < 6000 && search && !past_search_result(search, &found); i++)
         clock_sleep(0.01);
     tap_ok(search && !found.found, "no runs, no time");
     past_search_drop(search);
@@ -172,7 +172,7 @@ static void test_background(void)
            error.why);
     tap_ok(atomic_load(&freed) == 0, "what they work on stays as long as they do");
     atomic_store(&may_end, true);
-    for (int i = 0; i < 1000 && atomic_load(&freed) < BACKGROUND_MOST; i++)
+    for (int i = 0; i < 6000 && atomic_load(&freed) < BACKGROUND_MOST; i++)
         clock_sleep(0.01);
     tap_ok(atomic_load(&freed) == BACKGROUND_MOST, "and is freed then");
     clock_sleep(0.05);
@@ -182,7 +182,7 @@ static void test_background(void)
 
 static bool wait_open(struct preview *preview, struct dataset_facts *facts, struct error *error)
 {
-    for (int i = 0; i < 2000; i++, clock_sleep(0.01)) {
+    for (int i = 0; i < 6000; i++, clock_sleep(0.01)) {
         const enum preview_status status = preview_status(preview, facts, error);
         if (status != PREVIEW_OPENING)
             return status == PREVIEW_OPENED;
@@ -192,7 +192,7 @@ static bool wait_open(struct preview *preview, struct dataset_facts *facts, stru
 
 static bool wait_picture(struct preview *preview, struct preview_picture *picture)
 {
-    for (int i = 0; i < 2000; i++, clock_sleep(0.01))
+    for (int i = 0; i < 6000; i++, clock_sleep(0.01))
         if (preview_take(preview, picture))
             return true;
     return false;
