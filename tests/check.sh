@@ -1,19 +1,66 @@
 #!/bin/sh
-# check.sh DIRECTORY [TARGET]: runs a build tree's tests (make check, or another of the Makefile's
-# check targets) and says what matters: what was skipped and what failed, the logs of tests that
-# failed, and the totals. ./bootstrap check and .ci/run use it.
+# check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, or another of the
+# Makefile's check targets), all or those that are named, and says what matters: what failed, with its
+# log, what was skipped and why, and the totals. A test that leaves a process behind is a failure, too.
+# ./bootstrap check and .ci/run use it.
 set -u
+unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that runs this
 directory=$1
 target=${2:-check}
+if [ $# -gt 2 ]; then
+    shift 2
+    programs=
+    for test in "$@"; do
+        case $test in *.sh) ;; *) programs="$programs $test" ;; esac
+    done
+    # the tools of the scripts, and of the compiled tests those that are named
+    set -- TESTS="$*" check_PROGRAMS="\$(SCRIPT_TOOLS)$programs" check_LIBRARIES=
+else
+    set --
+fi
 rm -f "$directory/test-suite.log"
+
+# Whatever the tests start has this in its environment. The time is there because numbers of processes
+# are used again.
+suite="TINCA_TEST_SUITE=$$-$(date +%s)"
+processes() {
+    for environment in $(grep -las -- "$suite" /proc/[0-9]*/environ 2>/dev/null); do
+        process=${environment#/proc/}
+        echo "${process%/environ}"
+    done
+}
+
+# left_behind: fails, names the processes that the tests left behind, and ends them. What has been told
+# to end may take its time on a busy machine.
+left_behind() {
+    tries=0
+    while [ -n "$(processes)" ] && [ $tries -lt "${PATIENCE:-300}" ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    [ -z "$(processes)" ] && return 0
+    for process in $(processes); do
+        printf 'left behind: process %s: %s\n' "$process" "$(tr '\0' ' ' <"/proc/$process/cmdline")"
+        kill -9 "$process"
+    done
+    return 1
+}
 
 # one more than there are cores: many tests wait, for a screen or a process
 jobs=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))
 {
-    make -C "$directory" -s -k -j"$jobs" "$target" </dev/null
+    env "$suite" make -C "$directory" -s -k -j"$jobs" "$target" "$@" </dev/null
     echo $? >"$directory/check.status"
-} 2>&1 | sed -e '/^PASS: /d; /^  \(CC\|CCLD\|AR\|GEN\) /d'
+    left_behind >&2 || echo 1 >"$directory/check.status" # here: they may keep the pipe open
+} 2>&1 | sed -e '/^PASS: /d; /^  \(CC\|CXX\|CCLD\|CXXLD\|AR\|GEN\) /d' | tee "$directory/check.output" |
+    sed '/^SKIP: /d'
 status=$(cat "$directory/check.status")
+
+if grep -q '^SKIP: ' "$directory/check.output"; then
+    echo "skipped, with the reason:"
+    grep '^SKIP: ' "$directory/check.output" | sed 's/^SKIP: \([^ ]*\) .*# SKIP */  \1: /; s/^SKIP: */  /' |
+        sort | uniq -c
+fi
 [ "$status" = 0 ] && exit 0
 
 find "$directory" -name '*.trs' -newer "$directory/Makefile" -exec \

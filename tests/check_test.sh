@@ -1,0 +1,32 @@
+#!/bin/sh
+# tests/check.sh: what is left behind by tests is a failure, what is skipped is listed.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+
+# checked RECIPE: check.sh on a build tree whose target check is that
+checked() {
+    mkdir -p "$T/tree"
+    printf 'check:\n\t@%s\n' "$1" >"$T/tree/Makefile"
+    status=0
+    PATIENCE=5 sh "$srcdir/tests/check.sh" "$T/tree" >"$T/out" 2>&1 </dev/null || status=$?
+}
+says() { # says STATUS PATTERN NAME
+    if [ "$status" = "$1" ] && grep -Eq -- "$2" "$T/out"; then ok "$3"; else
+        not_ok "$3" "status $status: $(cat "$T/out")"
+    fi
+}
+
+checked 'echo "PASS: a.sh 1"; echo finished'
+says 0 '^finished$' "tests that pass"
+if grep -q PASS "$T/out"; then not_ok "  are not listed" "$(cat "$T/out")"; else ok "  are not listed"; fi
+checked 'echo "SKIP: a.sh 1 - x \# SKIP no card"; echo "SKIP: a.sh 2 \# SKIP no card"'
+says 0 '^ *2   a.sh: no card$' "what is skipped is counted, with the reason"
+checked "exit 3"
+says 2 'Error 3' "tests that fail"
+checked 'sleep 1000 & echo $$! >process'
+says 1 'left behind: process [0-9]+: sleep 1000' "a process that is left behind is a failure"
+read -r process <"$T/tree/process"
+if wait_until gone "$process"; then ok "  and ended"; else not_ok "  and ended"; fi
+checked 'sleep 0.2 & echo begun'
+says 0 begun "one that ends by itself is none"
+done_testing
