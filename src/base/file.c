@@ -96,6 +96,13 @@ static bool lies_private(const char *path)
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error)
 {
+    return file_writer_open_mode(writer, path, private_file || lies_private(path) ? 0600 : 0666,
+                                 error);
+}
+
+bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
+                           struct error *error)
+{
     *writer = (struct file_writer){0};
     writer->path = memory_copy_text(path, error);
     size_t size = strlen(path) + 32;
@@ -106,8 +113,8 @@ bool file_writer_open(struct file_writer *writer, const char *path, bool private
     }
     snprintf(writer->aside, size, "%s.%ld.part", path, (long)getpid());
     unlink(writer->aside); /* left by a process of the same number, or laid out for us */
-    int descriptor = open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                          private_file || lies_private(path) ? 0600 : 0666);
+    int descriptor =
+        open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream)
         return true;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Opens a regular file for reading: a descriptor, or -1 with an error. Never waits: a FIFO, a
  * device and a folder are refused. */
@@ -31,6 +32,9 @@ struct file_writer {
  * `path` is replaced, not followed. */
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error);
+/* The same with the permissions `mode`, less what the umask takes away. */
+bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
+                           struct error *error);
 bool file_writer_commit(struct file_writer *writer, struct error *error);
 /* The same; the file that was there until now stays as `previous`, in the same folder, so that at
  * every moment one of the two is whole. */

@@ -6,9 +6,9 @@
 #include "cli/output.h"
 #include "cli/runs.h"
 
-#include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +40,8 @@ static bool write_output(const struct comparison *comparison, const struct compa
                          struct error *error)
 {
     char *output = make_output(comparison, request, error);
-    bool written = output;
-    if (output && request->target)
-        written = file_write(request->target, output, strlen(output), false, error);
-    else if (output)
-        fputs(output, stdout);
+    const char *target = request->target ? request->target : "-";
+    bool written = output && output_file_write(target, output, strlen(output), OUTPUT_TEXT, error);
     free(output);
     return written;
 }
@@ -83,8 +80,8 @@ static int compare_command_run(const struct command *command, int argc, char **a
         {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &request.format, 0, 0,
          format_names},
         OUTPUT_JSON_OPTION(&request.as_json),
-        {"output", 'o', "FILE", N_("Write to FILE instead of standard output."), OPTION_TEXT,
-         &request.target, 0, 0, NULL},
+        {"output", 'o', "FILE", N_("Write to FILE instead of standard output, which is also -."),
+         OPTION_TEXT, &request.target, 0, 0, NULL},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))

@@ -11,6 +11,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +97,8 @@ static int export_run(const struct command *command, int argc, char **argv)
         {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &wanted.format, 0, 0,
          format_names},
         {"output", 'o', "FILE",
-         N_("Where to: a file (json, png, md), or a folder (csv; without it the current one)."),
+         N_("Where to: a file (json, png, md), or a folder (csv; without it the current one). - is "
+            "standard output."),
          OPTION_TEXT, &wanted.target, 0, 0, NULL},
         {"picture", 0, "FILE",
          N_("Reports (md): write the curves to FILE (PNG) too, and link them."), OPTION_TEXT,
@@ -114,6 +116,10 @@ static int export_run(const struct command *command, int argc, char **argv)
     if (wanted.picture && wanted.format != FORMAT_MD)
         error_set(&error, ERROR_USAGE, "--picture", "add --format md, or use --format png -o FILE",
                   "it belongs to a report");
+    else if (wanted.picture && wanted.target && output_file_is_stdout(wanted.picture) &&
+             output_file_is_stdout(wanted.target))
+        error_set(&error, ERROR_USAGE, "--picture", "name a file for one of them",
+                  "report and picture cannot both go to standard output");
     else if (wanted.format != FORMAT_CSV && !wanted.target)
         error_set(&error, ERROR_USAGE, "export", "give -o FILE", "no file was named");
     else if (export_runs(&operands, &wanted, &damaged, &error))

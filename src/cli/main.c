@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +133,18 @@ static void leave_blas_threads(char **argv)
     execv(path, argv); /* returns when it cannot: then it goes on with them */
 }
 
+/* A closed standard stream's number would be given to the next file that is opened, and what is
+ * meant for standard output would go into that. */
+static void occupy_standard_streams(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
+    occupy_standard_streams();
     leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));

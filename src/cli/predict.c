@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "session/translate.h"
 
@@ -68,7 +69,8 @@ static bool predict_classes(struct predict *predict, const char *path, bool *com
 static bool is_folder(const char *path)
 {
     size_t length = strlen(path);
-    return path[length - 1] == '/' || file_is_directory(path);
+    return !output_file_is_stream(path) &&
+           ((length > 0 && path[length - 1] == '/') || file_is_directory(path));
 }
 
 /* "photo.jpg" without its ending. */
@@ -119,7 +121,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
         struct json *object = json_add_object(predict->list, NULL);
         *complete = *complete && json_add_string(object, "image", path) &&
                     json_add_string(object, "output", target);
-    } else if (made) {
+    } else if (made && !output_file_is_stdout(target)) {
         printf("%s -> %s\n", path, target);
     }
     free(target);
@@ -154,6 +156,9 @@ static bool check_output(const struct predict *predict, const struct operands *o
                          "this network makes pictures, it has no classes to predict");
     if (is_folder(predict->output))
         return check_names(operands, error) && file_make_directories(predict->output, error);
+    if (predict->as_json && output_file_is_stdout(predict->output))
+        return error_set(error, ERROR_USAGE, "--output", "name a file for the picture",
+                         "picture and JSON cannot both go to standard output");
     return operands->count <= 2 ||
            error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
                      "several pictures do not go into one file");

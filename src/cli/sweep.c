@@ -9,6 +9,7 @@
 #include "base/host.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "session/export.h"
 #include "session/sweep_table.h"
@@ -236,11 +237,27 @@ static bool write_tables(const struct sweep *sweep, const struct request *reques
     struct text text = {0};
     sweep_write_tables(sweep, request->format == FORMAT_MARKDOWN, &text);
     bool written = !text.failed || error_set_memory(error, "the tables", 0);
-    if (written && text.data && request->target)
-        written = file_write(request->target, text.data, strlen(text.data), false, error);
-    else if (written && text.data)
-        fputs(text.data, stdout);
+    if (written && text.data)
+        written = output_file_write(request->target ? request->target : "-", text.data, text.length,
+                                    OUTPUT_TEXT, error);
     text_free(&text);
+    return written;
+}
+
+static bool write_json(const struct sweep *sweep, const struct sweep_estimate *estimate,
+                       const char *target, struct error *error)
+{
+    struct text text = {0};
+    struct json *root = sweep_to_json(sweep, estimate);
+    char *document = root ? json_print(root, true, error) : NULL;
+    if (document)
+        text_append(&text, "%s\n", document);
+    bool written = document && !text.failed
+                       ? output_file_write(target, text.data, text.length, OUTPUT_TEXT, error)
+                       : error_set_memory(error, "the JSON document", 0);
+    text_free(&text);
+    free(document);
+    json_free(root);
     return written;
 }
 
@@ -250,10 +267,10 @@ static int report(const struct sweep *sweep, const struct sweep_estimate *estima
     struct error error;
     if (request->csv && !write_csv(sweep, request->csv, &error))
         return output_error(&error);
-    if (request->as_json) {
-        struct json *root = sweep_to_json(sweep, estimate);
-        return output_json(root, root);
-    }
+    if (request->as_json)
+        return write_json(sweep, estimate, request->target ? request->target : "-", &error)
+                   ? EXIT_DONE
+                   : output_error(&error);
     if (request->dry_run)
         return print_cells(sweep, estimate, request->jobs);
     return (request->quiet && !request->target && !request->report) ||
@@ -449,12 +466,34 @@ static int sweep_all(struct sweep *sweep, const struct request *request)
 
 /* --- the command line --- */
 
+/* Whether something but the CSV tables goes to standard output. */
+static bool uses_stdout(const struct request *request)
+{
+    if (request->target)
+        return output_file_is_stdout(request->target) || (request->dry_run && !request->as_json);
+    return request->as_json || request->dry_run || request->report || !request->quiet;
+}
+
+/* What is written at the end must not turn out impossible after hours. */
+static bool check_targets(const struct request *request, struct error *error)
+{
+    const char *csv = request->csv;
+    if (request->target && !output_file_check(request->target, OUTPUT_TEXT, error))
+        return false;
+    if (csv && output_file_is_stdout(csv) && uses_stdout(request))
+        return error_set(error, ERROR_USAGE, "--csv", _("name a folder, or give -o FILE"),
+                         _("the tables go to standard output already"));
+    return !csv || output_file_is_stream(csv) || file_make_directories(csv, error);
+}
+
 static int run_request(const struct request *request)
 {
     struct error error;
     struct sweep sweep = {0};
     if (request->list)
         return list_sweeps();
+    if (!check_targets(request, &error))
+        return output_error(&error);
     int status =
         make_sweep(request, &sweep, &error) ? sweep_all(&sweep, request) : output_error(&error);
     sweep_free(&sweep);
@@ -517,8 +556,9 @@ static int sweep_run(const struct command *command, int argc, char **argv)
          NULL},
         {"format", 0, "NAME", _("How the tables are written."), OPTION_CHOICE, &request.format, 0,
          0, format_names},
-        {"output", 'o', "FILE", _("Write the tables to FILE instead of standard output."),
-         OPTION_TEXT, &request.target, 0, 0, NULL},
+        {"output", 'o', "FILE",
+         _("Write the tables to FILE instead of standard output, which is also -."), OPTION_TEXT,
+         &request.target, 0, 0, NULL},
         {"csv", 0, "DIR", _("Write the studies' two CSV files into DIR as well."), OPTION_TEXT,
          &request.csv, 0, 0, NULL},
         OUTPUT_JSON_OPTION(&request.as_json),

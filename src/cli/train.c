@@ -7,8 +7,8 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
-#include "base/file.h"
 #include "base/language.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "session/export.h"
@@ -42,24 +42,15 @@ static bool refuse_without_data(struct error *error)
 }
 
 /* A file that is written at the end must not turn out impossible after hours. */
-static bool check_target(const char *option, const char *path, struct error *error)
+static bool check_target(const char *option, const char *path, enum output_content content,
+                         struct error *error)
 {
-    char directory[1024], what[256];
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    if (!path)
+    char what[256];
+    struct error found;
+    if (!path || output_file_check(path, content, &found))
         return true;
-    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - path + 1) : 1,
-             slash ? path : ".");
     snprintf(what, sizeof what, "%s %s", option, path);
-    if (file_is_directory(path))
-        return error_set(error, ERROR_USAGE, what, "name a file", "this is a folder");
-    if (!file_is_directory(directory))
-        return error_set(error, ERROR_USAGE, what, "create it first, or choose another",
-                         "the folder %s does not exist", directory);
-    if (access(directory, W_OK) != 0)
-        return error_set(error, ERROR_USAGE, what, "choose another folder",
-                         "no file can be written there");
-    return true;
+    return error_set(error, ERROR_USAGE, what, found.advice, "%s", found.why);
 }
 
 static bool check_is_complete(const struct run_config *config, const struct operands *operands,
@@ -73,50 +64,64 @@ static bool check_is_complete(const struct run_config *config, const struct oper
     return true;
 }
 
+static bool is_stdout(const char *path)
+{
+    return path && output_file_is_stdout(path);
+}
+
 bool train_check_targets(const struct train *train, struct error *error)
 {
-    return check_target("--save", train->options.save_path, error) &&
-           check_target("--export", train->export_path, error);
+    if (!check_target("--save", train->options.save_path, OUTPUT_BINARY, error) ||
+        !check_target("--export", train->export_path, OUTPUT_TEXT, error))
+        return false;
+    return !(is_stdout(train->options.save_path) && is_stdout(train->export_path)) ||
+           error_set(error, ERROR_USAGE, "--export", "name a file for one of them",
+                     "weights and session cannot both go to standard output");
 }
 
 /* --- after --- */
 
 /* What it cost to be able to resume the run. */
-static void print_checkpoints(const struct run_snapshot *snapshot)
+static void print_checkpoints(FILE *stream, const struct run_snapshot *snapshot)
 {
     const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
     if (snapshot->checkpoints == 0)
         return;
-    printf(ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
-                    "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n",
-                    snapshot->checkpoints),
-           (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
+    fprintf(stream,
+            ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
+                     "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n",
+                     snapshot->checkpoints),
+            (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
 }
 
+/* Of a document on standard output it must not become a part. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
     char duration[32];
+    const bool taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
+    FILE *stream = taken ? stderr : stdout;
     const struct run_facts *facts = run_facts(run);
-    printf(_("%s: %s after %llu iterations in %s\n"), facts->id,
-           gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
-           text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
+    fprintf(stream, _("%s: %s after %llu iterations in %s\n"), facts->id,
+            gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
+            text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     if (snapshot->has_validation)
-        printf(_("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
-                 "%.2f %%)\n"),
-               (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
-               snapshot->top1, snapshot->best_top1);
+        fprintf(stream,
+                _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
+                  "%.2f %%)\n"),
+                (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
+                snapshot->top1, snapshot->best_top1);
     else
-        printf(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
-               snapshot->ms_per_image_median);
-    print_checkpoints(snapshot);
-    printf(_("  kept in %s\n"), facts->directory);
+        fprintf(stream, _("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
+                snapshot->ms_per_image_median);
+    print_checkpoints(stream, snapshot);
+    fprintf(stream, _("  kept in %s\n"), facts->directory);
     if (train->options.save_path)
-        printf(_("  weights in %s\n"), train->options.save_path);
+        fprintf(stream, _("  weights in %s\n"), train->options.save_path);
     if (train->export_path)
-        printf(_("  session in %s\n"), train->export_path);
+        fprintf(stream, _("  session in %s\n"), train->export_path);
     if (snapshot->status == RUN_STOPPED)
-        printf(_("  tinca resume %s goes on with it\n"), facts->id);
+        fprintf(stream, _("  tinca resume %s goes on with it\n"), facts->id);
 }
 
 /* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One

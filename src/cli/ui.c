@@ -2,6 +2,7 @@
 #include "ui/ui.h"
 
 #include "base/language.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -77,6 +78,9 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (!workbench_take(&start.workbench, &start.options, &error))
+        return output_error(&error);
+    if (start.options.run.save_path &&
+        !output_file_check(start.options.run.save_path, OUTPUT_BINARY, &error))
         return output_error(&error);
     take_last_form(&start);
     if (start.options.start && ui_prints_lines_only())

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "data/decode.h"
 
 #include <fcntl.h>
@@ -292,19 +293,37 @@ static bool write_stream(struct png_writing *writing, const struct image *image,
     return true;
 }
 
+/* `path` is named in the error. */
+static bool put_png(const struct image *image, FILE *stream, const char *path, struct error *error)
+{
+    struct png_writing writing = {0};
+    writing.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writing, remember_error, NULL);
+    writing.info = writing.png ? png_create_info_struct(writing.png) : NULL;
+    bool written = writing.info && write_stream(&writing, image, stream);
+    png_destroy_write_struct(&writing.png, &writing.info);
+    return written ||
+           error_set(error, ERROR_SYSTEM, path, "free some space, or choose another place",
+                     "cannot write: %s", writing.complaint[0] ? writing.complaint : _("no memory"));
+}
+
 bool image_write_png(const struct image *image, const char *path, struct error *error)
 {
     struct file_writer writer;
     if (!file_writer_open(&writer, path, false, error))
         return false;
-    struct png_writing writing = {0};
-    writing.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writing, remember_error, NULL);
-    writing.info = writing.png ? png_create_info_struct(writing.png) : NULL;
-    bool written = writing.info && write_stream(&writing, image, writer.stream);
-    png_destroy_write_struct(&writing.png, &writing.info);
-    if (written)
+    if (put_png(image, writer.stream, path, error))
         return file_writer_commit(&writer, error);
     file_writer_abandon(&writer);
-    return error_set(error, ERROR_SYSTEM, path, "free some space, or choose another place",
-                     "cannot write: %s", writing.complaint[0] ? writing.complaint : _("no memory"));
+    return false;
+}
+
+bool image_export_png(const struct image *image, const char *path, struct error *error)
+{
+    struct output_file output;
+    if (!output_file_open(&output, path, OUTPUT_BINARY, error))
+        return false;
+    if (put_png(image, output.stream, path, error))
+        return output_file_commit(&output, error);
+    output_file_abandon(&output);
+    return false;
 }

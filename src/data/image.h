@@ -57,7 +57,10 @@ bool image_pad_reflected(struct image *out, const struct image *in, size_t left,
 bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
                   struct error *error);
 
-/* Writes an 8-bit PNG. */
+/* Writes an 8-bit PNG into a run's folder (file.h). */
 bool image_write_png(const struct image *image, const char *path, struct error *error);
+
+/* Writes an 8-bit PNG to a target that the user named (output_file.h). */
+bool image_export_png(const struct image *image, const char *path, struct error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/host.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "session/export.h"
 
 #include <ctype.h>
@@ -95,32 +96,40 @@ struct table {
     void (*put)(FILE *stream, const struct run *run);
 };
 
-/* The table of the runs that have the same source as run `first`. */
+/* The rows of the runs that have the same source as run `first`; sources NULL: of all from there.
+ */
+static void put_table(FILE *stream, const struct table *table, struct run *const *runs,
+                      const struct source *sources, size_t count, size_t first)
+{
+    fprintf(stream, "#network,mode,batch,%s\n", table->columns);
+    for (size_t i = first; i < count; i++)
+        if (!sources || strcmp(sources[first].name, sources[i].name) == 0)
+            table->put(stream, runs[i]);
+}
+
 static bool write_table(const struct table *table, struct run *const *runs,
                         const struct source *sources, size_t count, size_t first,
                         const char *directory, struct error *error)
 {
-    struct file_writer writer;
+    struct output_file output;
     char name[320];
     snprintf(name, sizeof name, "%s_%s.csv", table->what, sources[first].name);
     char *path = file_join(directory, name);
-    bool opened =
-        path ? file_writer_open(&writer, path, false, error) : error_set_memory(error, "a path", 0);
+    bool opened = path ? output_file_open(&output, path, OUTPUT_TEXT, error)
+                       : error_set_memory(error, "a path", 0);
     free(path);
     if (!opened)
         return false;
-    fprintf(writer.stream, "#network,mode,batch,%s\n", table->columns);
-    for (size_t i = first; i < count; i++)
-        if (strcmp(sources[first].name, sources[i].name) == 0)
-            table->put(writer.stream, runs[i]);
-    return file_writer_commit(&writer, error);
+    put_table(output.stream, table, runs, sources, count, first);
+    return output_file_commit(&output, error);
 }
+
+static const struct table losses = {"loss", "step,loss,time", put_losses};
+static const struct table times = {"times", "avg_time", put_times};
 
 static bool write_tables(struct run *const *runs, const struct source *sources, size_t count,
                          const char *directory, struct error *error)
 {
-    static const struct table losses = {"loss", "step,loss,time", put_losses};
-    static const struct table times = {"times", "avg_time", put_times};
     bool written = true;
     for (size_t i = 0; written && i < count; i++) {
         bool seen = false;
@@ -132,8 +141,23 @@ static bool write_tables(struct run *const *runs, const struct source *sources, 
     return written;
 }
 
+/* Both tables, one after the other with an empty line between them. */
+static bool write_stream(struct run *const *runs, size_t count, const char *name,
+                         struct error *error)
+{
+    struct output_file output;
+    if (!output_file_open(&output, name, OUTPUT_TEXT, error))
+        return false;
+    put_table(output.stream, &losses, runs, NULL, count, 0);
+    fputc('\n', output.stream);
+    put_table(output.stream, &times, runs, NULL, count, 0);
+    return output_file_commit(&output, error);
+}
+
 bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error)
 {
+    if (output_file_is_stream(directory))
+        return write_stream(runs, count, directory, error);
     struct host host;
     struct source *sources = memory_new(count, sizeof *sources, "the names of the tables", error);
     host_describe(&host);

@@ -3,10 +3,10 @@
 #include "session/export.h"
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/host.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "engine/device.h"
 #include "session/run_files.h"
 #include "session/timing.h"
@@ -294,11 +294,11 @@ static bool put_session(FILE *stream, struct run *const *runs, size_t count, str
 
 bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error)
 {
-    struct file_writer writer;
-    if (!file_writer_open(&writer, path, false, error))
+    struct output_file output;
+    if (!output_file_open(&output, path, OUTPUT_TEXT, error))
         return false;
-    if (put_session(writer.stream, runs, count, error))
-        return file_writer_commit(&writer, error);
-    file_writer_abandon(&writer);
+    if (put_session(output.stream, runs, count, error))
+        return output_file_commit(&output, error);
+    output_file_abandon(&output);
     return false;
 }

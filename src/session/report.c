@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/language.h"
+#include "base/output_file.h"
 #include "base/text.h"
 #include "session/compare.h"
 #include "session/run_name.h"
@@ -362,7 +363,7 @@ bool report_write(struct run *const *runs, size_t count, const char *picture, co
 {
     struct text text = {0};
     bool written = put_report(&text, runs, count, picture, path, error) &&
-                   file_write(path, text.data, text.length, false, error);
+                   output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
     text_free(&text);
     return written;
 }

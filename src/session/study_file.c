@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -254,7 +255,7 @@ static bool write_file(const struct study_file *file, const char *path, struct e
     char *text = added && list ? json_print(root, true, error) : NULL;
     if (!added || !list)
         error_set_memory(error, "the results", 0);
-    bool written = text && file_write(path, text, strlen(text), false, error);
+    bool written = text && output_file_write(path, text, strlen(text), OUTPUT_TEXT, error);
     json_free(root);
     free(text);
     return written;

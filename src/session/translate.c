@@ -262,7 +262,7 @@ bool model_translate_file(struct model *model, const char *path, const char *out
 {
     struct translation translation;
     bool translated = model_translate(model, path, &translation, error) &&
-                      image_write_png(&translation.output, output_path, error);
+                      image_export_png(&translation.output, output_path, error);
     translation_free(&translation);
     return translated;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
+#include "base/output_file.h"
 #include "session/experiment.h"
 #include "session/run_files.h"
 #include "session/settings.h"
@@ -112,20 +113,17 @@ static bool train(struct trainer *trainer)
 
 /* --- the end --- */
 
-/* --save gets the last model; under the protocol of the preset cifar, the best one. */
+/* --save gets a copy of the last model, which the run's folder has by now; under the protocol of
+ * the preset cifar, of the best one. */
 static bool save_where_asked(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
-    struct model_facts facts = prepare_model_facts(&trainer->prepared);
+    const bool best = strcmp(run->config.preset, "cifar") == 0 && trainer->has_best;
     if (!run->save_path)
         return true;
-    if (strcmp(run->config.preset, "cifar") != 0 || !trainer->has_best)
-        return model_file_save(&facts, &trainer->prepared.weights, run->save_path, trainer->error);
-    size_t size;
-    char *path = file_join(run->directory, "best.safetensors");
-    char *bytes = path ? file_read(path, SIZE_MAX / 2, &size, trainer->error) : NULL;
-    bool saved = bytes && file_write(run->save_path, bytes, size, false, trainer->error);
-    free(bytes);
+    char *path = file_join(run->directory, best ? "best.safetensors" : "weights.safetensors");
+    bool saved = path ? output_file_copy(run->save_path, path, trainer->error)
+                      : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return saved;
 }

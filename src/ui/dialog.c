@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/language.h"
+#include "base/output_file.h"
 #include "ui/columns.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
@@ -63,6 +64,9 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
     return DIALOG_STAYS;
 }
 
+/* The screen is what standard output shows, and a FIFO could wait for its reader for ever. */
+static const char stream_note[] = N_("This is not a file: devices and FIFOs are left alone here.");
+
 void dialog_note_path(struct dialog *dialog)
 {
     const char *note = "";
@@ -71,6 +75,8 @@ void dialog_note_path(struct dialog *dialog)
         note = _("Give a name.");
     else if (file_is_directory(dialog->edit.text))
         note = _("This is a folder: add a file name.");
+    else if (output_file_is_stream(dialog->edit.text))
+        note = gettext(stream_note);
     else if (file_exists(dialog->edit.text))
         note = _("This file exists: Enter asks before it is replaced.");
     snprintf(dialog->note, sizeof dialog->note, "%s", note);
@@ -78,6 +84,11 @@ void dialog_note_path(struct dialog *dialog)
 
 bool dialog_may_write(struct dialog *dialog, bool exists)
 {
+    if (output_file_is_stream(dialog->edit.text)) {
+        dialog->open = true;
+        snprintf(dialog->note, sizeof dialog->note, "%s", gettext(stream_note));
+        return false;
+    }
     if (!exists || dialog->asked)
         return true;
     dialog->open = dialog->asked = true;

@@ -53,8 +53,8 @@ void dialog_offer(struct dialog *dialog, int key, int other, const char *label);
 /* Says below the line what is wrong with it as the path of a file; "": nothing is. */
 void dialog_note_path(struct dialog *dialog);
 
-/* Whether a file may be written: when it exists, Enter must be pressed twice. False: the dialog is
- * open again and asks. */
+/* Whether the file that the line names may be written: if it exists, Enter must be pressed twice; a
+ * descriptor, FIFO or device is refused. False: the dialog is open again and says why. */
 bool dialog_may_write(struct dialog *dialog, bool exists);
 
 /* What a key does to an open dialog. Esc cancels; Enter takes the selected choice or the line. */

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/language.h"
+#include "base/output_file.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -184,7 +185,7 @@ static bool write_comparison(const struct app *app, const char *path, enum compa
     compare_write(&app->compare.table, format, &text);
     bool written = text.failed || !text.data
                        ? error_set_memory(error, "the comparison", 0)
-                       : file_write(path, text.data, strlen(text.data), false, error);
+                       : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
     text_free(&text);
     return written;
 }

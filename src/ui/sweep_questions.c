@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -54,7 +55,7 @@ static bool write_json(const struct sweep_view *view, const char *path, struct e
 {
     struct json *tree = sweep_to_json(&view->sweep, &view->estimate);
     char *text = tree ? json_print(tree, true, error) : NULL;
-    bool written = tree ? text && file_write(path, text, strlen(text), false, error)
+    bool written = tree ? text && output_file_write(path, text, strlen(text), OUTPUT_TEXT, error)
                         : error_set_memory(error, "the results", 0);
     free(text);
     json_free(tree);
@@ -69,7 +70,7 @@ static bool write_results(const struct sweep_view *view, const char *path, struc
     sweep_write_tables(&view->sweep, ends_in(path, ".md"), &text);
     bool written = text.failed || !text.data
                        ? error_set_memory(error, "the tables", 0)
-                       : file_write(path, text.data, strlen(text.data), false, error);
+                       : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
     text_free(&text);
     return written;
 }
