@@ -8,7 +8,11 @@
  * killed there; half of what was to be written is written A sync that fails drops what was written
  * behind the file's end at its last good sync, as Linux may do: there are zeros then, and the next
  * sync succeeds without complaint. A failing malloc or thread needs no name. FAULT_COUNT=FILE
- * writes at the end how many calls there were. */
+ * writes at the end how many calls there were.
+ * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
+ * is left in place then, for whoever reads the log. */
+#include "record.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -104,15 +108,24 @@ static int is_file(int descriptor)
     return descriptor > 2 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+static ssize_t write_and_record(int descriptor, const void *bytes, size_t count,
+                                ssize_t (*next)(int, const void *, size_t))
+{
+    const ssize_t done = next(descriptor, bytes, count);
+    if (done > 0 && record_on() && is_file(descriptor))
+        record_written(descriptor, bytes, done, lseek(descriptor, 0, SEEK_CUR) - done);
+    return done;
+}
+
 ssize_t write(int descriptor, const void *bytes, size_t count)
 {
     static ssize_t (*next)(int, const void *, size_t);
     if (!next)
         next = NEXT(write);
     if (chosen != WRITE || !is_file(descriptor) || !fails(WRITE))
-        return next(descriptor, bytes, count);
+        return write_and_record(descriptor, bytes, count, next);
     if (kills) {
-        next(descriptor, bytes, count / 2);
+        write_and_record(descriptor, bytes, count / 2, next);
         raise(SIGKILL);
     }
     return -1;
@@ -123,13 +136,15 @@ ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset)
     static ssize_t (*next)(int, const void *, size_t, off_t);
     if (!next)
         next = NEXT(pwrite);
-    if (chosen != WRITE || !is_file(descriptor) || !fails(WRITE))
-        return next(descriptor, bytes, count, offset);
-    if (kills) {
-        next(descriptor, bytes, count / 2, offset);
+    if (chosen == WRITE && is_file(descriptor) && fails(WRITE)) {
+        if (!kills)
+            return -1;
+        record_written(descriptor, bytes, next(descriptor, bytes, count / 2, offset), offset);
         raise(SIGKILL);
     }
-    return -1;
+    const ssize_t done = next(descriptor, bytes, count, offset);
+    record_written(descriptor, bytes, done, offset);
+    return done;
 }
 
 size_t fwrite(const void *bytes, size_t size, size_t count, FILE *stream)
@@ -176,7 +191,14 @@ int open(const char *path, int flags, ...)
     va_end(arguments);
     if (!next)
         next = NEXT(open);
-    return fail_open(flags) ? -1 : next(path, flags, mode);
+    if (fail_open(flags))
+        return -1;
+    struct stat status;
+    const int creates = record_on() && (flags & O_CREAT) && lstat(path, &status) != 0;
+    const int descriptor = next(path, flags, mode);
+    if (creates && descriptor >= 0)
+        record_created(path);
+    return descriptor;
 }
 
 /* Where files ended when they were last synced. The program syncs in one thread at a time. */
@@ -213,11 +235,16 @@ static void drop_unsynced(int descriptor)
 static int sync_or_fail(int descriptor, int (*next)(int))
 {
     struct stat status;
-    if (chosen != SYNC)
-        return next(descriptor);
-    if (fails(SYNC)) {
-        drop_unsynced(descriptor);
+    if (chosen == SYNC && fails(SYNC)) {
+        if (record_on())
+            record_synced(descriptor, 0);
+        else
+            drop_unsynced(descriptor);
         return -1;
+    }
+    if (record_on()) {
+        record_synced(descriptor, 1);
+        return 0; /* the log is about disks that were never there */
     }
     const int result = next(descriptor);
     if (result == 0 && fstat(descriptor, &status) == 0)
@@ -246,7 +273,50 @@ int rename(const char *from, const char *to)
     static int (*next)(const char *, const char *);
     if (!next)
         next = NEXT(rename);
-    return fails(RENAME) ? -1 : next(from, to);
+    if (fails(RENAME))
+        return -1;
+    record_content(from);
+    const int result = next(from, to);
+    if (result == 0)
+        record_renamed(from, to);
+    return result;
+}
+
+int unlink(const char *path)
+{
+    const int result = NEXT(unlink)(path);
+    if (result == 0)
+        record_unlinked(path);
+    return result;
+}
+
+int unlinkat(int folder, const char *name, int flags)
+{
+    char link[64], path[8192];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+    ssize_t length = record_on() && folder >= 0 ? readlink(link, path, 4096) : -1;
+    const int result = NEXT(unlinkat)(folder, name, flags);
+    if (result == 0 && length > 0) {
+        snprintf(path + length, sizeof path - (size_t)length, "/%s", name);
+        record_unlinked(path);
+    }
+    return result;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    const int result = NEXT(mkdir)(path, mode);
+    if (result == 0)
+        record_made(path);
+    return result;
+}
+
+int ftruncate(int descriptor, off_t size)
+{
+    const int result = NEXT(ftruncate)(descriptor, size);
+    if (result == 0)
+        record_cut(descriptor, size);
+    return result;
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),

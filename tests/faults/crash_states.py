@@ -1,0 +1,430 @@
+"""What a power cut may leave of a run, and what tinca resume makes of it.
+
+Runs are recorded with faults.so (record.h): every write, cut, sync, rename and unlink. At any point of
+the log the disk may hold any state in which
+  - what a sync has confirmed is there;
+  - of a file's later writes and cuts, each block of 512 bytes is there, old (zeros behind the old end),
+    or torn in its middle, and the size is the old one, the new one or one between;
+  - of a folder's later changes (a name made, renamed, removed) any subset is there, in any order: each
+    of them as a whole.
+A sync that failed has confirmed nothing, and what it was about is lost although the program could still
+read it. States are drawn with a seed; those in which everything or nothing is there come first.
+
+Every state is written into a folder and resumed. Good is: the run ends (or had ended) with the weights,
+the best model and the curves of the run that was left alone; or, before config.json was on the disk,
+a refusal with a message. A complete run that is not whole, a run that cannot be found or resumed any
+more, and a checkpoint that was confirmed but not used are faults.
+
+Further states are none that a sound disk leaves: the journal cut or zeroed where it was synced, or a
+checkpoint, with a right checksum, of an iteration that the run does not have. Those may be refused, with
+a message and without a change of the journal; but status 0 must mean the same bits.
+
+usage: crash_states.py TINCA FAULTS.SO FOLDER STATES SEED; prints TAP."""
+import concurrent.futures
+import json
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import zlib
+
+BLOCK = 512
+MODELS = ("weights.safetensors", "best.safetensors")
+NETWORK = {
+    "name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit",
+    "layers": [{"op": "conv", "name": "c", "output": 2, "kernel": 3, "stride": 4},
+               {"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}]}
+JOB = ("--data digits,limit=40 --validate digits,split=test,limit=8 --batch 8 --epochs 3 --seed 3 "
+       "--threads 1 --checkpoint 0.001 --checkpoint-share 100 -q").split()
+
+
+# --- the log ---
+
+def read_log(path):
+    """The operations as tuples, paths relative to the root."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at, operations = 0, []
+    while at < len(data):
+        end = data.index(b"\n", at)
+        words = data[at:end].decode().split(" ")
+        at = end + 1
+        kind = words[0]
+        if kind in ("write", "content"):
+            offset = int(words[2]) if kind == "write" else 0
+            length = int(words[-1])
+            operations.append((kind, words[1], offset, data[at:at + length]))
+            at += length
+        elif kind == "rename":
+            end = data.index(b"\n", at)
+            operations.append((kind, words[1], data[at:end].decode().strip()))
+            at = end + 1
+        elif kind == "cut":
+            operations.append((kind, words[1], int(words[2])))
+        else:
+            operations.append((kind, words[1] if len(words) > 1 else ""))
+    return operations
+
+
+def changed(content, change):
+    """A file's bytes after a write (offset, bytes) or a cut (size)."""
+    if isinstance(change, int):
+        return content[:change].ljust(change, b"\0")
+    offset, data = change
+    content = content.ljust(offset, b"\0")
+    return content[:offset] + data + content[offset + len(data):]
+
+
+class Disk:
+    """What is confirmed, and what is not, after a part of the log."""
+
+    def __init__(self):
+        self.confirmed = {}   # file number -> bytes
+        self.waiting = {}     # file number -> changes since
+        self.seen = {}        # file number -> bytes as the program reads them
+        self.names = {}       # path -> file number, as the program sees them
+        self.names_kept = {}  # path -> file number, confirmed; -1: a folder
+        self.names_waiting = []  # (folder, change), a change is (path to remove, path to set, number)
+
+    def copy(self):
+        other = Disk()
+        for key, value in self.__dict__.items():
+            other.__dict__[key] = dict(value) if isinstance(value, dict) else list(value)
+        return other
+
+    def change_file(self, path, change):
+        number = self.names.get(path)
+        if number is not None:
+            self.seen[number] = changed(self.seen[number], change)
+            self.waiting[number] = self.waiting[number] + [change]
+
+    def change_name(self, old, new, number):
+        if old is not None:
+            self.names.pop(old, None)
+        if new is not None:
+            self.names[new] = number
+        self.names_waiting.append((os.path.dirname(new or old), (old, new, number)))
+
+    def take(self, operation):
+        kind, path = operation[:2]
+        number = self.names.get(path)
+        if kind in ("create", "mkdir"):
+            number = -1 if kind == "mkdir" else len(self.seen)
+            if number >= 0:
+                self.seen[number] = self.confirmed[number] = b""
+                self.waiting[number] = []
+            self.change_name(None, path, number)
+        elif kind == "write":
+            self.change_file(path, operation[2:])
+        elif kind == "content" and number is not None:
+            if operation[3] != self.seen[number]:
+                self.change_file(path, len(operation[3]))
+                self.change_file(path, (0, operation[3]))
+        elif kind == "cut":
+            self.change_file(path, operation[2])
+        elif kind == "sync" and number is not None:
+            for change in self.waiting[number]:
+                self.confirmed[number] = changed(self.confirmed[number], change)
+            self.waiting[number] = []
+        elif kind == "failed" and number is not None:
+            self.waiting[number] = []
+        elif kind == "folder":
+            for folder, change in self.names_waiting:
+                if folder == path:
+                    change_names(self.names_kept, change)
+            self.names_waiting = [one for one in self.names_waiting if one[0] != path]
+        elif kind == "rename" and number is not None:
+            self.change_name(path, operation[2], number)
+        elif kind == "unlink" and number is not None:
+            self.change_name(path, None, number)
+
+
+def change_names(names, change):
+    old, new, number = change
+    if old is not None and names.get(old) == number:
+        del names[old]
+    if new is not None:
+        names[new] = number
+
+
+# --- a state that the disk may hold ---
+
+def pick_names(disk, how, draw):
+    names = dict(disk.names_kept)
+    waiting = [change for _, change in disk.names_waiting]
+    if how == "none":
+        waiting = []
+    elif how == "first":
+        waiting = waiting[:draw.randint(0, len(waiting))]
+    elif how == "some":
+        waiting = [change for change in waiting if draw.random() < 0.5]
+        draw.shuffle(waiting)
+    for change in waiting:
+        change_names(names, change)
+    return names
+
+
+def pick_content(disk, number, how, draw):
+    old = new = disk.confirmed[number]
+    waiting = disk.waiting[number]
+    if how == "none" or not waiting:
+        return old
+    if how == "first":
+        waiting = waiting[:draw.randint(0, len(waiting))]
+    for change in waiting:
+        new = changed(new, change)
+    if how in ("all", "first"):
+        return new
+    size = draw.choice([len(old), len(new), draw.randint(*sorted((len(old), len(new))))])
+    if how == "zeros":
+        return old.ljust(len(new), b"\0")
+    if how == "short":
+        return new[:size]
+    content = bytearray()
+    for start in range(0, size, BLOCK):
+        here = min(BLOCK, size - start)
+        blocks = [side[start:start + here].ljust(here, b"\0") for side in (old, new)]
+        at = draw.choice([0, here, here, draw.randint(0, here)])
+        content += blocks[1][:at] + blocks[0][at:]
+    return bytes(content)
+
+
+def build(disk, how_names, how_data, draw):
+    """The state as {path: bytes}; None for a folder. Half-written files and the lock tell nothing."""
+    state = {}
+    for path, number in sorted(pick_names(disk, how_names, draw).items()):
+        if number < 0:
+            state[path] = None
+        elif not path.endswith(".part") and os.path.basename(path) != "lock":
+            state[path] = pick_content(disk, number, how_data, draw)
+    return {path: data for path, data in state.items()
+            if os.path.dirname(path) in state or "/" not in path}
+
+
+def lie(checkpoint, key, value):
+    """A checkpoint whose metadata say something else, with a checksum that is right."""
+    size = struct.unpack("<Q", checkpoint[:8])[0]
+    header, rest = json.loads(checkpoint[8:8 + size]), checkpoint[8 + size:]
+    header["__metadata__"][key] = value
+    header["__metadata__"]["tinca.crc32"] = "00000000"
+    body = json.dumps(header, separators=(",", ":")).encode()
+    body += b" " * (-len(body) % 8)
+    header["__metadata__"]["tinca.crc32"] = "%08x" % zlib.crc32(rest, zlib.crc32(body))
+    body = json.dumps(header, separators=(",", ":")).encode().ljust(len(body))
+    return struct.pack("<Q", len(body)) + body + rest
+
+
+def spoil(state, draw):
+    """Does what no sound disk does; None where there is nothing to be spoilt."""
+    journal = state.get("r/journal.jsonl") or b""
+    last = state.get("r/checkpoint.safetensors")
+    if len(journal) < 600 or not last:
+        return None
+    state = dict(state)
+    how = draw.choice(["cut", "zeros", "lie"])
+    if how == "cut":
+        state["r/journal.jsonl"] = journal[:draw.randint(0, len(journal) // 2)]
+    elif how == "zeros":
+        start = draw.randint(300, len(journal) - 300)
+        state["r/journal.jsonl"] = changed(journal, (start, bytes(200)))
+    else:
+        value = str(draw.choice([2**64 - 1, 2**63, 16, 1000]))
+        for path in ("r/checkpoint.safetensors", "r/checkpoint.previous.safetensors"):
+            if path in state:
+                state[path] = lie(state[path], "tinca.iteration", value)
+    return state
+
+
+# --- runs ---
+
+def curves(path):
+    """The journal's iterations and validations without what a clock measured."""
+    with open(path, "rb") as file:
+        lines = file.read().split(b"\n")
+    return [re.sub(rb',"(ms_per_image|seconds)".*', b"", line) for line in lines
+            if line.startswith((b'{"iteration"', b'{"event":"validation"'))]
+
+
+def result_of(folder):
+    result = {}
+    for name in MODELS:
+        path = os.path.join(folder, name)
+        result[name] = open(path, "rb").read() if os.path.exists(path) else None
+    path = os.path.join(folder, "journal.jsonl")
+    result["curves"] = curves(path) if os.path.exists(path) else None
+    return result
+
+
+def differences(result, expected):
+    return " ".join(key for key in expected if result[key] != expected[key])
+
+
+class Explorer:
+    def __init__(self, tinca, faults, folder, seed):
+        self.tinca, self.faults, self.folder = os.path.abspath(tinca), os.path.abspath(faults), folder
+        self.draw = random.Random(seed)
+        self.network = os.path.join(folder, "tiny.json")
+        with open(self.network, "w", encoding="ascii") as file:
+            json.dump(NETWORK, file)
+
+    def run(self, arguments, root, **environment):
+        return subprocess.run([self.tinca] + arguments, cwd=root, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False,
+                              env=dict(os.environ, LC_ALL="C.UTF-8", **environment))
+
+    def record(self, name, *processes):
+        """The log of processes after each other in one folder: (arguments, fault) each."""
+        root = os.path.join(self.folder, name)
+        log = root + ".log"
+        os.mkdir(root)
+        for arguments, fault in processes:
+            self.run(arguments, root, LD_PRELOAD=self.faults, RECORD=log, RECORD_ROOT=root, FAULT=fault)
+        return read_log(log)
+
+    def points(self, log):
+        """The disk after each operation, with what must hold from there on."""
+        disk, points = Disk(), []
+        kept = checkpointed = ended = False
+        for operation in log:
+            disk.take(operation)
+            kept |= operation == ("folder", "r") and "r/config.json" in disk.names_kept
+            checkpointed |= "r/checkpoint.safetensors" in disk.names_kept
+            ended |= operation[0] == "exit" and "r/summary.json" in disk.names
+            points.append((disk.copy(), kept, checkpointed, ended))
+        return points
+
+    def judge(self, number, state, point, spoilt, expected):
+        """What is wrong with what becomes of a state; None: nothing."""
+        _, kept, checkpointed, ended = point
+        root = os.path.join(self.folder, "state%d" % number)
+        os.mkdir(root)
+        for path, data in state.items():
+            if data is None:
+                os.mkdir(os.path.join(root, path))
+            else:
+                with open(os.path.join(root, path), "wb") as file:
+                    file.write(data)
+        run = os.path.join(root, "r")
+        try:
+            done = self.run(["resume", "./r", "--threads", "1", "-q"], root)
+            said = done.stderr.decode(errors="replace").strip()
+            result = result_of(run)
+        except subprocess.TimeoutExpired:
+            return "it hangs"
+        finally:
+            shutil.rmtree(root)
+        wrong = differences(result, expected)
+        complete = done.returncode == 2 and "this run is complete" in said
+        if done.returncode == 0:
+            if wrong:
+                return "exit 0, but not the same: " + wrong
+            if checkpointed and not spoilt and "begins again" in said:
+                return "a confirmed checkpoint was not used: " + said
+            return "it was complete, and is computed again" if ended and not spoilt else None
+        if complete:
+            return "it is called complete, but is not the same: " + wrong if wrong else None
+        if done.returncode not in (1, 2) or not said.startswith("tinca: "):
+            return "exit %d: %s" % (done.returncode, said)
+        if not spoilt:
+            return "it cannot be resumed: " + said if kept else None
+        if (result["curves"] or []) != kept_curves(state):
+            return "it was refused, but its journal is not what it was: " + said
+        return None
+
+
+def kept_curves(state):
+    lines = (state.get("r/journal.jsonl") or b"").split(b"\n")
+    return [re.sub(rb',"(ms_per_image|seconds)".*', b"", line) for line in lines
+            if line.startswith((b'{"iteration"', b'{"event":"validation"'))]
+
+
+# --- which states ---
+
+SYSTEMATIC = [("none", "none"), ("all", "all"), ("all", "none"), ("none", "all"), ("all", "zeros"),
+              ("some", "none"), ("some", "all")]
+NAMES = ["none", "all", "first", "some", "some"]
+DATA = ["none", "all", "first", "zeros", "short", "blocks", "blocks"]
+
+
+def draw_states(explorer, logs, count):
+    """Distinct states as (scenario, operation, names, data, state, point, spoilt)."""
+    seen, chosen, draw = set(), [], explorer.draw
+    places = [(name, points, k) for name, points in logs.items() for k in range(len(points))]
+    systematic = [(place, how) for how in SYSTEMATIC for place in places]
+    if len(systematic) > count // 2:
+        systematic = draw.sample(systematic, count // 2)
+    idle = 0
+    while len(chosen) < count and idle < 20000:
+        if systematic:
+            (name, points, k), (names, data) = systematic.pop(0)
+        elif draw.random() < 0.03: # the end tells most
+            name = draw.choice(list(logs))
+            points = logs[name]
+            k, names, data = len(points) - 1, draw.choice(NAMES), draw.choice(DATA)
+        else:
+            name, points, k = draw.choice(places)
+            names, data = draw.choice(NAMES), draw.choice(DATA)
+        state = build(points[k][0], names, data, draw)
+        spoilt = draw.random() < 0.1 and 10 * sum(one[6] for one in chosen) <= len(chosen)
+        if spoilt:
+            state = spoil(state, draw)
+        key = state is not None and (points[k][1:], spoilt, frozenset(
+            (path, zlib.crc32(content or b"")) for path, content in state.items()))
+        if not key or key in seen:
+            idle += 1
+            continue
+        idle = 0
+        seen.add(key)
+        chosen.append((name, k, names, data, state, points[k], spoilt))
+    return chosen
+
+
+def main():
+    tinca, faults, folder, count, seed = sys.argv[1:6]
+    explorer = Explorer(tinca, faults, folder, int(seed))
+    train = ["train", explorer.network] + JOB + ["--run-dir", "./r"]
+    resume = ["resume", "./r", "--threads", "1", "-q"]
+    logs = {"alone": explorer.record("alone", (train, ""))}
+    expected = result_of(os.path.join(folder, "alone", "r"))
+    logs["resumed"] = explorer.record("resumed", (train, "rename:15:kill"), (resume, ""))
+    logs["again"] = explorer.record("again", (train, "rename:4:kill"), (resume, "rename:9:kill"),
+                                    (resume, ""))
+    for number in (8, 11, 16):
+        logs["sync %d fails" % number] = explorer.record("fails%d" % number,
+                                                         (train, "fsync:%d:EIO" % number))
+    logs = {name: explorer.points(log) for name, log in logs.items()}
+    states = draw_states(explorer, logs, int(count))
+    print("# seed %s: %d states of %d operations in %d recorded runs" % (
+        seed, len(states), sum(map(len, logs.values())), len(logs)), flush=True)
+    faults_found = {}
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", "2"))) as pool:
+        verdicts = pool.map(lambda one: explorer.judge(one[0], one[1][4], one[1][5], one[1][6], expected),
+                            enumerate(states))
+        for (name, k, names, data, state, _, spoilt), wrong in zip(states, verdicts):
+            if wrong:
+                where = "%s, operation %d, names %s, data %s%s" % (name, k, names, data,
+                                                                  ", spoilt" if spoilt else "")
+                faults_found.setdefault(re.sub(r"[0-9]+|/\S*", "N", wrong)[:90], []).append(
+                    "%s: %s (%s)" % (where, wrong, " ".join(
+                        "%s:%s" % (os.path.basename(p), "-" if d is None else len(d))
+                        for p, d in sorted(state.items()))))
+    for kind, cases in faults_found.items():
+        print("# %d times %s" % (len(cases), kind))
+        for case in cases[:3]:
+            print("#    " + case[:600].replace("\n", " | "))
+    total = sum(map(len, faults_found.values()))
+    spoilt = sum(one[6] for one in states)
+    if len(states) == 0 or expected["curves"] is None or len(expected["curves"]) < 18:
+        print("not ok 1 - the runs are recorded")
+    else:
+        print("ok 1 - the runs are recorded")
+    print("%sok 2 - %d states after a power cut and %d spoilt ones: %d wrong" % (
+        "not " if total else "", len(states) - spoilt, spoilt, total))
+    print("1..2")
+    sys.exit(total > 0)
+
+
+main()

@@ -1,0 +1,168 @@
+#include "record.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int log_descriptor = -1;
+static const char *root;
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *path = getenv("RECORD");
+    root = getenv("RECORD_ROOT");
+    if (path && root)
+        log_descriptor = (int)syscall(SYS_openat, AT_FDCWD, path,
+                                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+int record_on(void)
+{
+    return log_descriptor >= 0;
+}
+
+/* The wrappers in faults.c must not see this. */
+static void put(const void *bytes, size_t count)
+{
+    const char *from = bytes;
+    while (count > 0) {
+        const ssize_t done = syscall(SYS_write, log_descriptor, from, count);
+        if (done <= 0)
+            return;
+        from += done;
+        count -= (size_t)done;
+    }
+}
+
+/* Writes `path` below the root into `inside`; returns 0 when it lies elsewhere. */
+static int locate(const char *path, char inside[PATH_MAX])
+{
+    char full[PATH_MAX], folder[PATH_MAX];
+    const size_t length = strlen(root);
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    const char *name = slash ? path + (slash - folder) + 1 : path;
+    if (slash)
+        slash[slash == folder] = '\0';
+    if (!realpath(slash ? folder : ".", full))
+        return 0;
+    if (strncmp(full, root, length) != 0 || (full[length] != '/' && full[length] != '\0'))
+        return 0;
+    snprintf(inside, PATH_MAX, "%s%s%s", full + length + (full[length] == '/'),
+             full[length] == '/' ? "/" : "", name);
+    return 1;
+}
+
+static int locate_descriptor(int descriptor, char inside[PATH_MAX])
+{
+    char link[64], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length <= 0)
+        return 0;
+    path[length] = '\0';
+    if (strcmp(path, root) == 0) {
+        inside[0] = '\0';
+        return 1;
+    }
+    return locate(path, inside);
+}
+
+static void put_line(const char *what, const char *inside, const char *rest)
+{
+    char line[PATH_MAX + 96];
+    put(line, (size_t)snprintf(line, sizeof line, "%s %s%s\n", what, inside, rest));
+}
+
+static void put_path(const char *what, const char *path)
+{
+    char inside[PATH_MAX];
+    if (record_on() && locate(path, inside))
+        put_line(what, inside, "");
+}
+
+void record_created(const char *path)
+{
+    put_path("create", path);
+}
+
+void record_unlinked(const char *path)
+{
+    put_path("unlink", path);
+}
+
+void record_made(const char *path)
+{
+    put_path("mkdir", path);
+}
+
+void record_written(int descriptor, const void *bytes, ssize_t count, off_t offset)
+{
+    char inside[PATH_MAX], numbers[64];
+    if (!record_on() || count <= 0 || !locate_descriptor(descriptor, inside))
+        return;
+    snprintf(numbers, sizeof numbers, " %lld %zd", (long long)offset, count);
+    put_line("write", inside, numbers);
+    put(bytes, (size_t)count);
+}
+
+void record_cut(int descriptor, off_t size)
+{
+    char inside[PATH_MAX], number[32];
+    snprintf(number, sizeof number, " %lld", (long long)size);
+    if (record_on() && locate_descriptor(descriptor, inside))
+        put_line("cut", inside, number);
+}
+
+void record_content(const char *path)
+{
+    char inside[PATH_MAX], number[32], block[65536];
+    struct stat status;
+    if (!record_on() || !locate(path, inside))
+        return;
+    const int descriptor = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) {
+        snprintf(number, sizeof number, " %lld", (long long)status.st_size);
+        put_line("content", inside, number);
+        for (ssize_t got; (got = read(descriptor, block, sizeof block)) > 0;)
+            put(block, (size_t)got);
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+void record_synced(int descriptor, int succeeded)
+{
+    char inside[PATH_MAX], path[2 * PATH_MAX];
+    struct stat status;
+    if (!record_on() || fstat(descriptor, &status) != 0 || !locate_descriptor(descriptor, inside))
+        return;
+    if (S_ISDIR(status.st_mode)) {
+        if (succeeded)
+            put_line("folder", inside, "");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/%s", root, inside);
+    record_content(path);
+    put_line(succeeded ? "sync" : "failed", inside, "");
+}
+
+void record_renamed(const char *from, const char *to)
+{
+    char old[PATH_MAX], new[PATH_MAX];
+    if (!record_on() || !locate(from, old) || !locate(to, new))
+        return;
+    put_line("rename", old, "");
+    put_line("", new, "");
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (record_on())
+        put("exit\n", 5);
+}
