@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/computed_with.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -225,9 +227,10 @@ static bool parse_number(const struct place *place, const char *text, void *base
 /* Keys and values in turn, as safetensors_write wants them. */
 struct metadata {
     char keys[PLACES][KEY_SIZE], values[PLACES][NUMBER_SIZE];
-    char kernels[64];
+    struct computed_with here;
+    char here_keys[COMPUTED_WITH][KEY_SIZE];
     char journal_sum[NUMBER_SIZE];
-    const char *texts[2 * PLACES + 7];
+    const char *texts[2 * (PLACES + COMPUTED_WITH) + 5];
 };
 
 static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
@@ -235,9 +238,12 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     size_t n = 0;
     metadata->texts[n++] = "tinca.format";
     metadata->texts[n++] = format;
-    metadata->texts[n++] = "tinca.kernels";
-    metadata->texts[n++] = device_computes_with(trainer->run->config.device, metadata->kernels,
-                                                sizeof metadata->kernels);
+    computed_with_here(&metadata->here, trainer->run->config.device);
+    for (size_t i = 0; i < COMPUTED_WITH; i++) {
+        snprintf(metadata->here_keys[i], KEY_SIZE, "tinca.%s", metadata->here.keys[i]);
+        metadata->texts[n++] = metadata->here_keys[i];
+        metadata->texts[n++] = metadata->here.values[i];
+    }
     snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
     metadata->texts[n++] = "tinca.journal_crc32";
     metadata->texts[n++] = metadata->journal_sum;
@@ -338,13 +344,26 @@ bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *er
 
 /* --- choosing --- */
 
+static bool check_format(const struct safetensors *file, struct error *error)
+{
+    char advice[128];
+    const char *written = safetensors_metadata(file, "tinca.format");
+    const char *version = checkpoint_text(file, "version");
+    if (written && strcmp(written, format) == 0)
+        return true;
+    if (!written)
+        return refuse(file, "tinca.format", error);
+    snprintf(advice, sizeof advice, _("resume it with tinca %.40s, which wrote it"),
+             version ? version : "?");
+    return error_set(error, ERROR_UNSUPPORTED, file->path, advice,
+                     "its format is %.60s, but this version of tinca reads %s", written, format);
+}
+
 static bool open_whole(const char *path, struct safetensors *file, struct error *error)
 {
     if (!safetensors_open(file, path, error))
         return false;
-    const char *written = safetensors_metadata(file, "tinca.format");
-    if (!safetensors_check(file, error) ||
-        ((!written || strcmp(written, format) != 0) && !refuse(file, "tinca.format", error))) {
+    if (!safetensors_check(file, error) || !check_format(file, error)) {
         safetensors_close(file);
         return false;
     }
@@ -381,9 +400,9 @@ bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
     return true;
 }
 
-const char *checkpoint_kernels(const struct safetensors *file)
+const char *checkpoint_text(const struct safetensors *file, const char *key)
 {
-    return value_of(file, "kernels");
+    return value_of(file, key);
 }
 
 /* --- reading --- */

@@ -33,8 +33,8 @@ bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint6
  * an earlier version wrote does not. */
 bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
 
-/* The instruction set of the kernels that computed it; NULL: it does not say. */
-const char *checkpoint_kernels(const struct safetensors *file);
+/* What the metadata says for "tinca.KEY", as computed_with.h lists them; NULL: nothing. */
+const char *checkpoint_text(const struct safetensors *file, const char *key);
 
 /* Fills a prepared trainer, whose loss meter has been created. */
 bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error);

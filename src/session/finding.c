@@ -11,6 +11,7 @@ static const struct {
              [FINDING_PLATEAU] = {"plateau", N_("plateau")},
              [FINDING_MEMORY] = {"memory", N_("memory")},
              [FINDING_DATA] = {"data", N_("data")},
+             [FINDING_RESUME] = {"resume", N_("resumed")},
              [FINDING_JOURNAL] = {"journal", N_("journal")}};
 
 const char *finding_kind_name(enum finding_kind kind)

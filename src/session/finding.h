@@ -13,6 +13,7 @@ enum finding_kind {
     FINDING_PLATEAU,       /* the schedule lowered the rate */
     FINDING_MEMORY,        /* measured memory left the forecast */
     FINDING_DATA,          /* images that could not be read were left out */
+    FINDING_RESUME,        /* it went on with another program, processor or library */
     FINDING_JOURNAL,       /* the run's journal is not what the run wrote: the curves have holes */
 };
 

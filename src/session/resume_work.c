@@ -4,6 +4,7 @@
  * directory is changed, so that a run that cannot go on now can do so later. */
 #include "base/file.h"
 #include "session/checkpoint.h"
+#include "session/computed_with.h"
 #include "session/experiment.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
@@ -16,19 +17,6 @@
 #include <unistd.h>
 
 /* --- finding the checkpoint --- */
-
-/* Kernels of different instruction sets, and different GPUs, round in different places. */
-static void compare_machines(struct trainer *trainer)
-{
-    char now[64];
-    device_computes_with(trainer->run->config.device, now, sizeof now);
-    const char *then = checkpoint_kernels(&trainer->checkpoint);
-    if (then && strcmp(now, then) != 0 && trainer->now.error.kind == ERROR_NONE)
-        error_set(&trainer->now.error, ERROR_UNSUPPORTED, trainer->run->early_facts.id,
-                  "go on where it was begun to keep every bit",
-                  "it was computed with %s, and goes on with %s: the last digits may differ", then,
-                  now);
-}
 
 /* Says what a resumed run meets; the first counts. */
 static void notice(struct trainer *trainer, const struct error *error)
@@ -100,9 +88,9 @@ bool resume_look(struct trainer *trainer, uint64_t *iteration)
     notice(trainer, &first);
     if (fitness != FITS)
         return true;
-    compare_machines(trainer);
     note_missing_sum(trainer);
-    return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
+    return computed_with_check(&trainer->checkpoint, &trainer->run->config, trainer->error) &&
+           checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
 }
 
 /* --- going on --- */
@@ -151,7 +139,8 @@ static void note_resumption(struct trainer *trainer)
     struct json *event = json_new_object();
     if (json_add_string(event, "event", "resume") &&
         json_add_count(event, "iteration", trainer->moment.iteration) &&
-        json_add_count(event, "threads", trainer->prepared.device->threads))
+        json_add_count(event, "threads", trainer->prepared.device->threads) &&
+        computed_with_add(event, trainer->run->config.device))
         journal_add_event(&trainer->run->journal, "resume", event);
     else
         json_free(event);
@@ -234,11 +223,15 @@ bool resume_begin(struct trainer *trainer)
         return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
     if (!checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
-    if (!read_back(trainer) || !take_over(trainer, trainer->run_journal))
+    if (!read_back(trainer) || (!known && !experiment_write(trainer)) ||
+        !take_over(trainer, trainer->run_journal))
         return false;
     const struct run_facts facts = worker_describe(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);
+    computed_with_report(trainer);
+    if (!known)
+        computed_with_report_unknown(trainer);
     safetensors_close(&trainer->checkpoint);
     return true;
 }

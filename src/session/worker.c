@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/output_file.h"
+#include "session/computed_with.h"
 #include "session/experiment.h"
 #include "session/run_files.h"
 #include "session/settings.h"
@@ -63,8 +64,10 @@ bool worker_begin(struct trainer *trainer)
     if (!experiment_write(trainer))
         return false;
     struct json *event = run_files_start_event(&facts, &trainer->now);
-    if (!event)
+    if (!event || !computed_with_add(event, run->config.device)) {
+        json_free(event);
         return error_set_memory(trainer->error, "the journal", 0);
+    }
     if (!series_create(&run->own_series, trainer->prepared.iterations, epochs, trainer->error)) {
         json_free(event);
         return false;
