@@ -10,7 +10,7 @@
 
 #include "engine/solver.h"
 
-/* 1: up to tinca 0.1.0, which did not record it. */
+/* 1: what recorded none. */
 enum { NUMERICS_VERSION = 2 };
 
 /* Returns what changed between numerics `version` and NUMERICS_VERSION for a training with this

@@ -37,10 +37,15 @@ bool computed_with_add(struct json *event, const char *device)
 
 /* --- what cannot go on --- */
 
-static const char *then_version(const struct safetensors *checkpoint)
+/* A build between two releases has the version of the one before: that names no program. */
+static void advise(const struct safetensors *checkpoint, char *advice, size_t size)
 {
     const char *version = checkpoint_text(checkpoint, "version");
-    return version ? version : "0.1.0"; /* the only one that did not record it */
+    if (version && strcmp(version, PACKAGE_VERSION) != 0)
+        snprintf(advice, size, _("resume it with tinca %.40s, or train another run"), version);
+    else
+        snprintf(advice, size, "%s",
+                 _("resume it with the version of tinca that wrote it, or train another run"));
 }
 
 bool computed_with_check(const struct safetensors *checkpoint, const struct run_config *config,
@@ -54,8 +59,7 @@ bool computed_with_check(const struct safetensors *checkpoint, const struct run_
     const char *change = numerics_change(numerics, (enum solver_kind)config->solver);
     if (!change)
         return true;
-    snprintf(advice, sizeof advice, _("resume it with tinca %.40s, or train another run"),
-             then_version(checkpoint));
+    advise(checkpoint, advice, sizeof advice);
     return error_set(error, ERROR_UNSUPPORTED, checkpoint->path, advice,
                      "it was computed with numerics version %zu, and this is version %d: %s",
                      numerics, NUMERICS_VERSION, language_text(change));

@@ -123,7 +123,7 @@ static void test_versions(void)
     refused(begin("sgd") &&
                 change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numerics\":\"9\""),
             "numerics version 9, and this is version 2: it is of a later version: resume it with "
-            "tinca ",
+            "the version of tinca that wrote it",
             "a run of a later arithmetic");
     refused(begin("adam") &&
                 change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numericz\":\"2\""),
