@@ -6,6 +6,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -142,9 +145,19 @@ static void occupy_standard_streams(void)
             return;
 }
 
+/* Pictures and other large blocks go back to the system when they are freed. The C library would
+ * keep blocks of a size that was freed once, and the process would hold more than is forecast. */
+static void return_large_blocks(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    return_large_blocks();
     leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, MAX_RECORDS = 100000 };
+enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, MAX_RECORDS = 100000, GROWTH = 1000 };
 
 struct layout {
     const char *name;
@@ -103,47 +103,66 @@ static void interleave(uint8_t *out, const uint8_t *planes)
     }
 }
 
-static bool take_records(const struct layout *layout, struct source *source, const char *path,
-                         const uint8_t *bytes, size_t records, struct error *error)
+/* Makes room for as many images in all; `*room` is how many there is room for already. */
+static bool make_room(struct stored *stored, size_t images, size_t *room, struct error *error)
 {
-    struct stored *stored = source->state;
-    size_t record = layout->label_bytes + PIXELS;
-    for (size_t i = 0; i < records; i++, bytes += record) {
-        size_t label = bytes[layout->label_bytes - 1];
-        if (label >= layout->classes)
-            return error_set(error, ERROR_INPUT, path, "the file is damaged or not of this kind",
-                             "label %zu in record %zu (byte %zu): expected 0 to %zu", label, i,
-                             i * record + layout->label_bytes - 1, layout->classes - 1);
-        stored->labels[source->images] = (uint8_t)label;
-        interleave(stored->pixels + source->images * PIXELS, bytes + layout->label_bytes);
-        source->images++;
-    }
-    return true;
-}
-
-static bool make_room(struct stored *stored, size_t images, struct error *error)
-{
+    if (images <= *room)
+        return true;
     uint8_t *pixels = realloc(stored->pixels, images * PIXELS);
     if (pixels)
         stored->pixels = pixels;
     uint8_t *labels = realloc(stored->labels, images);
     if (labels)
         stored->labels = labels;
+    *room = images;
     return (pixels && labels) || error_set_memory(error, "CIFAR images", images * PIXELS);
+}
+
+static bool take_record(const struct layout *layout, struct source *source, const char *path,
+                        const uint8_t *bytes, size_t number, struct error *error)
+{
+    struct stored *stored = source->state;
+    const size_t label = bytes[layout->label_bytes - 1];
+    if (label >= layout->classes)
+        return error_set(error, ERROR_INPUT, path, "the file is damaged or not of this kind",
+                         "label %zu in record %zu (byte %zu): expected 0 to %zu", label, number,
+                         number * (layout->label_bytes + PIXELS) + layout->label_bytes - 1,
+                         layout->classes - 1);
+    stored->labels[source->images] = (uint8_t)label;
+    interleave(stored->pixels + source->images * PIXELS, bytes + layout->label_bytes);
+    source->images++;
+    return true;
+}
+
+/* The records go one by one to their final place: the file never lies in memory besides. */
+static bool read_records(const struct layout *layout, struct source *source, struct packed *file,
+                         const char *path, struct error *error)
+{
+    const size_t record = layout->label_bytes + PIXELS, first = source->images;
+    const uint64_t expected = packed_size_of(path) / record; /* a hint, for room in one piece */
+    uint8_t bytes[2 + PIXELS];
+    size_t room = first, got;
+    if (expected <= MAX_RECORDS &&
+        !make_room(source->state, first + (size_t)expected, &room, error))
+        return false;
+    for (size_t i = 0; i < MAX_RECORDS; i++) {
+        if (!packed_next(file, bytes, record, &got, error))
+            return false;
+        if (got < record)
+            return (got == 0 && i > 0) || set_size_error(path, i * record + got, record, error);
+        if (!make_room(source->state, first + i + (i == room - first ? GROWTH : 1), &room, error) ||
+            !take_record(layout, source, path, bytes, i, error))
+            return false;
+    }
+    return packed_check_end(file, error);
 }
 
 static bool take_file(const struct layout *layout, struct source *source, const char *path,
                       struct error *error)
 {
-    size_t record = layout->label_bytes + PIXELS, size;
-    uint8_t *bytes = packed_read(path, MAX_RECORDS * record, true, &size, error);
-    if (!bytes)
-        return false;
-    bool taken = size > 0 && size % record == 0
-                     ? make_room(source->state, source->images + size / record, error) &&
-                           take_records(layout, source, path, bytes, size / record, error)
-                     : set_size_error(path, size, record, error);
-    free(bytes);
+    struct packed *file = packed_open(path, error);
+    bool taken = file && read_records(layout, source, file, path, error);
+    packed_close(file);
     return taken;
 }
 

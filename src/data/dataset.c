@@ -240,6 +240,26 @@ static bool fit_images(struct dataset *dataset, const struct dataset_wish *wish,
     return true;
 }
 
+static struct source_wish source_wish(const struct dataset *dataset)
+{
+    struct source_wish wish = {.channels = dataset->facts.channels};
+    if (dataset->source.fit == SOURCE_CROP)
+        wish.shorter_side = dataset->facts.stored_height;
+    return wish;
+}
+
+static bool fit_and_count(struct dataset *dataset, const struct dataset_wish *wish,
+                          struct error *error)
+{
+    const struct source *source = &dataset->source;
+    if (!fit_images(dataset, wish, error))
+        return false;
+    const struct source_wish wanted = source_wish(dataset);
+    if (source->operations->reading_bytes)
+        dataset->facts.reading_bytes = source->operations->reading_bytes(source, &wanted);
+    return true;
+}
+
 /* --- opening --- */
 
 static bool check_options(const struct dataset *dataset, const struct spec *spec,
@@ -270,7 +290,7 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
     dataset->facts.skipped = dataset->source.skipped;
     dataset->facts.reversed = spec->reversed;
     dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
-    return check_options(dataset, spec, error) && fit_images(dataset, wish, error) &&
+    return check_options(dataset, spec, error) && fit_and_count(dataset, wish, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
 
@@ -371,9 +391,7 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
                        struct image *image, struct image *target, struct error *error)
 {
     const struct source *source = &dataset->source;
-    struct source_wish wish = {.channels = dataset->facts.channels};
-    if (source->fit == SOURCE_CROP)
-        wish.shorter_side = dataset->facts.stored_height;
+    const struct source_wish wish = source_wish(dataset);
     struct image unwanted = {0};
     if (source->fit == SOURCE_PAIR && !target)
         target = &unwanted;

@@ -32,7 +32,8 @@ struct dataset_facts {
     bool paired;                        /* every example has a target image instead of a label */
     bool reversed;                      /* direction=ba: the right half of a pair is the input */
     size_t skipped;                     /* unreadable files left out, folders only */
-    size_t generator; /* of a generated set: GENERATOR_VERSION; 0: it comes from files */
+    size_t generator;       /* of a generated set: GENERATOR_VERSION; 0: it comes from files */
+    uint64_t reading_bytes; /* that a reader holds at its highest, of pictures that it decodes */
 };
 
 /* Opens a set. `default_split` ("train" or "test") holds where SPEC names none. Decodes nothing

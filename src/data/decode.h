@@ -13,10 +13,11 @@
 
 /* What is wanted of a file. */
 struct decode_request {
-    const char *path;    /* for messages */
-    size_t channels;     /* 1 or 3 */
-    size_t shorter_side; /* no more pixels than this are needed on the shorter side; 0: all */
-    bool header_only;    /* check the header and fill in width and height, decode nothing */
+    const char *path;        /* for messages */
+    size_t channels;         /* 1 or 3 */
+    size_t shorter_side;     /* no more pixels than this are needed on the shorter side; 0: all */
+    bool header_only;        /* check the header and fill in width and height, decode nothing */
+    struct image_cost *cost; /* filled from the header; NULL: not asked for */
 };
 
 /* Fills `image`, whose pixels (NULL with header_only) the caller owns. A decoder that can shrink
@@ -28,6 +29,10 @@ bool decode_jpeg(struct image *image, FILE *stream, const struct decode_request 
 
 /* Refuses a size that is zero or beyond IMAGE_MAX_SIDE and IMAGE_MAX_PIXELS. */
 bool decode_check_size(const char *path, size_t width, size_t height, struct error *error);
+
+/* Returns by what the sides are divided (1, 2, 4 or 8) so that the shorter one keeps `shorter_side`
+ * pixels at least; 0 of these means that all are needed. */
+size_t decode_scale(size_t width, size_t height, size_t shorter_side);
 
 /* The luma of ITU-R BT.601, as JPEG has it, rounded. */
 static inline uint8_t decode_grey(unsigned red, unsigned green, unsigned blue)

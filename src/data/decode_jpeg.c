@@ -83,14 +83,22 @@ static void choose_colours(struct jpeg_reading *reading)
  * a better low-pass than bilinear sampling would be. */
 static void choose_scale(struct jpeg_reading *reading)
 {
-    size_t shorter = reading->image->width < reading->image->height ? reading->image->width
-                                                                    : reading->image->height;
-    size_t wanted = reading->request->shorter_side;
-    unsigned scale = 1;
-    while (wanted && scale < 8 && shorter / (2 * scale) >= wanted)
-        scale *= 2;
     reading->jpeg.scale_num = 1;
-    reading->jpeg.scale_denom = scale;
+    reading->jpeg.scale_denom = (unsigned)decode_scale(
+        reading->image->width, reading->image->height, reading->request->shorter_side);
+}
+
+/* A file of several scans is collected as coefficients, two bytes each, before any pixel is made.
+ */
+static void tell_cost(struct jpeg_reading *reading)
+{
+    struct jpeg_decompress_struct *jpeg = &reading->jpeg;
+    uint64_t coefficients = 0;
+    for (int c = 0; c < jpeg->num_components && jpeg_has_multiple_scans(jpeg); c++)
+        coefficients += (uint64_t)jpeg->comp_info[c].width_in_blocks *
+                        jpeg->comp_info[c].height_in_blocks * DCTSIZE2;
+    reading->request->cost->shrinks = true;
+    reading->request->cost->beside = (uint32_t)(coefficients * sizeof(JCOEF) >> 10);
 }
 
 static void convert_row(const struct jpeg_reading *reading, uint8_t *out)
@@ -156,6 +164,8 @@ static bool decode(struct jpeg_reading *reading, FILE *stream)
         return false;
     choose_colours(reading);
     choose_scale(reading);
+    if (reading->request->cost)
+        tell_cost(reading);
     if (reading->request->header_only)
         return true;
     jpeg_start_decompress(jpeg);

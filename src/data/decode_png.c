@@ -20,7 +20,8 @@ struct png_reading {
     const struct decode_request *request;
     struct error *error;
     struct image *image;
-    uint8_t *samples; /* what libpng writes: 2 or 4 bytes a pixel */
+    uint8_t *
+        samples; /* what libpng writes, 2 or 4 bytes a pixel: a row, or all of an interlaced file */
     png_bytep *rows;
     size_t sample_channels;
     char complaint[160];
@@ -71,10 +72,16 @@ static void choose_transformations(struct png_reading *reading)
     reading->sample_channels = png_get_channels(png, reading->info);
 }
 
+/* Of an interlaced picture all rows are needed before the first is complete. */
+static bool is_interlaced(const struct png_reading *reading)
+{
+    return png_get_interlace_type(reading->png, reading->info) != PNG_INTERLACE_NONE;
+}
+
 static bool allocate_rows(struct png_reading *reading)
 {
     size_t row_bytes = png_get_rowbytes(reading->png, reading->info);
-    size_t height = reading->image->height;
+    size_t height = is_interlaced(reading) ? reading->image->height : 1;
     reading->samples = memory_new(height, row_bytes, reading->request->path, reading->error);
     reading->rows =
         memory_new(height, sizeof *reading->rows, reading->request->path, reading->error);
@@ -92,6 +99,52 @@ static bool set_complaint(struct png_reading *reading)
                      reading->complaint);
 }
 
+static inline uint8_t over_white(unsigned sample, unsigned alpha)
+{
+    return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
+/* Row `y` of the image, from a row of samples. */
+static void lay_over_white(struct png_reading *reading, size_t y, const uint8_t *in)
+{
+    const struct image *image = reading->image;
+    const size_t colours = reading->sample_channels - 1, channels = image->channels;
+    uint8_t *out = image->pixels + y * image->width * channels;
+    for (size_t i = 0; i < image->width; i++, in += colours + 1, out += channels) {
+        unsigned alpha = in[colours];
+        if (colours == 3 && channels == 1)
+            *out = over_white(decode_grey(in[0], in[1], in[2]), alpha);
+        else
+            for (size_t c = 0; c < channels; c++)
+                out[c] = over_white(in[c], alpha);
+    }
+}
+
+static void read_rows(struct png_reading *reading)
+{
+    const size_t height = reading->image->height;
+    if (is_interlaced(reading)) {
+        png_read_image(reading->png, reading->rows);
+        for (size_t y = 0; y < height; y++)
+            lay_over_white(reading, y, reading->rows[y]);
+        return;
+    }
+    for (size_t y = 0; y < height; y++) {
+        png_read_row(reading->png, reading->rows[0], NULL);
+        lay_over_white(reading, y, reading->rows[0]);
+    }
+}
+
+static void tell_cost(struct png_reading *reading)
+{
+    const struct image *image = reading->image;
+    const bool grey = reading->request->channels == 1 &&
+                      !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
+    if (is_interlaced(reading))
+        reading->request->cost->beside =
+            (uint32_t)(image->width * image->height * (grey ? 2 : 4) >> 10);
+}
+
 /* Returns false with the error filled in, by whichever way it failed. */
 static bool read_samples(struct png_reading *reading, FILE *stream)
 {
@@ -105,48 +158,17 @@ static bool read_samples(struct png_reading *reading, FILE *stream)
     png_read_info(reading->png, reading->info);
     if (!check_header(reading))
         return false;
+    if (reading->request->cost)
+        tell_cost(reading);
     if (reading->request->header_only)
         return true;
     choose_transformations(reading);
-    if (!allocate_rows(reading))
-        return false;
-    png_read_image(reading->png, reading->rows);
-    png_read_end(reading->png, NULL); /* a file without its end is a truncated file */
-    return true;
-}
-
-static inline uint8_t over_white(unsigned sample, unsigned alpha)
-{
-    return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
-}
-
-static void lay_over_white(const struct png_reading *reading)
-{
-    const uint8_t *in = reading->samples;
-    uint8_t *out = reading->image->pixels;
-    size_t colours = reading->sample_channels - 1, channels = reading->image->channels;
-    size_t count = reading->image->width * reading->image->height;
-    for (size_t i = 0; i < count; i++, in += colours + 1, out += channels) {
-        unsigned alpha = in[colours];
-        if (colours == 3 && channels == 1)
-            *out = over_white(decode_grey(in[0], in[1], in[2]), alpha);
-        else
-            for (size_t c = 0; c < channels; c++)
-                out[c] = over_white(in[c], alpha);
-    }
-}
-
-static bool decode(struct png_reading *reading, FILE *stream)
-{
     struct image *image = reading->image;
-    if (!read_samples(reading, stream))
+    if (!allocate_rows(reading) || !image_create(image, image->width, image->height,
+                                                 reading->request->channels, reading->error))
         return false;
-    if (reading->request->header_only)
-        return true;
-    if (!image_create(image, image->width, image->height, reading->request->channels,
-                      reading->error))
-        return false;
-    lay_over_white(reading);
+    read_rows(reading);
+    png_read_end(reading->png, NULL); /* a file without its end is a truncated file */
     return true;
 }
 
@@ -158,12 +180,12 @@ bool decode_png(struct image *image, FILE *stream, const struct decode_request *
     reading.png =
         png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, remember_error, ignore_warning);
     reading.info = reading.png ? png_create_info_struct(reading.png) : NULL;
-    bool decoded = reading.info ? decode(&reading, stream)
+    bool decoded = reading.info ? read_samples(&reading, stream)
                                 : error_set_memory(error, request->path, sizeof reading);
     png_destroy_read_struct(&reading.png, &reading.info, NULL);
     free(reading.rows);
     free(reading.samples);
     if (!decoded)
-        *image = (struct image){0};
+        image_free(image);
     return decoded;
 }

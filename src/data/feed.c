@@ -253,6 +253,11 @@ static size_t choose_slots(size_t readers, size_t batch)
     return 2 + (busy < MAX_SLOTS - 2 ? busy : MAX_SLOTS - 2);
 }
 
+size_t feed_reader_count(const struct feed_settings *settings, bool stored)
+{
+    return choose_readers(settings, stored);
+}
+
 uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,
                          bool stored)
 {

@@ -58,6 +58,10 @@ struct feed_statistics {
 };
 void feed_statistics(const struct feed *feed, struct feed_statistics *statistics);
 
+/* Readers of a feed, each of which holds dataset_facts.reading_bytes at times; `stored` as below.
+ */
+size_t feed_reader_count(const struct feed_settings *settings, bool stored);
+
 /* What the ring of a feed will take whose images are of `values` numbers each; `stored`: of a kind
  * whose images lie in memory (dataset_kind). */
 uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,

@@ -17,6 +17,7 @@
 struct picture {
     char *name;
     uint32_t label;
+    struct image_cost cost;
 };
 
 struct folder {
@@ -73,6 +74,18 @@ static bool read_image(const struct source *source, size_t index, const struct s
     return read;
 }
 
+static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+{
+    const struct folder *folder = source->state;
+    uint64_t most = 0;
+    for (size_t i = 0; i < source->images; i++) {
+        const uint64_t bytes =
+            image_reading_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 static void close_folder(struct source *source)
 {
     struct folder *folder = source->state;
@@ -85,8 +98,14 @@ static void close_folder(struct source *source)
     free(folder);
 }
 
-static const struct source_operations operations = {label, class_name, origin, read_image,
-                                                    close_folder};
+static const struct source_operations operations = {
+    .label = label,
+    .class_name = class_name,
+    .origin = origin,
+    .read = read_image,
+    .close = close_folder,
+    .reading_bytes = reading_bytes,
+};
 
 /* --- scanning --- */
 
@@ -98,9 +117,9 @@ static bool take_picture(struct source *source, const struct spec *spec, uint32_
     char *path = picture_path(folder, class_number, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image header;
+    struct image_cost cost;
     struct error broken;
-    bool readable = image_probe(&header, path, &broken);
+    bool readable = image_probe_cost(&cost, path, source->channels, &broken);
     free(path);
     if (!readable) {
         if (source->skipped++ == 0)
@@ -114,7 +133,7 @@ static bool take_picture(struct source *source, const struct spec *spec, uint32_
         return false;
     char *copy = memory_copy_text(name, error);
     if (copy)
-        folder->pictures[source->images++] = (struct picture){copy, class_number};
+        folder->pictures[source->images++] = (struct picture){copy, class_number, cost};
     return copy != NULL;
 }
 

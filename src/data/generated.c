@@ -76,13 +76,28 @@ static bool read_image(const struct source *source, size_t index, const struct s
     return true;
 }
 
+/* Both of a pair; images of 32 pixels and less are not worth counting. */
+static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+{
+    const struct generated_split *split = source->state;
+    const uint64_t image = (uint64_t)split->set->side * split->set->side * split->set->channels;
+    (void)wish;
+    return source->fit == SOURCE_PAIR ? 2 * image : image;
+}
+
 static void close_generated(struct source *source)
 {
     source->state = NULL;
 }
 
-static const struct source_operations operations = {label, class_name, origin, read_image,
-                                                    close_generated};
+static const struct source_operations operations = {
+    .label = label,
+    .class_name = class_name,
+    .origin = origin,
+    .read = read_image,
+    .close = close_generated,
+    .reading_bytes = reading_bytes,
+};
 
 static bool open_set(struct source *source, size_t which, const struct spec *spec)
 {

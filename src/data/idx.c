@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum { IMAGE_MAGIC = 2051, LABEL_MAGIC = 2049, IMAGE_HEADER = 16, LABEL_HEADER = 8 };
+enum { FIRST_PIECE = 1 << 20 };
 enum { LEAST_CLASSES = 10 };
 #define MAX_BYTES ((size_t)2 << 30)
 
@@ -79,17 +80,42 @@ static bool check_header(const char *path, const uint8_t *header, size_t got, si
     return true;
 }
 
-/* Reads a file whose header says how long it must be. */
-static uint8_t *read_exactly(const char *path, size_t size, const char *contents,
-                             struct error *error)
+/* Reads `size` bytes into *bytes, fewer where the file ends before. Memory is asked for as the
+ * bytes come, because a header can announce anything; what is asked for is not touched before it is
+ * read, and no more than `size`. */
+static bool read_growing(struct packed *file, const char *path, size_t size, uint8_t **bytes,
+                         size_t *got, struct error *error)
 {
-    size_t got;
-    uint8_t *bytes = packed_read(path, size, true, &got, error);
-    if (!bytes || got == size)
+    size_t capacity = 0, piece = 0;
+    for (*got = 0; *got == capacity && capacity < size; *got += piece) {
+        capacity = capacity < FIRST_PIECE ? FIRST_PIECE : 2 * capacity;
+        capacity = capacity < size ? capacity : size;
+        uint8_t *grown = realloc(*bytes, capacity);
+        if (!grown)
+            return error_set_memory(error, path, capacity);
+        *bytes = grown;
+        if (!packed_next(file, grown + *got, capacity - *got, &piece, error))
+            return false;
+    }
+    return true;
+}
+
+/* Returns the `size` bytes that the header announced, if the file holds these and no more; owned by
+ * the caller. NULL with an error otherwise. `contents` says in words what they are. */
+static uint8_t *read_announced(struct packed *file, const char *path, size_t header, size_t size,
+                               const char *contents, struct error *error)
+{
+    size_t got = 0;
+    uint8_t *bytes = NULL;
+    bool read =
+        read_growing(file, path, size, &bytes, &got, error) &&
+        (got == size || error_set(error, ERROR_INPUT, path, "the file is cut off: fetch it again",
+                                  "%zu bytes: its header announces %s, which makes %zu bytes",
+                                  header + got, contents, header + size)) &&
+        packed_check_end(file, error);
+    if (read)
         return bytes;
     free(bytes);
-    error_set(error, ERROR_INPUT, path, "the file is cut off: fetch it again",
-              "%zu bytes: its header announces %s, which makes %zu bytes", got, contents, size);
     return NULL;
 }
 
@@ -106,54 +132,63 @@ static bool check_dimensions(const char *path, const uint8_t *header, struct err
                      count, rows, columns);
 }
 
-static bool take_images(struct source *source, const char *path, struct error *error)
+static bool read_images(struct source *source, struct packed *file, const char *path,
+                        struct error *error)
 {
     struct stored *stored = source->state;
-    size_t got;
-    uint8_t *header = packed_read(path, IMAGE_HEADER, false, &got, error);
-    bool valid = header && check_header(path, header, got, IMAGE_HEADER, IMAGE_MAGIC, error) &&
-                 check_dimensions(path, header, error);
-    if (valid) {
-        source->images = big_endian(header + 4);
-        source->height = big_endian(header + 8);
-        source->width = big_endian(header + 12);
-    }
-    free(header);
-    if (!valid)
-        return false;
+    uint8_t header[IMAGE_HEADER];
     char contents[96];
+    size_t got;
+    if (!packed_next(file, header, sizeof header, &got, error) ||
+        !check_header(path, header, got, sizeof header, IMAGE_MAGIC, error) ||
+        !check_dimensions(path, header, error))
+        return false;
+    source->images = big_endian(header + 4);
+    source->height = big_endian(header + 8);
+    source->width = big_endian(header + 12);
     snprintf(contents, sizeof contents, _("%zu images of %zux%zu"), source->images, source->height,
              source->width);
-    size_t bytes = source->images * source->height * source->width;
-    stored->pixels = read_exactly(path, IMAGE_HEADER + bytes, contents, error);
-    if (!stored->pixels)
+    stored->pixels =
+        read_announced(file, path, sizeof header, source->images * source->height * source->width,
+                       contents, error);
+    return stored->pixels;
+}
+
+static bool take_images(struct source *source, const char *path, struct error *error)
+{
+    struct packed *file = packed_open(path, error);
+    bool taken = file && read_images(source, file, path, error);
+    packed_close(file);
+    return taken;
+}
+
+static bool read_labels(struct source *source, struct packed *file, const char *path,
+                        const char *image_path, struct error *error)
+{
+    struct stored *stored = source->state;
+    uint8_t header[LABEL_HEADER];
+    char contents[48];
+    size_t got;
+    if (!packed_next(file, header, sizeof header, &got, error) ||
+        !check_header(path, header, got, sizeof header, LABEL_MAGIC, error))
         return false;
-    memmove(stored->pixels, stored->pixels + IMAGE_HEADER, bytes);
-    return true;
+    const size_t count = big_endian(header + 4);
+    if (count != source->images)
+        return error_set(error, ERROR_INPUT, path, "the two files must belong together",
+                         "%zu labels (bytes 4 to 7), but %s has %zu images", count,
+                         file_base_name(image_path), source->images);
+    snprintf(contents, sizeof contents, _("%zu labels"), count);
+    stored->labels = read_announced(file, path, sizeof header, count, contents, error);
+    return stored->labels;
 }
 
 static bool take_labels(struct source *source, const char *path, const char *image_path,
                         struct error *error)
 {
-    struct stored *stored = source->state;
-    size_t got;
-    uint8_t *header = packed_read(path, LABEL_HEADER, false, &got, error);
-    bool valid = header && check_header(path, header, got, LABEL_HEADER, LABEL_MAGIC, error);
-    size_t count = valid ? big_endian(header + 4) : 0;
-    free(header);
-    if (!valid)
-        return false;
-    if (count != source->images)
-        return error_set(error, ERROR_INPUT, path, "the two files must belong together",
-                         "%zu labels (bytes 4 to 7), but %s has %zu images", count,
-                         file_base_name(image_path), source->images);
-    char contents[48];
-    snprintf(contents, sizeof contents, _("%zu labels"), count);
-    stored->labels = read_exactly(path, LABEL_HEADER + count, contents, error);
-    if (!stored->labels)
-        return false;
-    memmove(stored->labels, stored->labels + LABEL_HEADER, count);
-    return true;
+    struct packed *file = packed_open(path, error);
+    bool taken = file && read_labels(source, file, path, image_path, error);
+    packed_close(file);
+    return taken;
 }
 
 /* A part of the set (a test split, say) may lack the last classes: ten are assumed at least. */

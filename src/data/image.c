@@ -96,6 +96,43 @@ bool image_probe(struct image *image, const char *path, struct error *error)
     return read_picture(image, &request, error);
 }
 
+bool image_probe_cost(struct image_cost *cost, const char *path, size_t channels,
+                      struct error *error)
+{
+    struct image image;
+    struct decode_request request = {
+        .path = path, .channels = channels, .header_only = true, .cost = cost};
+    *cost = (struct image_cost){0};
+    if (!read_picture(&image, &request, error))
+        return false;
+    cost->width = (uint32_t)image.width;
+    cost->height = (uint32_t)image.height;
+    return true;
+}
+
+size_t decode_scale(size_t width, size_t height, size_t shorter_side)
+{
+    const size_t shorter = width < height ? width : height;
+    size_t scale = 1;
+    while (shorter_side && scale < 8 && shorter / (2 * scale) >= shorter_side)
+        scale *= 2;
+    return scale;
+}
+
+/* The decoded picture, and beside it the resized one; halving needs no memory. */
+uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
+{
+    const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
+    const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *
+                             (((uint64_t)cost->height + scale - 1) / scale) * channels;
+    const double shorter = cost->width < cost->height ? cost->width : cost->height;
+    const double fitted = shorter_side ? (double)shorter_side / shorter * (double)shorter_side /
+                                             shorter * cost->width * cost->height * (double)channels
+                                       : 0;
+    const uint64_t beside = (uint64_t)cost->beside << 10;
+    return decoded + (beside > (uint64_t)fitted ? beside : (uint64_t)fitted);
+}
+
 bool image_read_fitted(struct image *image, const char *path, size_t channels, size_t shorter_side,
                        struct error *error)
 {
@@ -168,29 +205,34 @@ bool image_resize(struct image *out, const struct image *in, size_t width, size_
     return true;
 }
 
-/* Each pixel becomes the mean of four; an odd last row or column is dropped. */
-static bool halve(struct image *image, struct error *error)
+/* Gives memory back that a picture, which became smaller in place, no longer needs. */
+static void give_back(struct image *image)
 {
-    struct image half;
-    size_t channels = image->channels, row = image->width * channels;
-    if (!image_create(&half, image->width / 2, image->height / 2, channels, error))
-        return false;
-    uint8_t *out = half.pixels;
-    for (size_t y = 0; y < half.height; y++)
-        for (size_t x = 0; x < half.width; x++)
+    uint8_t *smaller = realloc(image->pixels, image->width * image->height * image->channels);
+    image->pixels = smaller ? smaller : image->pixels;
+}
+
+/* Each pixel becomes the mean of four, in place; an odd last row or column is dropped. */
+static void halve(struct image *image)
+{
+    const size_t channels = image->channels, row = image->width * channels;
+    const size_t width = image->width / 2, height = image->height / 2;
+    uint8_t *out = image->pixels; /* never beyond what is still to be read */
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++)
             for (size_t c = 0; c < channels; c++) {
                 const uint8_t *in = image->pixels + 2 * y * row + 2 * x * channels + c;
                 *out++ = (uint8_t)((in[0] + in[channels] + in[row] + in[row + channels] + 2) / 4);
             }
-    replace(image, &half);
-    return true;
+    image->width = width;
+    image->height = height;
+    give_back(image);
 }
 
 bool image_scale(struct image *image, size_t width, size_t height, struct error *error)
 {
     while (image->width >= 2 * width && image->height >= 2 * height)
-        if (!halve(image, error))
-            return false;
+        halve(image);
     if (image->width == width && image->height == height)
         return true;
     struct image resized;
@@ -237,6 +279,15 @@ bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, si
         memcpy(out->pixels + row * bytes, in->pixels + ((y + row) * in->width + x) * in->channels,
                bytes);
     return true;
+}
+
+void image_keep_left(struct image *image, size_t width)
+{
+    const size_t row = image->width * image->channels, kept = width * image->channels;
+    for (size_t y = 1; y < image->height; y++)
+        memmove(image->pixels + y * kept, image->pixels + y * row, kept);
+    image->width = width;
+    give_back(image);
 }
 
 /* Returns the position in 0..count-1 that lies at `position` once a row of `count` pixels, which

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,21 @@ bool image_read(struct image *image, const char *path, size_t channels, struct e
  * NULL). False when the header is not that of a picture that image_read might read. */
 bool image_probe(struct image *image, const char *path, struct error *error);
 
+/* What a file's header says about the memory that reading it takes. */
+struct image_cost {
+    uint32_t width, height;
+    uint32_t beside; /* KiB besides the decoded picture: of interlaced PNG and progressive JPEG */
+    bool shrinks;    /* the decoder makes no more pixels than are needed: JPEG */
+};
+
+/* image_probe for `channels`; fills `cost`. */
+bool image_probe_cost(struct image_cost *cost, const char *path, size_t channels,
+                      struct error *error);
+
+/* Returns the bytes that image_read (`shorter_side` 0) or image_read_fitted hold at their highest.
+ */
+uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side);
+
 /* image_read, then the shorter side resized to `shorter_side`, the shape kept: first halved (each
  * pixel the mean of four) as long as twice the size is left, then bilinear. Large pictures are
  * decoded no larger than needed. */
@@ -47,6 +63,9 @@ bool image_convert(struct image *image, size_t channels, struct error *error);
 /* The part of `in` that begins at (x, y); must lie inside. */
 bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, size_t width,
                size_t height, struct error *error);
+
+/* In place: to the `width` columns on the left, no more than there are. */
+void image_keep_left(struct image *image, size_t width);
 
 /* Lays `in` at (left, top) of a picture of width x height and fills the rest by reflection at its
  * edges, which are not repeated: c b | a b c | b a. `in` must fit. */

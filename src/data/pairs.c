@@ -16,6 +16,7 @@
 struct pairs {
     char *directory;
     struct name_list names;
+    struct image_cost largest;
 };
 
 static size_t label(const struct source *source, size_t index)
@@ -47,11 +48,25 @@ static bool read_halves(const struct source *source, size_t index, const struct 
     bool read = path ? image_read(&both, path, wish->channels, error)
                      : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
-    read = read && image_cut(image, &both, 0, 0, half, both.height, error) &&
-           image_cut(target, &both, both.width - half, 0, half, both.height, error);
-    image_free(&both);
+    read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
+    if (read) {
+        image_keep_left(&both, half);
+        *image = both;
+    } else {
+        image_free(&both);
+    }
     free(path);
     return read;
+}
+
+/* The right half is copied while the whole is there. */
+static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+{
+    const struct pairs *pairs = source->state;
+    const struct image_cost *largest = &pairs->largest;
+    const uint64_t whole = (uint64_t)largest->width * largest->height * wish->channels;
+    const uint64_t reading = image_reading_bytes(largest, wish->channels, 0);
+    return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
 static void close_pairs(struct source *source)
@@ -62,19 +77,27 @@ static void close_pairs(struct source *source)
     free(pairs);
 }
 
-static const struct source_operations operations = {label, class_name, origin, read_halves,
-                                                    close_pairs};
+static const struct source_operations operations = {
+    .label = label,
+    .class_name = class_name,
+    .origin = origin,
+    .read = read_halves,
+    .close = close_pairs,
+    .reading_bytes = reading_bytes,
+};
 
-static bool check_header(const struct pairs *pairs, const char *name, struct error *error)
+static bool check_header(struct pairs *pairs, const char *name, struct error *error)
 {
     char *path = file_join(pairs->directory, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image header;
-    bool good = image_probe(&header, path, error);
-    if (good && header.width < 2)
+    struct image_cost cost;
+    bool good = image_probe_cost(&cost, path, 3, error);
+    if (good && cost.width < 2)
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
-                         "only %zu pixel wide", header.width);
+                         "only %zu pixel wide", (size_t)cost.width);
+    if (good && image_reading_bytes(&cost, 3, 0) > image_reading_bytes(&pairs->largest, 3, 0))
+        pairs->largest = cost;
     free(path);
     return good;
 }

@@ -34,6 +34,9 @@ struct source_operations {
     bool (*read)(const struct source *source, size_t index, const struct source_wish *wish,
                  struct image *image, struct image *target, struct error *error);
     void (*close)(struct source *source); /* frees what `state` holds */
+    /* Bytes that `read` holds at its highest, of the image that takes most; NULL: an image's own.
+     */
+    uint64_t (*reading_bytes)(const struct source *source, const struct source_wish *wish);
 };
 
 struct source {

@@ -66,5 +66,5 @@ static void close_stored(struct source *source)
     source->state = NULL;
 }
 
-const struct source_operations stored_operations = {label, class_name, origin, read_image,
-                                                    close_stored};
+const struct source_operations stored_operations = {label,      class_name,   origin,
+                                                    read_image, close_stored, NULL};

@@ -29,7 +29,7 @@ static bool read_file(const struct import_request *request, struct imported_logs
                       struct error *error)
 {
     size_t size;
-    uint8_t *bytes = packed_read(request->path, LOG_LIMIT, true, &size, error);
+    uint8_t *bytes = packed_read(request->path, LOG_LIMIT, &size, error);
     char *text = bytes ? memory_new(size + 1, 1, "the log", error) : NULL;
     for (size_t i = 0; text && i < size; i++)
         text[i] = bytes[i] ? (char)bytes[i] : ' ';

@@ -18,13 +18,15 @@ struct memory_question {
     const struct network *network;
     const struct device_driver *driver;
     const struct plan_settings *settings;
-    const char *device;   /* its name; where it has memory of its own, that is asked about */
-    bool beforehand;      /* data set and threads are still to come, and room is left for them */
-    bool stored;          /* the images lie in memory (dataset_kind) */
-    bool samples;         /* a network that makes images shows some of them (samples.h) */
-    uint64_t data_bytes;  /* of the data sets, where they are still to come */
-    uint64_t curve_bytes; /* what the run records */
-    const struct host_room *room; /* NULL: what the machine leaves now; else that, for tests */
+    const char *device;     /* its name; where it has memory of its own, that is asked about */
+    bool beforehand;        /* data set and threads are still to come, and room is left for them */
+    bool stored;            /* the images lie in memory (dataset_kind) */
+    bool samples;           /* a network that makes images shows some of them (samples.h) */
+    uint64_t data_bytes;    /* of the data sets, where they are still to come */
+    uint64_t curve_bytes;   /* what the run records */
+    uint64_t reading_bytes; /* of a reader of training images (dataset_facts); 0: not known */
+    uint64_t validation_reading_bytes; /* the same of the validation's */
+    const struct host_room *room;      /* NULL: what the machine leaves now; else that, for tests */
     size_t validation; /* images of a batch of validation, at the most; 0: there is none */
 };
 

@@ -1,6 +1,6 @@
 /* The order matters: the network's input says how images are read, the data's classes how many
  * outputs the network has, both together what fits; nothing large is allocated before it is known
- * to fit. */
+ * to fit. Samples are read before the feed's readers begin to decode beside them. */
 #include "session/prepare.h"
 
 #include "base/memory.h"
@@ -126,6 +126,8 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .stored = dataset_kind_of(config->data)->stored,
         .samples = prepared->network->classes == 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
+        .reading_bytes = dataset_facts(prepared->data)->reading_bytes,
+        .validation_reading_bytes = validation ? validation->reading_bytes : 0,
         .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
     if (!build_plans(prepared, config, &settings, error))
         return false;
@@ -214,9 +216,9 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !(prepared->device = device_open(config->device, config->threads, error)) ||
         !device_set_precision(prepared->device, (enum device_precision)config->precision, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
+        !allocate(prepared, config, error) || !make_samples(prepared, error) ||
         !open_feed(prepared, config, first_iteration, error) ||
-        !allocate(prepared, config, error) || !make_evaluator(prepared, config, error) ||
-        !make_samples(prepared, error))
+        !make_evaluator(prepared, config, error))
         return false;
     prepared->memory_expected = prepared->device->driver->host_memory
                                     ? forecast_peak(&prepared->forecast)

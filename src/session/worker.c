@@ -36,6 +36,8 @@ struct run_facts worker_describe(const struct trainer *trainer)
     facts.threads = prepared->device->threads;
     if (prepared->validation)
         facts.validation_images = dataset_facts(prepared->validation)->images;
+    /* known since the pictures' headers were read */
+    facts.memory_peak += trainer->prepared.forecast.reading_bytes;
     return facts;
 }
 

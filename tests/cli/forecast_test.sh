@@ -87,6 +87,37 @@ else
     measure 1 googlenet tench 1
 fi
 measure 2 lenet digits,limit=64 16 --validate digits,limit=200
+
+# --- every kind of data set ---
+# Pictures of 1200 x 800 pixels, beside which the networks are small: what is decoded counts.
+"$TINCA" train mlp --data digits,limit=64 --batch 32 --iterations 2 --threads 1 -q --run-dir "$T/drawn"
+mkdir -p "$T/folder/a" "$T/folder/b" "$T/pairs"
+for place in folder/a folder/b pairs; do
+    "$TINCA" export "$T/drawn" --format png --size 1200x800 -o "$T/$place/1.png"
+    cp "$T/$place/1.png" "$T/$place/2.png"
+    cp "$T/$place/1.png" "$T/$place/3.png"
+done
+cat >"$T/tiny.json" <<'FILE'
+{"name": "tiny", "input": [3, 64, 64], "normalise": "signed", "loss": "l1_loss", "layers": [
+  {"block": "unet", "name": "unet", "width": 16, "widest": 64, "steps": 4, "dropout_steps": 1},
+  {"op": "tanh", "name": "tanh"}]}
+FILE
+measure 4 mlp "folder:$T/folder" 2
+measure 4 squeezenet "folder:$T/folder" 2
+measure 4 "$T/tiny.json" "pairs:$T/pairs" 1
+measure 2 squeezenet tench,limit=16 2
+
+# The published sets, whose IDX and CIFAR files are compressed.
+if [ -d "${TINCA_DATA-}" ]; then
+    measure 4 lenet "idx:$TINCA_DATA/mnist" 32
+    measure 4 lenet "idx:$TINCA_DATA/mnist" 32 --validate "idx:$TINCA_DATA/mnist"
+    measure 4 mlp "idx:$TINCA_DATA/mnist" 1
+    measure 4 resnet20 "cifar10:$TINCA_DATA/cifar10" 1
+    measure 4 squeezenet "folder:$TINCA_DATA/tench" 2
+    measure 1 pix2pix "pairs:$TINCA_DATA/maps,limit=8" 1
+else
+    skip "MNIST, CIFAR-10, tench and maps" "TINCA_DATA names no folder"
+fi
 measure 2 resnet20 shapes,limit=64 16 --validate shapes,limit=100 --memory-limit 20M
 
 awk -F'[:%]' -v left_out=$left_out '
