@@ -13,7 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { FILES_AT_ONCE = 512, FILES_LISTED = 100000, NAME_SIZE = 1024 };
+enum { FILES_AT_ONCE = 64, FILES_LISTED = 100000, NAME_SIZE = 1024 };
 
 struct fingerprint {
     const struct preparation *prepared;

@@ -15,12 +15,12 @@ struct forecast {
     size_t classes;
     struct shape input;
     struct memory_forecast memory;
-    uint64_t feed_bytes;      /* batches prepared ahead */
-    uint64_t beside_bytes;    /* what a run holds besides these: see memory_check.c */
-    uint64_t reading_bytes;   /* of these, pictures while they are decoded; 0: not known yet */
-    uint64_t program_bytes;   /* what the process holds before it, and the rest of its code */
-    uint64_t validation_room; /* what is left for a validation; UINT64_MAX: not known */
-    uint64_t memory_free;     /* bytes that a run may take now, unswapped; 0: not known */
+    uint64_t feed_bytes;            /* batches prepared ahead */
+    uint64_t beside_bytes;          /* what a run holds besides these: see memory_check.c */
+    uint64_t reading_bytes;         /* of these, what the picture files take; 0: not known yet */
+    uint64_t program_bytes;         /* what the process holds before it, and the rest of its code */
+    uint64_t validation_room;       /* what is left for a validation; UINT64_MAX: not known */
+    uint64_t memory_free;           /* bytes that a run may take now, unswapped; 0: not known */
     enum memory_bound memory_bound; /* what leaves no more */
     size_t largest_batch; /* that would stay within memory_free, where this one does not; 0: none */
     bool fits;            /* false: it would be killed, or some allocation would fail */

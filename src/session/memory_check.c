@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
+enum { LISTED_FILE = 400 };  /* an entry of data.json: five JSON values and a name, once as text */
 enum { RESERVE_SHARE = 20 }; /* the forecast may be wrong by a twentieth: so much stays free */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
@@ -93,14 +94,16 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
     return built;
 }
 
-/* Pictures while they are decoded, in both feeds at once. Graphics memory holds none of it. */
-static uint64_t bytes_of_readers(const struct memory_question *question)
+/* Pictures while they are decoded, in both feeds at once, and the list of their files. Graphics
+ * memory holds none of it. */
+static uint64_t bytes_of_files(const struct memory_question *question)
 {
     const struct feed_settings any = {.batch = 1};
     if (!question->driver->host_memory)
         return 0;
     return feed_reader_count(&any, question->stored) * question->reading_bytes +
-           feed_reader_count(&any, false) * question->validation_reading_bytes;
+           feed_reader_count(&any, false) * question->validation_reading_bytes +
+           LISTED_FILE * (uint64_t)question->files;
 }
 
 /* Beside the weights, which training has. */
@@ -216,8 +219,8 @@ void memory_check(const struct memory_question *question, struct forecast *forec
     const bool on_host = question->driver->host_memory;
     const struct host_room room = find_room(question);
     const uint64_t always = (on_host ? question->data_bytes + question->curve_bytes : 0) +
-                            bytes_of_samples(question) + bytes_of_readers(question);
-    forecast->reading_bytes = bytes_of_readers(question);
+                            bytes_of_samples(question) + bytes_of_files(question);
+    forecast->reading_bytes = bytes_of_files(question);
     forecast->feed_bytes = feed_bytes(question, forecast, question->settings->batch);
     forecast->program_bytes = on_host ? host_process_memory() + host_program_unread() : 0;
     forecast->fits = true;

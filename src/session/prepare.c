@@ -110,6 +110,13 @@ static uint64_t count_iterations(const struct preparation *prepared,
     return config->has_iterations ? config->iterations : per_epoch * config->epochs;
 }
 
+/* Returns how many images of a set are files of their own. */
+static size_t files_of(const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
+    return facts && facts->reading_bytes && !facts->generator ? facts->images : 0;
+}
+
 static bool make_plan(struct preparation *prepared, const struct run_config *config,
                       struct error *error)
 {
@@ -126,6 +133,7 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .stored = dataset_kind_of(config->data)->stored,
         .samples = prepared->network->classes == 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
+        .files = files_of(prepared->data) + files_of(prepared->validation),
         .reading_bytes = dataset_facts(prepared->data)->reading_bytes,
         .validation_reading_bytes = validation ? validation->reading_bytes : 0,
         .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
