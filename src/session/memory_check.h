@@ -26,8 +26,8 @@ struct memory_question {
     uint64_t curve_bytes;   /* what the run records */
     uint64_t reading_bytes; /* of a reader of training images (dataset_facts); 0: not known */
     uint64_t validation_reading_bytes; /* the same of the validation's */
-    size_t files; /* images that are files of their own, which data.json lists */
-    const struct host_room *room;      /* NULL: what the machine leaves now; else that, for tests */
+    size_t files;                 /* images that are files of their own, which data.json lists */
+    const struct host_room *room; /* NULL: what the machine leaves now; else that, for tests */
     size_t validation; /* images of a batch of validation, at the most; 0: there is none */
 };
 
