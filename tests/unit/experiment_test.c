@@ -295,6 +295,8 @@ int main(void)
     test_network();
     test_pictures();
     test_settings();
+    tap_ok(move("train", "moved") && replace(run_path("config.json"), "/train\"", "/moved\""),
+           "the pictures lie elsewhere now");
     goes_on("with everything as it was, it goes on to its end");
     test_parts();
     test_generated();
