@@ -1,5 +1,6 @@
 #include "session/run_reading.h"
 
+#include "base/number.h"
 #include "session/run_files.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static void lengthen(struct run_snapshot *now, const struct run_config *config)
                                                 : round(per_epoch * (double)config->epochs);
     if (!(per_epoch > 0) || !(asked > (double)now->iterations) || asked > 1e15)
         return;
-    now->iterations = (uint64_t)asked;
+    now->iterations = number_to_uint64(asked);
     now->epochs = asked / per_epoch;
 }
 
@@ -96,13 +97,13 @@ static void take_event(struct run_reading *reading, const char *event, const str
     else if (strcmp(event, "go-on") == 0)
         reading->phase = RUN_RUNNING;
     else if (strcmp(event, "resume") == 0) {
-        now->begun_at = (uint64_t)iteration;
+        now->begun_at = number_to_uint64(iteration);
         reading->phase = RUN_RUNNING;
     }
     if (strcmp(event, "checkpoint") != 0)
         return;
     now->checkpoints++;
-    now->checkpoint_iteration = (uint64_t)iteration;
+    now->checkpoint_iteration = number_to_uint64(iteration);
     now->checkpoint_seconds += seconds;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ char *sweep_cell_text(const struct sweep_cell *cell, enum sweep_measure measure,
     else if (isnan(value) || never)
         snprintf(text, size, "-");
     else if (measure == SWEEP_MEMORY || measure == SWEEP_FORECAST)
-        text_bytes((uint64_t)value, text, size);
+        text_bytes(number_to_uint64(value), text, size);
     else
         snprintf(text, size, "%.*g", measure == SWEEP_FIRST_NEGATIVE ? 15 : 4, value);
     return text;

@@ -3,6 +3,7 @@
 #include "ui/form_panel.h"
 
 #include "base/language.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "session/rate_plan.h"
 #include "ui/columns.h"
@@ -161,7 +162,7 @@ static void draw_memory(struct app *app, struct rect area)
 
 static char *age_words(double seconds, char *text, size_t size)
 {
-    const unsigned long minutes = (unsigned long)(seconds / 60), hours = minutes / 60,
+    const unsigned long minutes = number_to_uint64(seconds / 60), hours = minutes / 60,
                         days = hours / 24;
     if (seconds < 0)
         snprintf(text, size, "%s", _("earlier"));

@@ -5,6 +5,7 @@
 
 #include "base/host.h"
 #include "base/language.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "engine/device.h"
 #include "ui/columns.h"
@@ -243,8 +244,8 @@ static void put_gpu(struct writer *writer, const struct gpu_reading *gpu, size_t
     put(writer, label, ROLE_STRONG, "%s", gpu->name[0] ? gpu->name : _("not available"));
     if (gpu_has(gpu, GPU_MEMORY_USED))
         put(writer, _("memory"), ROLE_TEXT, _("%s of %s used"),
-            text_bytes((uint64_t)gpu->values[GPU_MEMORY_USED], used, sizeof used),
-            text_bytes((uint64_t)gpu->values[GPU_MEMORY_TOTAL], total, sizeof total));
+            text_bytes(number_to_uint64(gpu->values[GPU_MEMORY_USED]), used, sizeof used),
+            text_bytes(number_to_uint64(gpu->values[GPU_MEMORY_TOTAL]), total, sizeof total));
     else
         put_unknown(writer, _("memory"));
     put_metric(writer, gpu, GPU_UTILISATION, _("utilisation"), "%");

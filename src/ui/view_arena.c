@@ -5,6 +5,7 @@
 #include "ui/app.h"
 
 #include "base/language.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "ui/columns.h"
 
@@ -76,8 +77,8 @@ struct map {
 static void cells_of(double first, double last, double all, int count, bool visible, int *from,
                      int *to)
 {
-    *from = (int)ceil(first * count / all - 0.5);
-    *to = (int)ceil(last * count / all - 0.5);
+    *from = number_to_int(ceil(first * count / all - 0.5));
+    *to = number_to_int(ceil(last * count / all - 0.5));
     *to = *to < count ? *to : count;
     if (!visible || *to > *from)
         return;
@@ -122,8 +123,8 @@ static void draw_frame(struct canvas *canvas, const struct map *map, struct rect
         draw_right(canvas, labels, area.rows - 1, ROLE_FAINT, "0");
     draw_text(canvas, line, 0, 0, ROLE_FAINT, _("forward"));
     draw_format(canvas, line, 0,
-                (int)((double)area.columns * (double)map->arena->steps / map->times), ROLE_FAINT,
-                "| %s", _("backward"));
+                number_to_int((double)area.columns * (double)map->arena->steps / map->times),
+                ROLE_FAINT, "| %s", _("backward"));
 }
 
 static void draw_map(struct canvas *canvas, struct rect area, const struct inspection_arena *arena,

@@ -3,7 +3,8 @@
 # come from there, as do config.h and the texts of the networks.
 CLANG = clang
 TARGETS = network session safetensors idx cifar png jpeg gz log
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
+SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
 	-DLOCALEDIR='"/nowhere"' -DPKGLIBDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
