@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/runs_check.h"
 
 #include "base/language.h"
 
@@ -152,11 +153,23 @@ static int runs_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     char **ids;
     size_t count;
-    bool as_json = false;
+    bool as_json = false, check = false;
     int status;
-    const struct option_row rows[] = {OUTPUT_JSON_OPTION(&as_json), {0}};
-    if (!options_read(command, &(struct option_set){.rows = rows}, argc, argv, &operands, &status))
+    const struct option_row rows[] = {
+        {"check", 0, NULL, N_("Verify the run's files, or those of all runs, and change nothing."),
+         OPTION_SWITCH, &check, 0, 0, NULL},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
+    const struct option_set set = {.rows = rows, .operands_max = 1};
+    if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
+    if (check)
+        return runs_check(operands.count ? operands.values[0] : NULL, as_json);
+    if (operands.count) {
+        error_set(&error, ERROR_USAGE, operands.values[0], "tinca runs --check RUN verifies one",
+                  "all runs are listed, not one");
+        return output_error(&error);
+    }
     if (!run_directory_list(&ids, &count, &error))
         return output_error(&error);
     status = as_json ? print_json(ids, count) : print_table(ids, count);
@@ -167,10 +180,13 @@ static int runs_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_runs = {
-    "runs", "", N_("List the runs that are kept, oldest first."),
+    "runs", "[RUN]", N_("List the runs that are kept, oldest first, or verify them."),
     N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove "
        "a "
        "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
        "for "
-       "the ID."),
+       "the ID.\n"
+       "--check verifies RUN, or all: a line a problem, with what can be done. A checksum tells "
+       "whether models, checkpoints and the journal are as they were written. The exit status is 1 "
+       "when something is damaged."),
     runs_run};

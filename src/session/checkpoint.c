@@ -400,6 +400,20 @@ bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
     return true;
 }
 
+const char *checkpoint_missing(const struct safetensors *file)
+{
+    const char *written = safetensors_metadata(file, "tinca.format");
+    uint64_t value; /* of any kind: none is larger */
+    if (!written || strcmp(written, format) != 0)
+        return "format";
+    for (size_t i = 0; i < PLACES; i++) {
+        const struct place place = {.key = places[i].key, .kind = places[i].kind};
+        if (!parse_number(&place, value_of(file, place.key), &value))
+            return place.key;
+    }
+    return NULL;
+}
+
 const char *checkpoint_text(const struct safetensors *file, const char *key)
 {
     return value_of(file, key);

@@ -33,6 +33,10 @@ bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint6
  * an earlier version wrote does not. */
 bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
 
+/* Returns the name of the first number of an opened checkpoint's metadata that is missing or is
+ * none; NULL: it has all. */
+const char *checkpoint_missing(const struct safetensors *file);
+
 /* What the metadata says for "tinca.KEY", as computed_with.h lists them; NULL: nothing. */
 const char *checkpoint_text(const struct safetensors *file, const char *key);
 

@@ -1,0 +1,523 @@
+# tinca runs --check: sound runs of every kind have no findings, and each of more than a hundred kinds
+# of damage to a copy of one is named, with its file; what is said to help is tried. A column says
+# whether a checksum or the structure shows the damage. Flipped bits at 200 places follow.
+. "${srcdir:-.}/tests/cli/tap.sh"
+DAMAGE=${DAMAGE:-$(dirname "$TINCA")/damage}
+case $DAMAGE in /*) ;; *) DAMAGE=$PWD/$DAMAGE ;; esac
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+home="$T/state/tinca/runs"
+bases="$T/bases"
+logs=$(cd "${srcdir:-.}/tests/cli/logs" && pwd)
+mkdir -p "$bases"
+
+# --- sound runs ---
+
+# keep KIND: the newest run becomes the base of copies
+keep() {
+    for newest in "$home"/*; do :; done
+    mv "$newest" "$bases/$1"
+}
+
+wait_for() { # wait_for PATTERN: at most a minute, and while $process lives
+    for i in $(seq 3000); do
+        ls $1 >/dev/null 2>&1 || ! kill -0 "$process" 2>/dev/null && return
+        sleep 0.02
+    done
+}
+
+mark() { # mark FILE: the journal's length when a checkpoint was written
+    tr ',' '\n' <"$1" | sed -n 's/.*"tinca.journal":"\([0-9]*\)".*/\1/p' | head -n 1
+}
+
+# killed KIND ARGUMENT...: a run that is killed when it has two checkpoints. Sometimes that falls between
+# the two renames that replace the last one; then another run is made.
+killed() {
+    kind=$1
+    shift
+    for i in 1 2 3 4 5; do
+        "$TINCA" train "$@" $often -q &
+        process=$!
+        wait_for "$home/*/checkpoint.previous.safetensors"
+        for j in $(seq 500); do # until the checkpoints speak of some lines of the journal
+            length=$(mark "$home"/*/checkpoint.previous.safetensors 2>/dev/null)
+            [ "${length:-0}" -gt 2000 ] || ! kill -0 "$process" 2>/dev/null && break
+            sleep 0.02
+        done
+        kill -9 "$process" 2>/dev/null
+        wait "$process" 2>/dev/null
+        rm -rf "${bases:?}/$kind"
+        keep "$kind"
+        rm -f "$bases/$kind"/*.part # of these is spoken below
+        [ -f "$bases/$kind/checkpoint.safetensors" ] && break
+    done
+}
+
+small="mlp --widths 8 --data digits,limit=64 --batch 32 -q"
+often="--checkpoint 0.01 --checkpoint-share 100"
+
+"$TINCA" train $small --epochs 3 --validate digits,split=test,limit=32 2>/dev/null
+keep complete
+"$TINCA" train $small --epochs 1000000 --validate digits,split=test,limit=32 $often &
+process=$!
+wait_for "$home/*/checkpoint.previous.safetensors"
+kill "$process"
+wait "$process" 2>/dev/null
+keep stopped
+killed killed $small --epochs 1000000 --solver adam
+cp -a "$bases/killed" "$home/again" # twice: the second time it is stopped
+for i in 1 2; do
+    "$TINCA" resume again -q &
+    process=$!
+    sleep 0.5
+    kill "$process"
+    wait "$process" 2>/dev/null
+done
+mv "$home/again" "$bases/resumed"
+cat >"$T/tiny.json" <<'JSON'
+{"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3,
+   "dropout_steps": 1}, {"op": "tanh", "name": "tanh"}],
+ "discriminator": {"layers": [
+  {"op": "conv", "output": 8, "kernel": 4, "stride": 2, "pad": 1}, {"op": "leaky_relu", "slope": 0.2},
+  {"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+JSON
+"$TINCA" train "$T/tiny.json" --data maps,limit=2 --validate maps,split=test,limit=1 --epochs 2 \
+    --batch 1 --solver adam -q
+keep pictures
+killed pictures-killed "$T/tiny.json" --data maps,limit=2 --epochs 100000 --batch 1 --solver adam
+"$TINCA" import "$logs/caffe.txt" --images 1000 >/dev/null 2>&1
+keep imported
+"$TINCA" sweep --networks lenet --batches 16 --data digits,limit=32 --epochs 1 >/dev/null 2>&1
+keep cell
+"$TINCA" train $small --epochs 20 --lr 100000 --momentum 0 2>/dev/null
+keep diverged
+cp -a "$bases/stopped" "$home/measured"
+"$TINCA" measure measured -q >/dev/null 2>&1 || "$TINCA" measure measured >/dev/null 2>&1
+mv "$home/measured" "$bases/measured"
+echo 'my run' >"$bases/measured/name.txt"
+
+# what earlier versions wrote: no network.json, no data.json, models and journal without checksums
+cp -a "$bases/complete" "$bases/old"
+rm -f "$bases/old/network.json" "$bases/old/data.json"
+sed -i -e '/"journal":/d' -e '/"journal_crc32":/d' -e 's/\("has_validation":.*\),$/\1/' \
+    "$bases/old/summary.json"
+for file in weights best; do "$DAMAGE" old "$bases/old/$file.safetensors"; done
+
+for kind in complete stopped killed resumed pictures pictures-killed imported cell diverged measured \
+    old; do
+    [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
+    run runs --check "$bases/$kind"
+    if [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && [ ! -s "$T/err" ]; then
+        ok "no findings: $kind"
+    else
+        not_ok "no findings: $kind" "exit $status: $(cat "$T/out" "$T/err")"
+    fi
+done
+
+for log in keras.txt tensorflow.txt loss_titan_caffe.csv times_titan_tensorflow.csv; do
+    "$TINCA" import "$logs/$log" >/dev/null 2>&1
+done
+"$TINCA" train $small --epochs 1000000 --validate digits,split=test,limit=32 $often &
+process=$!
+alarms=0
+for i in $(seq 25); do
+    "$TINCA" runs --check >"$T/all" 2>&1 || alarms=$((alarms + 1))
+    [ "$(wc -l <"$T/all")" = 1 ] || alarms=$((alarms + 1))
+    [ "$alarms" = 0 ] || break
+done
+[ "$alarms" = 0 ] && grep -q 'runs checked, 0 damaged, 0 with warnings' "$T/all" &&
+    ok "no findings: all runs at home, one of them being written, 25 times" ||
+    not_ok "no findings: all runs at home, one of them being written" "$(cat "$T/all")"
+kill "$process"
+wait "$process" 2>/dev/null
+rm -rf "$home"/*
+
+# --- damage ---
+
+kinds=0 by_checksum=0 by_structure=0
+
+# damage BASE FILE HOW SEVERITY PATTERN COMMAND: the command, run inside a copy, damages it; the check
+# must name the file ("." the folder) and say PATTERN. HOW: checksum or structure shows it.
+damage() {
+    kinds=$((kinds + 1))
+    case $3 in checksum) by_checksum=$((by_checksum + 1)) ;; *) by_structure=$((by_structure + 1)) ;; esac
+    chmod -R u+rwX "$T/run" 2>/dev/null
+    rm -rf "$T/run"
+    cp -a "$bases/$1" "$T/run"
+    name=$(printf '%s: %s: %s: %s' "$3" "$1" "$2" "$6" | tr -d '\\' | tr '\n' ';')
+    (cd "$T/run" && eval "$6") || {
+        not_ok "$name" "the damage could not be made"
+        return
+    }
+    run runs --check "$T/run"
+    file=$2 expected=1 word=
+    [ "$file" = . ] && file='its folder'
+    [ "$4" = warning ] && expected=0 word='warning: '
+    if [ "$status" = "$expected" ] && grep -Eq -- "^run: $file: $word.*($5).*: ." "$T/out"; then
+        ok "$name"
+    else
+        not_ok "$name" "exit $status, not $expected with '$5': $(cat "$T/out" "$T/err")"
+    fi
+}
+
+has_root=$(id -u)
+D=$DAMAGE
+NAN=7fc00000 INFINITY=7f800000
+
+# the folder and what lies in it
+damage complete config.json structure error 'missing' 'rm config.json'
+damage complete journal.jsonl structure error 'missing' 'rm journal.jsonl'
+damage complete weights.safetensors structure error 'missing' 'rm weights.safetensors'
+damage complete best.safetensors structure error 'missing' 'rm best.safetensors'
+damage complete summary.json structure warning 'missing' 'rm summary.json'
+damage imported summary.json structure error 'missing' 'rm summary.json'
+damage pictures discriminator.safetensors structure error 'missing' 'rm discriminator.safetensors'
+damage stopped checkpoint.safetensors structure error 'missing' 'rm checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'missing' 'rm checkpoint*'
+damage killed checkpoint.safetensors structure warning 'missing' 'rm checkpoint.safetensors'
+damage complete lock structure warning 'missing' 'rm lock'
+damage complete config.json structure error 'symbolic link' 'mv config.json a; ln -s a config.json'
+damage complete journal.jsonl structure error 'symbolic link' 'ln -sf /etc/passwd journal.jsonl'
+damage complete weights.safetensors structure error 'symbolic link' \
+    'rm weights.safetensors; ln -s nowhere weights.safetensors'
+damage complete journal.jsonl structure error 'FIFO' 'rm journal.jsonl; mkfifo journal.jsonl'
+damage complete summary.json structure error 'FIFO' 'rm summary.json; mkfifo summary.json'
+damage complete lock structure error 'FIFO' 'rm lock; mkfifo lock'
+damage complete weights.safetensors structure error 'folder' \
+    'rm weights.safetensors; mkdir weights.safetensors'
+damage complete best.safetensors structure error 'folder' 'rm best.safetensors; mkdir best.safetensors'
+damage complete notes.txt structure warning 'did not write' 'echo mine >notes.txt'
+damage complete 'sub' structure warning 'did not write' 'mkdir sub'
+damage complete pipe structure warning 'did not write' 'mkfifo pipe'
+damage complete config.json.123.part structure warning 'half written' 'echo { >config.json.123.part'
+damage complete weights.safetensors.9.part structure warning 'half written' \
+    'echo >weights.safetensors.9.part'
+damage complete . structure warning 'other users' 'chmod go+w .'
+damage complete journal.jsonl structure warning 'other users' 'chmod 0666 journal.jsonl'
+damage complete . structure warning 'no run is in it' 'rm -f ./*; touch -t 202601010000 .'
+damage complete . structure warning 'no run is in it' \
+    'rm -f [a-k]* [m-z]*; touch -t 202601010000 .'
+if [ "$has_root" != 0 ]; then
+    damage complete config.json structure error 'ermission' 'chmod 0 config.json'
+    damage complete journal.jsonl structure error 'ermission' 'chmod 0 journal.jsonl'
+    damage complete . structure error 'listed' 'chmod 0 .'
+fi
+
+# config.json
+damage complete config.json structure error 'empty|JSON|expected' ': >config.json'
+damage complete config.json structure error 'JSON|line|expected' '"$D" cut config.json 200'
+damage complete config.json structure error 'JSON|line|expected' '"$D" zero config.json 40 16'
+damage complete config.json structure error 'no run' 'sed -i s/tinca-run/tinca-ran/ config.json'
+damage complete config.json structure error 'version' "sed -i 's/version\":.*1/version\": 7/' config.json"
+damage complete config.json structure error '"id"' "sed -i '/\"id\"/d' config.json"
+damage complete config.json structure error 'not a time' "sed -i 's/\(created.*\)Z/\1/' config.json"
+damage complete config.json structure error 'host' "sed -i '/\"host\"/d' config.json"
+damage complete config.json structure error '"batch" is missing' "sed -i '/\"batch\"/d' config.json"
+damage complete config.json structure error 'batch' "sed -i 's/\(batch\":.*\)32/\10/' config.json"
+damage complete config.json structure error 'batch is 16' "sed -i 's/\(batch\":.*\)32/\116/' config.json"
+damage complete config.json structure error 'asks for' "sed -i 's/\(epochs\":.*\)3/\12/' config.json"
+damage complete config.json structure error 'whole number' "sed -i 's/\(batch\":\).*/\1 \"x\",/' config.json"
+damage complete config.json structure error 'no such setting' "sed -i 's/\"momentum\"/\"momentun\"/' config.json"
+damage complete config.json structure error 'solver' "sed -i 's/\"sgd\"/\"sgq\"/' config.json"
+damage complete config.json structure warning 'not known' "sed -i 's/\(.\"host\"\)/\"colour\": 1,\1/' config.json"
+damage complete config.json structure error 'large|limit|bytes' 'head -c 2000000 /dev/zero >>config.json'
+
+# small files
+damage measured name.txt structure error 'name' 'printf "a/b\n" >name.txt'
+damage measured name.txt structure error 'name' ': >name.txt'
+damage measured measurements.json structure error '.' '"$D" cut measurements.json 50'
+damage measured measurements.json structure error '.' 'echo "[]" >measurements.json'
+damage complete profile.json structure error '.' 'echo "{" >profile.json'
+damage complete lock structure warning 'process' 'echo nobody >lock'
+damage complete data.json structure error 'JSON|line|expected' '"$D" cut data.json 30'
+damage complete data.json structure error 'describe data' 'echo "{}" >data.json'
+damage complete data.json structure error 'images' "sed -i '0,/images\":.*64/s/\(images\":.*\)64/\165/' data.json"
+damage complete network.json structure error '.' '"$D" cut network.json 30'
+damage complete network.json structure error 'parameters|not the network' \
+    "sed -i '0,/output\":.*8/s/\(output\":.*\)8/\19/' network.json"
+
+# summary.json
+damage complete summary.json structure error 'JSON|empty|expected' ': >summary.json'
+damage complete summary.json structure error 'JSON|line|expected' '"$D" cut summary.json 300'
+damage complete summary.json structure error 'not a summary' 'sed -i s/tinca-summary/tinca-x/ summary.json'
+damage complete summary.json structure error '"status"' "sed -i 's/\"done\"/\"dome\"/' summary.json"
+damage complete summary.json structure error '"status"' "sed -i 's/\"done\"/\"running\"/' summary.json"
+damage complete summary.json structure error '"iteration"' "sed -i '/\"iteration\"/d' summary.json"
+damage complete summary.json structure error 'belongs' "sed -i 's/\(\"loss\":\).*/\1 \"x\",/' summary.json"
+damage complete summary.json structure error 'iteration is 5' "sed -i 's/\(\"iteration\":.*\)6/\15/' summary.json"
+damage complete summary.json structure error 'loss is' "sed -i 's/\(\"loss\":\).*/\1 0.5,/' summary.json"
+damage complete summary.json structure error 'best_top1' "sed -i 's/\(\"best_top1\":\).*/\1 99.5,/' summary.json"
+damage complete summary.json structure error 'validation_loss' "sed -i 's/\(\"validation_loss\":\).*/\1 9,/' summary.json"
+damage complete summary.json structure error 'has_validation' "sed -i 's/\(\"has_validation\":\).*true/\1 false/' summary.json"
+damage complete summary.json structure warning 'not known' "sed -i 's/\"format\"/\"colour\": 1, &/' summary.json"
+damage complete journal.jsonl checksum error 'checksum' "sed -i 's/\(journal_crc32\":\).*/\1 1/' summary.json"
+
+# the journal
+damage complete journal.jsonl structure error 'end is lost' ': >journal.jsonl'
+damage complete journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl -1'
+damage complete journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl -300'
+damage killed journal.jsonl structure error 'end is lost' '"$D" cut journal.jsonl 500'
+damage complete journal.jsonl structure error 'line 3.*zeros' '"$D" zero journal.jsonl 700 40'
+damage complete journal.jsonl structure error 'line 3.*not JSON' 'sed -i "3s/.$//" journal.jsonl'
+damage complete journal.jsonl structure error 'line 2 .*not JSON' 'sed -i "2s/^/x/" journal.jsonl'
+damage complete journal.jsonl structure error 'line 3 .*missing before' 'sed -i 3,4d journal.jsonl'
+damage complete journal.jsonl structure error 'there before' 'sed -i 3p journal.jsonl'
+damage complete journal.jsonl structure error 'iteration before it' 'sed -i "3{h;d};4{G}" journal.jsonl'
+damage complete journal.jsonl structure error 'before the run.s start' 'sed -i 1d journal.jsonl'
+damage complete journal.jsonl structure error 'second time' 'sed -i 1p journal.jsonl'
+damage complete journal.jsonl structure error 'what was prepared' 'sed -i "1s/\"memory\"/\"memery\"/" journal.jsonl'
+damage complete journal.jsonl structure error 'no whole record' 'sed -i "3s/\"lr\"/\"lq\"/" journal.jsonl'
+damage complete journal.jsonl structure error 'no whole record' 'sed -i "3s/\"loss\":[^,]*,/&\"colour\":1,/" journal.jsonl'
+damage complete journal.jsonl structure error 'no whole record' 'sed -i "3s/\"seconds\":[^,]*/\"seconds\":null/" journal.jsonl'
+damage complete journal.jsonl structure error 'epoch' 'sed -i "3s/\"epoch\":[^,]*/\"epoch\":7/" journal.jsonl'
+damage complete journal.jsonl structure error 'backwards' 'sed -i "3s/\"seconds\":[^,]*/\"seconds\":1e9/" journal.jsonl'
+damage complete journal.jsonl structure error 'negative' 'sed -i "3s/\"lr\":/\"lr\":-/" journal.jsonl'
+damage complete journal.jsonl checksum error 'checksum' 'sed -i "3s/\"loss\":2/\"loss\":1/" journal.jsonl'
+damage complete journal.jsonl checksum error 'checksum' 'sed -i "3s/\"memory_bytes\":/&1/" journal.jsonl'
+damage complete journal.jsonl structure error 'percentage' 'sed -i "s/\"top1\":[^,]*/\"top1\":101/" journal.jsonl'
+damage complete journal.jsonl structure error 'validation' 'sed -i "s/\"top5\":/\"topp\":/" journal.jsonl'
+damage complete journal.jsonl structure error 'iteration before it' 'sed -i "4s/\"iteration\":2/\"iteration\":1/" journal.jsonl'
+damage complete journal.jsonl structure error 'event' 'sed -i "s/\"event\":\"end\"/\"event\":\"emd\"/" journal.jsonl'
+damage complete journal.jsonl structure error 'behind the run.s end' 'tail -n 2 journal.jsonl | head -n 1 >>journal.jsonl'
+damage complete journal.jsonl structure error 'longer than a line' 'head -c 3000000 /dev/zero | tr "\0" x >>journal.jsonl; echo >>journal.jsonl'
+damage killed journal.jsonl structure error 'not JSON' 'echo "{{" >>journal.jsonl'
+damage killed journal.jsonl checksum error 'checksum' '"$D" replace journal.jsonl "\"loss\":2" "\"loss\":1"'
+damage stopped journal.jsonl checksum error 'checksum' '"$D" replace journal.jsonl "\"loss\":2" "\"loss\":1"'
+damage imported journal.jsonl structure error 'there before' 'sed -i 2p journal.jsonl'
+damage imported journal.jsonl structure error 'not JSON' 'sed -i "2s/,/;/" journal.jsonl'
+damage killed journal.previous.jsonl structure error 'not JSON' 'sed "2s/,/;/" journal.jsonl >journal.previous.jsonl'
+damage old journal.jsonl structure warning 'torn' 'printf "{\"it" >>journal.jsonl'
+damage old journal.jsonl structure warning 'ended' 'sed -i \$d journal.jsonl'
+
+# models
+damage complete weights.safetensors structure error 'shorter' ': >weights.safetensors'
+damage complete weights.safetensors structure error 'exceeds' '"$D" flip weights.safetensors 5 7'
+damage complete weights.safetensors structure error 'inside the file|exceeds' '"$D" cut weights.safetensors -4'
+damage complete weights.safetensors structure error 'fill' 'printf x >>weights.safetensors'
+damage complete weights.safetensors structure error 'JSON|line|damaged|expected' '"$D" flip weights.safetensors 8 1'
+damage complete weights.safetensors checksum error 'checksum' '"$D" flip weights.safetensors -5 3'
+damage complete weights.safetensors checksum error 'checksum' '"$D" zero weights.safetensors 4096 512'
+damage complete weights.safetensors checksum error 'checksum' \
+    '"$D" replace weights.safetensors "\"tinca.groups\":\"0\"" "\"tinca.groups\":\"1\""'
+damage complete weights.safetensors structure error 'tinca.technique' \
+    '"$D" replace weights.safetensors "\"tinca.technique\":\"none\"" "\"tinca.technique\":\"nine\""; "$D" seal weights.safetensors'
+damage complete weights.safetensors structure error 'NaN' \
+    '"$D" value weights.safetensors output.weight 3 $NAN; "$D" seal weights.safetensors'
+damage complete best.safetensors structure error 'infinite' \
+    '"$D" value best.safetensors output.bias 1 $INFINITY; "$D" seal best.safetensors'
+damage complete best.safetensors checksum error 'checksum' '"$D" value best.safetensors output.bias 1 0'
+damage complete best.safetensors structure error 'model of|parameters' \
+    'cp "$bases/cell/weights.safetensors" best.safetensors'
+damage complete weights.safetensors structure error 'missing' \
+    '"$D" replace weights.safetensors "\"output.bias\"" "\"outprt.bias\""; "$D" seal weights.safetensors'
+damage complete weights.safetensors structure error 'shape' \
+    '"$D" replace weights.safetensors "[10,8]" "[8,10]"; "$D" seal weights.safetensors'
+damage complete weights.safetensors structure error '.' 'cp journal.jsonl weights.safetensors'
+damage old weights.safetensors structure error 'NaN' '"$D" value weights.safetensors output.weight 3 $NAN'
+damage old weights.safetensors structure error 'inside' '"$D" cut weights.safetensors -1'
+damage pictures discriminator.safetensors checksum error 'checksum' '"$D" flip discriminator.safetensors -9 0'
+damage pictures discriminator.safetensors structure error 'missing|shape' \
+    'cp weights.safetensors discriminator.safetensors'
+damage pictures sample-0002.png checksum error 'picture' '"$D" flip sample-0002.png 60 0'
+damage pictures sample-0002.png structure error 'picture' '"$D" cut sample-0002.png -20'
+damage pictures sample-0002.png structure error 'picture' ': >sample-0002.png'
+
+# checkpoints
+damage stopped checkpoint.safetensors checksum error 'checksum' '"$D" flip checkpoint.safetensors -5 0'
+damage stopped checkpoint.previous.safetensors checksum error 'checksum' '"$D" flip checkpoint.previous.safetensors -5 0'
+damage killed checkpoint.safetensors structure error 'shorter' ': >checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'inside' '"$D" cut checkpoint.safetensors -64'
+damage killed checkpoint.safetensors checksum error 'checksum' '"$D" zero checkpoint.safetensors 8192 4096'
+damage killed checkpoint.safetensors structure error 'format' \
+    '"$D" replace checkpoint.safetensors tinca-checkpoint-1 tinca-checkpoint-9; "$D" seal checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'solver_step' \
+    '"$D" replace checkpoint.safetensors tinca.solver_step tinca.solver_stop; "$D" seal checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'solver.1.output.bias' \
+    '"$D" replace checkpoint.safetensors \"solver.1.output.bias\" \"solver.1.outprt.bias\"; "$D" seal checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'window' \
+    '"$D" replace checkpoint.safetensors loss_window lost_window; "$D" seal checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'NaN' \
+    '"$D" value checkpoint.safetensors output.bias 0 $NAN; "$D" seal checkpoint.safetensors'
+damage killed checkpoint.safetensors structure error 'checksum' '"$D" old checkpoint.safetensors'
+damage killed journal.jsonl structure error 'iterations where' \
+    '"$D" replace checkpoint.safetensors "\"tinca.iteration\":\"" "\"tinca.iteration\":\"9"; "$D" replace checkpoint.safetensors " }" "}" 2>/dev/null || "$D" replace checkpoint.safetensors "  " " "; "$D" seal checkpoint.safetensors'
+damage stopped checkpoint.safetensors structure error '.' 'cp weights.safetensors checkpoint.safetensors'
+damage pictures-killed checkpoint.safetensors structure error 'discriminator' \
+    '"$D" replace checkpoint.safetensors \"discriminator.solver \"discriminator.silver; "$D" seal checkpoint.safetensors'
+damage stopped checkpoint.safetensors structure warning 'no longer' \
+    'n=$(sed -n "s/.*\"iteration\":[^0-9]*\([0-9]*\),/\1/p" summary.json)
+    sed -i -e "s/\"stopped\"/\"done\"/" -e "s/\(\"iterations\":\).*/\1 $n,/" summary.json'
+
+echo "# $kinds kinds of damage: $by_checksum are shown by a checksum, $by_structure by structure"
+[ "$kinds" -ge 100 ] && ok "a hundred kinds of damage were tried ($kinds)" ||
+    not_ok "a hundred kinds of damage were tried" "$kinds"
+
+# --- flipped bits ---
+
+# flips BASE FILE TIMES: one bit at a time, at seeded places; how many of them are shown is in $shown
+flips() {
+    shown=0
+    rm -rf "$T/run"
+    cp -a "$bases/$1" "$T/run"
+    for seed in $(seq "$3"); do
+        "$DAMAGE" random "$T/run/$2" "$seed"
+        run runs --check --json "$T/run"
+        grep -q severity "$T/out" && shown=$((shown + 1))
+        "$DAMAGE" random "$T/run/$2" "$seed" # the same bit: it is as it was
+    done
+}
+
+all=0 all_shown=0
+flips_of() { # flips_of BASE FILE TIMES all|some: with a checksum all of them must be shown
+    flips "$1" "$2" "$3"
+    all=$((all + $3)) all_shown=$((all_shown + shown))
+    if [ "$4" = some ]; then
+        echo "# $2 has no checksum: $shown of $3 flipped bits are shown by its structure"
+    elif [ "$shown" = "$3" ]; then
+        ok "each of $3 flipped bits is shown: $2"
+    else
+        not_ok "each of $3 flipped bits is shown: $2" "only $shown"
+    fi
+}
+flips_of stopped weights.safetensors 25 all
+flips_of stopped best.safetensors 20 all
+flips_of stopped checkpoint.safetensors 25 all
+flips_of stopped checkpoint.previous.safetensors 20 all
+flips_of stopped journal.jsonl 30 all
+flips_of pictures discriminator.safetensors 10 all
+flips_of pictures sample-0002.png 10 all
+flips_of stopped config.json 20 some
+flips_of stopped summary.json 20 some
+flips_of stopped network.json 10 some
+flips_of stopped data.json 10 some
+echo "# $all_shown of $all flipped bits are shown"
+
+# --- remedies ---
+
+# A run that was killed and would be complete soon, and the same that was not killed. A machine on
+# which it is complete before it is killed makes a longer one.
+for epochs in 150 600 2400; do
+    short="mlp --widths 8 --data digits,limit=64 --batch 32 -q --epochs $epochs"
+    killed short $short
+    [ -f "$bases/short/checkpoint.safetensors" ] && [ ! -f "$bases/short/summary.json" ] && break
+done
+"$TINCA" train $short
+keep reference
+
+# advises BASE PATTERN NAME COMMAND: after the damage, the report advises so; the copy is at home
+advises() {
+    rm -rf "$home/run"
+    mkdir -p "$home"
+    cp -a "$bases/$1" "$home/run"
+    sed -i 's/"id":.*/"id": "run",/' "$home/run/config.json"
+    (cd "$home/run" && eval "$4")
+    run runs --check "$home/run"
+    grep -Eq -- "$2" "$T/out" && ok "$3" || not_ok "$3" "no '$2': $(cat "$T/out")"
+}
+
+# resumes NAME: the run is completed, is sound, and is the one that was never damaged
+resumes() {
+    run resume run --checkpoint 60 -q
+    if [ "$status" = 0 ] && cmp -s "$home/run/weights.safetensors" "$bases/reference/weights.safetensors"
+    then
+        ok "$1"
+    else
+        not_ok "$1" "exit $status: $(told)"
+    fi
+    run runs --check "$home/run"
+    [ "$status" = 0 ] && ok "$1, and is sound" || not_ok "$1, and is sound" "$(cat "$T/out")"
+}
+
+advises short 'checkpoint.safetensors: .*resume run goes on from checkpoint.previous.safetensors' \
+    'a damaged checkpoint: resume goes on from the one before it' \
+    '"$D" flip checkpoint.safetensors -5 0'
+resumes 'it does'
+advises short 'checkpoint.safetensors: .*delete both checkpoints' \
+    'two damaged checkpoints: both are to be deleted' \
+    '"$D" flip checkpoint.safetensors -5 0; "$D" flip checkpoint.previous.safetensors -5 0'
+rm "$home/run"/checkpoint*
+resumes 'then resume begins again'
+advises short 'journal.jsonl: .*goes on from checkpoint.safetensors' \
+    'a journal that is damaged behind the checkpoint: resume goes back to it' \
+    'echo "{{{" >>journal.jsonl'
+resumes 'it does'
+advises short 'journal.jsonl: .*goes on from checkpoint.previous.safetensors' \
+    'a journal that is damaged between the checkpoints: resume goes back to the one before' \
+    '"$D" flip journal.jsonl $(($(mark checkpoint.safetensors) - 30)) 1'
+resumes 'it does'
+advises short 'journal.jsonl: .*computes it again from its first iteration' \
+    'a journal that is damaged before both checkpoints: resume begins again' \
+    '"$D" flip journal.jsonl 900 1'
+resumes 'it does'
+advises short 'checkpoint.safetensors: .*delete checkpoint.safetensors, then tinca resume run goes on from checkpoint.prev' \
+    'a checkpoint with NaN: it is to be deleted' \
+    '"$D" value checkpoint.safetensors output.bias 0 $NAN; "$D" seal checkpoint.safetensors'
+rm "$home/run/checkpoint.safetensors"
+resumes 'then resume goes on from the one before it'
+advises short 'data.json: .*delete it: tinca resume then goes on' 'a damaged data.json is to be deleted' \
+    '"$D" cut data.json 20'
+rm "$home/run/data.json"
+resumes 'then resume goes on'
+advises reference 'journal.jsonl: .*computes it again from its first iteration' \
+    'a complete run with a damaged journal can be computed again' '"$D" flip journal.jsonl 900 1'
+resumes 'it is'
+advises reference 'summary.json: .*computes it again from its first iteration' \
+    'a complete run without a summary can be computed again' 'rm summary.json'
+resumes 'it is'
+advises stopped 'weights.safetensors: .*resume run goes on from .*saves its models again' \
+    'a stopped run saves its models again when it is resumed' '"$D" flip weights.safetensors -5 0'
+advises complete 'weights.safetensors: .*tinca eval .*/best.safetensors --data' \
+    'of a damaged model, the best one is intact' '"$D" flip weights.safetensors -5 0'
+command=$(sed -n 's/.*\(eval .*best.safetensors --data [^ ]*\)$/\1/p' "$T/out")
+succeeds "it is: tinca $command" $command
+advises complete 'config.json: .*tinca eval .*/weights.safetensors --data SPEC' \
+    'without config.json the model can be used' 'rm config.json'
+succeeds 'it can' eval "$home/run/weights.safetensors" --data digits,split=test,limit=32
+advises measured 'measurements.json: .*delete it, then measure again: tinca measure run' \
+    'damaged measurements are to be deleted' '"$D" cut measurements.json 50'
+rm "$home/run/measurements.json"
+succeeds 'and measured again' measure run
+advises complete 'journal.jsonl: .*chmod u.rX,go-w [^ ]*$' 'permissions are to be taken back' \
+    'chmod 666 journal.jsonl'
+$(sed -n 's/.*\(chmod .*\)$/\1/p' "$T/out")
+run runs --check "$home/run"
+[ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && ok 'then nothing is wrong' ||
+    not_ok 'then nothing is wrong' "$(cat "$T/out")"
+
+# --- the report ---
+
+rm -rf "$home"/*
+cp -a "$bases/complete" "$home/good"
+sed -i 's/"id":.*/"id": "good",/' "$home/good/config.json"
+cp -a "$home/good" "$home/bad"
+mkdir "$home/empty" "$home/new" # a run may be about to begin in the second
+touch -t 202601010000 "$home/empty"
+: >"$home/stray"
+"$DAMAGE" flip "$home/bad/weights.safetensors" -5 0
+run runs --check
+[ "$status" = 1 ] && [ "$(tail -n 1 "$T/out")" = '5 runs checked, 1 damaged, 2 with warnings' ] &&
+    ok 'the last line counts' || not_ok 'the last line counts' "exit $status: $(cat "$T/out")"
+shows '^bad: weights.safetensors: its checksum is' 'a line a problem'
+shows '^bad: config.json: warning: it says that the run is good' 'a folder that was renamed'
+shows '^empty: its folder: warning: no run is in it' 'a folder without a run'
+shows '^stray: its folder: warning: it is no folder' 'a file among the runs'
+run runs --check --json
+[ "$status" = 1 ] && ok 'the same status with --json' || not_ok 'the same status with --json' "$status"
+is 'the document counts' damaged 1
+is 'its runs have names' runs.0.id bad
+is 'and how they ended' runs.0.status done
+is 'and problems with a severity' runs.0.problems.0.severity warning
+is 'and a file' runs.0.problems.1.file weights.safetensors
+is 'a sound run has none' 'runs.2.problems.#' 0
+is 'nor has a folder that was made just now' 'runs.3.problems.#' 0
+before=$(cd "$home" && find . -type f -exec cksum {} + | sort)
+run runs --check
+[ "$before" = "$(cd "$home" && find . -type f -exec cksum {} + | sort)" ] &&
+    ok 'nothing is changed' || not_ok 'nothing is changed'
+printf '\033[31m' >"$home/$(printf 'a\033[2Jb')"
+run runs --check
+grep -q "$(printf '\033')" "$T/out" && not_ok 'names send nothing to the terminal' ||
+    ok 'names send nothing to the terminal'
+refuses 2 'no such run' 'a run that is not there' runs --check nowhere
+refuses 2 'verifies one' 'a run without --check' runs good
+done_testing
