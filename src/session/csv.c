@@ -4,75 +4,46 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/output_file.h"
+#include "session/csv_key.h"
 #include "session/export.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *mode_of(const struct run *run)
-{
-    if (strcmp(run_config(run)->device, "unknown") == 0)
-        return "unknown"; /* an imported run's */
-    return strncmp(run_config(run)->device, "cuda", 4) == 0 ? "GPU" : "CPU";
-}
-
-/* A network file's name may hold what would break a row. */
-static void clean(const char *name, char *out, size_t size)
-{
-    size_t i = 0;
-    for (; name[i] && i + 1 < size; i++)
-        out[i] = isalnum((unsigned char)name[i]) || strchr("._-", name[i]) ? name[i] : '_';
-    out[i] = '\0';
-}
-
-/* "network,mode,batch": how every row begins. The technique is part of the name, as in the studies.
- */
-static void row_head(const struct run *run, char *head, size_t size)
-{
-    const struct run_facts *facts = run_facts(run);
-    char name[64];
-    clean(facts->network, name, sizeof name);
-    bool plain = strcmp(facts->technique, "none") == 0 || strstr(name, facts->technique);
-    snprintf(head, size, "%s%s%s,%s,%03zu", name, plain ? "" : "-", plain ? "" : facts->technique,
-             mode_of(run), run_config(run)->batch);
-}
-
 static double seconds_of(const struct run *run, const struct series_point *point)
 {
     return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
 }
 
-static void put_losses(FILE *stream, const struct run *run)
+static void put_losses(FILE *stream, const struct csv_key *key, const struct run *run)
 {
     const struct series *series = run_series(run);
-    char head[128];
-    row_head(run, head, sizeof head);
     for (size_t i = 0, count = series_count(series); i < count; i++) {
         const struct series_point *point = &series->points[i];
-        fprintf(stream, "%s,%" PRIu64 ",%.9g,%.6g\n", head, point->iteration,
-                json_float(point->loss), seconds_of(run, point));
+        csv_key_write(key, run, stream);
+        fprintf(stream, ",%" PRIu64 ",%.9g,%.6g\n", point->iteration, json_float(point->loss),
+                seconds_of(run, point));
     }
 }
 
 /* Of imported runs not every time is known. */
-static void put_times(FILE *stream, const struct run *run)
+static void put_times(FILE *stream, const struct csv_key *key, const struct run *run)
 {
     const struct series *series = run_series(run);
     size_t known = 0;
     double sum = 0;
-    char head[128];
-    row_head(run, head, sizeof head);
     for (size_t i = 0, count = series_count(series); i < count; i++)
         if (isfinite(series->points[i].ms_per_image)) {
             sum += seconds_of(run, &series->points[i]);
             known++;
         }
-    if (known > 0)
-        fprintf(stream, "%s,%.6g\n", head, sum / (double)known);
+    if (known > 0) {
+        csv_key_write(key, run, stream);
+        fprintf(stream, ",%.6g\n", sum / (double)known);
+    }
 }
 
 /* --- files: one for each host and framework, as the studies named them --- */
@@ -86,30 +57,33 @@ static void name_source(const struct run *run, const struct host *host, struct s
     char name[sizeof host->name];
     const struct run_facts *facts = run_facts(run);
     const char *from = facts->host[0] ? facts->host : "unknown";
-    clean(facts->imported[0] ? from : host->name, name, sizeof name);
+    csv_clean(facts->imported[0] ? from : host->name, name, sizeof name);
     snprintf(source->name, sizeof source->name, "%s_%s", name,
              facts->imported[0] ? facts->imported : "tinca");
 }
 
 struct table {
     const char *what, *columns;
-    void (*put)(FILE *stream, const struct run *run);
+    void (*put)(FILE *stream, const struct csv_key *key, const struct run *run);
 };
 
 /* The rows of the runs that have the same source as run `first`; sources NULL: of all from there.
  */
-static void put_table(FILE *stream, const struct table *table, struct run *const *runs,
-                      const struct source *sources, size_t count, size_t first)
+static void put_table(FILE *stream, const struct table *table, const struct csv_key *key,
+                      struct run *const *runs, const struct source *sources, size_t count,
+                      size_t first)
 {
-    fprintf(stream, "#network,mode,batch,%s\n", table->columns);
+    fputs("#network,mode,batch", stream);
+    csv_key_write_names(key, stream);
+    fprintf(stream, ",%s\n", table->columns);
     for (size_t i = first; i < count; i++)
         if (!sources || strcmp(sources[first].name, sources[i].name) == 0)
-            table->put(stream, runs[i]);
+            table->put(stream, key, runs[i]);
 }
 
-static bool write_table(const struct table *table, struct run *const *runs,
-                        const struct source *sources, size_t count, size_t first,
-                        const char *directory, struct error *error)
+static bool write_table(const struct table *table, const struct csv_key *key,
+                        struct run *const *runs, const struct source *sources, size_t count,
+                        size_t first, const char *directory, struct error *error)
 {
     struct output_file output;
     char name[320];
@@ -120,51 +94,63 @@ static bool write_table(const struct table *table, struct run *const *runs,
     free(path);
     if (!opened)
         return false;
-    put_table(output.stream, table, runs, sources, count, first);
+    put_table(output.stream, table, key, runs, sources, count, first);
     return output_file_commit(&output, error);
 }
 
 static const struct table losses = {"loss", "step,loss,time", put_losses};
 static const struct table times = {"times", "avg_time", put_times};
 
-static bool write_tables(struct run *const *runs, const struct source *sources, size_t count,
-                         const char *directory, struct error *error)
+static bool write_tables(const struct csv_key *key, struct run *const *runs,
+                         const struct source *sources, size_t count, const char *directory,
+                         struct error *error)
 {
     bool written = true;
     for (size_t i = 0; written && i < count; i++) {
         bool seen = false;
         for (size_t k = 0; k < i; k++)
             seen |= strcmp(sources[k].name, sources[i].name) == 0;
-        written = seen || (write_table(&losses, runs, sources, count, i, directory, error) &&
-                           write_table(&times, runs, sources, count, i, directory, error));
+        written = seen || (write_table(&losses, key, runs, sources, count, i, directory, error) &&
+                           write_table(&times, key, runs, sources, count, i, directory, error));
     }
     return written;
 }
 
 /* Both tables, one after the other with an empty line between them. */
-static bool write_stream(struct run *const *runs, size_t count, const char *name,
-                         struct error *error)
+static bool write_stream(const struct csv_key *key, struct run *const *runs, size_t count,
+                         const char *name, struct error *error)
 {
     struct output_file output;
     if (!output_file_open(&output, name, OUTPUT_TEXT, error))
         return false;
-    put_table(output.stream, &losses, runs, NULL, count, 0);
+    put_table(output.stream, &losses, key, runs, NULL, count, 0);
     fputc('\n', output.stream);
-    put_table(output.stream, &times, runs, NULL, count, 0);
+    put_table(output.stream, &times, key, runs, NULL, count, 0);
     return output_file_commit(&output, error);
 }
 
-bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error)
+static bool write_files(const struct csv_key *key, struct run *const *runs, size_t count,
+                        const char *directory, struct error *error)
 {
-    if (output_file_is_stream(directory))
-        return write_stream(runs, count, directory, error);
     struct host host;
     struct source *sources = memory_new(count, sizeof *sources, "the names of the tables", error);
     host_describe(&host);
     for (size_t i = 0; sources && i < count; i++)
         name_source(runs[i], &host, &sources[i]);
     bool written = sources && file_make_directories(directory, error) &&
-                   write_tables(runs, sources, count, directory, error);
+                   write_tables(key, runs, sources, count, directory, error);
     free(sources);
+    return written;
+}
+
+bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error)
+{
+    struct csv_key key;
+    if (!csv_key_create(&key, runs, count, error))
+        return false;
+    const bool written = output_file_is_stream(directory)
+                             ? write_stream(&key, runs, count, directory, error)
+                             : write_files(&key, runs, count, directory, error);
+    csv_key_free(&key);
     return written;
 }

@@ -1,6 +1,7 @@
 /* The studies' tables, as csv.c writes them too: a row an iteration (step,loss,time) or a row a
  * training (avg_time), each begun by network,mode,batch; time is in seconds an iteration. Rows with
- * the same beginning are one training, until its steps begin anew. A table of mean times gives
+ * the same beginning are one training, until its steps begin anew; further columns behind the batch
+ * belong to that beginning (csv_key.h). A table of mean times gives
  * trainings of one point without a loss.
  *
  * The file is named loss_HOST_FRAMEWORK.csv. What Caffe printed is its running mean, and so is
@@ -25,11 +26,12 @@ struct table {
     struct error *error;
     char framework[16], host[128];
     bool has_losses;
+    size_t further;     /* columns between the batch and the figures: csv_key.h */
     size_t damaged, at; /* rows that could not be read; the training of the last row */
 };
 
 struct row {
-    char network[64], mode[8];
+    char network[64], mode[8], variant[128]; /* variant: the further columns, as they stand */
     size_t batch;
     uint64_t step;
     double loss, seconds; /* of an iteration */
@@ -66,6 +68,17 @@ static void read_name(struct table *table)
 
 /* --- rows --- */
 
+/* Takes the further columns, ",0.1,3". Returns what follows them; NULL: there are too few. */
+static const char *read_variant(const struct table *table, const char *at, struct row *row)
+{
+    const char *end = at;
+    for (size_t i = 0; end && i < table->further; i++)
+        end = *end == ',' ? end + 1 + strcspn(end + 1, ",") : NULL;
+    if (end)
+        snprintf(row->variant, sizeof row->variant, "%.*s", (int)(end - at), at);
+    return end;
+}
+
 static bool read_row(const struct table *table, const char *line, struct row *row)
 {
     double batch, step = 1;
@@ -73,6 +86,7 @@ static bool read_row(const struct table *table, const char *line, struct row *ro
     *row = (struct row){.loss = NAN};
     sscanf(line, "%63[^,],%7[^,],%n", row->network, row->mode, &length);
     const char *at = length > 0 ? import_number(line + length, &batch) : NULL;
+    at = at ? read_variant(table, at, row) : NULL;
     if (table->has_losses) {
         at = at && *at == ',' ? import_number(at + 1, &step) : NULL;
         at = at && *at == ',' ? import_number(at + 1, &row->loss) : NULL;
@@ -98,6 +112,7 @@ static struct imported_log *find_log(struct table *table, const struct row *row)
     for (size_t i = 0; i < logs->count; i++) {
         struct imported_log *log = &logs->logs[(table->at + logs->count - i) % logs->count];
         if (strcmp(log->network, row->network) == 0 && log->batch == row->batch &&
+            strcmp(log->variant, row->variant) == 0 &&
             strcmp(log->device, device_of(row->mode)) == 0 &&
             import_last_point(log)->iteration < row->step)
             return log;
@@ -113,6 +128,7 @@ static struct imported_log *add_log(struct table *table, const struct row *row)
     snprintf(log->network, sizeof log->network, "%s", row->network);
     snprintf(log->device, sizeof log->device, "%s", device_of(row->mode));
     snprintf(log->host, sizeof log->host, "%s", table->host);
+    snprintf(log->variant, sizeof log->variant, "%s", row->variant);
     log->batch = row->batch;
     return log;
 }
@@ -165,6 +181,19 @@ static bool read_rows(struct table *table, char *rest)
     return good;
 }
 
+/* Returns where the names of the figures begin, and how many columns come before; NULL: nowhere. */
+static const char *find_figures(const char *columns, size_t *further)
+{
+    for (*further = 0;
+         strncmp(columns, "step,loss,time", 14) != 0 && strncmp(columns, "avg_time", 8) != 0;
+         ++*further) {
+        columns = strchr(columns, ',');
+        if (!columns++)
+            return NULL;
+    }
+    return columns;
+}
+
 bool import_csv_read(struct imported_logs *logs, const struct import_request *request, char *text,
                      struct error *error)
 {
@@ -175,9 +204,9 @@ bool import_csv_read(struct imported_logs *logs, const struct import_request *re
     char *rest = line + strcspn(line, "\r\n");
     if (*rest)
         *rest++ = '\0';
-    const char *columns = line + sizeof head - 1;
-    table.has_losses = strncmp(columns, "step,loss,time", 14) == 0;
-    if (!table.has_losses && strncmp(columns, "avg_time", 8) != 0)
+    const char *figures = find_figures(line + sizeof head - 1, &table.further);
+    table.has_losses = figures && strncmp(figures, "step,loss,time", 14) == 0;
+    if (!figures)
         return error_set(error, ERROR_INPUT, request->path, advice,
                          "its first row names other columns than the studies' tables");
     read_name(&table);

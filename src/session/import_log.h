@@ -15,6 +15,7 @@
 struct imported_log {
     char framework[16];
     char network[64], host[128], device[8], created[24], solver[12];
+    char variant[128];                  /* of a table, the further columns of its key; "" without */
     size_t batch, average_loss, images; /* images: of an epoch */
     uint64_t max_iterations;
     double learning_rate, momentum, weight_decay; /* NaN: not said */

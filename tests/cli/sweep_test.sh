@@ -209,4 +209,30 @@ echo '{"networks": ["mlp"], "batchs": [1]}' >bad.json
 refuses 1 "line 1: .batchs.: .*no setting" "a grid with a misspelt key" sweep bad.json
 echo '{"networks": []}' >bad.json
 refuses 1 "a value at least" "an empty axis" sweep bad.json
+
+# --- the key of a row of the studies' CSV files names one cell ---
+succeeds "a sweep over seeds and rates" sweep --networks mlp --data digits,limit=40 --batches 4,8 \
+    --iterations 2 --vary seed=1,2 --vary lr=0.1,0.01 --csv "$T/keys" --name keys --quiet
+twice=$(grep -v '^#' "$T/keys/"times_*_tinca.csv | sed 's/,[^,]*$//' | sort | uniq -d)
+if head -n 1 "$T/keys/"times_*_tinca.csv | grep -q '^#network,mode,batch,seed,lr,avg_time$' ||
+    head -n 1 "$T/keys/"times_*_tinca.csv | grep -q '^#network,mode,batch,lr,seed,avg_time$'; then
+    ok "  what varies has a column"
+else
+    not_ok "  what varies has a column" "$(head -n 1 "$T/keys/"times_*_tinca.csv)"
+fi
+if [ "$(grep -vc '^#' "$T/keys/"times_*_tinca.csv)" = 8 ] && [ -z "$twice" ]; then
+    ok "  and every row its own key"
+else
+    not_ok "  and every row its own key" "$(cat "$T/keys/"times_*_tinca.csv)"
+fi
+succeeds "  its losses can be imported again" import "$T/keys/"loss_*_tinca.csv --json
+imported=$(grep -c '"id"' "$T/out")
+if [ "$imported" = 8 ]; then ok "  as eight runs"; else not_ok "  as eight runs" "$imported: $(cat "$T/out")"; fi
+succeeds "a sweep over batches alone" sweep --networks mlp --data digits,limit=40 --batches 4,8 \
+    --iterations 2 --csv "$T/plain" --name plain --quiet
+if head -n 1 "$T/plain/"times_*_tinca.csv | grep -q '^#network,mode,batch,avg_time$'; then
+    ok "  keeps the studies' columns"
+else
+    not_ok "  keeps the studies' columns" "$(head -n 1 "$T/plain/"times_*_tinca.csv)"
+fi
 done_testing

@@ -1,0 +1,34 @@
+/* csv_key.h: how a row of the studies' CSV files says which run it belongs to. Internal to
+ * session/.
+ *
+ * The studies' key is network,mode,batch. Where several runs of a table would have the same key,
+ * columns follow for the settings in which such runs differ, and for runs of equal settings a
+ * column with the ID. */
+#ifndef TINCA_SESSION_CSV_KEY_H
+#define TINCA_SESSION_CSV_KEY_H
+
+#include "session/config.h"
+#include "session/run.h"
+
+#include <stdio.h>
+
+struct csv_key {
+    bool *varies; /* [config_field_count] */
+    bool with_id;
+};
+
+/* Finds the columns that tell the `count` runs of a table apart. csv_key_free frees them. */
+bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
+                    struct error *error);
+void csv_key_free(struct csv_key *key);
+
+/* Writes ",lr,seed": the names of the columns behind the batch. */
+void csv_key_write_names(const struct csv_key *key, FILE *stream);
+
+/* Writes a run's key, "lenet,CPU,016,0.1,3". */
+void csv_key_write(const struct csv_key *key, const struct run *run, FILE *stream);
+
+/* Copies a name without what would break a row or a file name. */
+void csv_clean(const char *name, char *out, size_t size);
+
+#endif
