@@ -120,6 +120,16 @@ static bool is_limited(int resource)
     return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
+/* malloc reserves 64 MiB of addresses for each thread. Where addresses are limited, all threads share
+ * one arena; an iteration allocates nothing, so they hardly meet there. */
+static void share_arena(void)
+{
+#ifdef __GLIBC__
+    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+        mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 /* OpenBLAS starts a thread a core before main, and each maps 128 MiB at a moment of its own. The
  * threads that compute are ours, so where addresses are limited (ulimit -v, -d) the program begins
  * once more without these: what is left for a run is then known, and more. */
@@ -158,6 +168,7 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     return_large_blocks();
+    share_arena();
     leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));

@@ -22,6 +22,8 @@ struct forecast {
     uint64_t validation_room;       /* what is left for a validation; UINT64_MAX: not known */
     uint64_t memory_free;           /* bytes that a run may take now, unswapped; 0: not known */
     enum memory_bound memory_bound; /* what leaves no more */
+    uint64_t memory_limit;   /* BOUND_ULIMIT: the bytes of addresses that it leaves; else 0 */
+    uint64_t reserved_bytes; /* the addresses that its threads reserve, under such a limit */
     size_t largest_batch; /* that would stay within memory_free, where this one does not; 0: none */
     bool fits;            /* false: it would be killed, or some allocation would fail */
     bool swaps;           /* it fits, but only with a part of it in swap */

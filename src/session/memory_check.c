@@ -24,19 +24,31 @@ enum { RESERVE_SHARE = 20 }; /* the forecast may be wrong by a twentieth: so muc
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
 
-/* Under a limit on addresses (ulimit -v), what is only reserved counts as well: OpenBLAS maps 128
- * MiB a thread at its first call, and tries for ever when it cannot; malloc reserves 64 MiB a
- * thread, and a stack takes 8. Two more threads read images. Of threads that are there already,
- * OpenBLAS's part is still to come. */
+static bool is_limited(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* The addresses of a thread's stack, as pthread_create chooses them. */
+static uint64_t stack_bytes(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return MEBIBYTES(2);
+    return limit.rlim_cur;
+}
+
+/* Under a limit on addresses (ulimit -v, -d), what is only reserved counts as well. OpenBLAS maps
+ * 128 MiB for each thread that is in a product, and tries for ever when it cannot. Every thread has
+ * a stack: the run's own, the others that compute, and two that read images. malloc reserves
+ * nothing for them: the program keeps to one arena there (main.c). Of threads that are there
+ * already, the readers and OpenBLAS's part are still to come. */
 static uint64_t address_reserve(size_t threads, bool beforehand)
 {
-    struct rlimit addresses, data;
-    bool limited = (getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) ||
-                   (getrlimit(RLIMIT_DATA, &data) == 0 && data.rlim_cur != RLIM_INFINITY);
-    if (!limited)
+    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))
         return 0;
-    return beforehand ? (threads + 2) * MEBIBYTES(200)
-                      : threads * MEBIBYTES(128) + 2 * MEBIBYTES(72);
+    return threads * MEBIBYTES(128) + (beforehand ? threads + 2 : 2) * stack_bytes();
 }
 
 /* 0 would mean "not known". */
@@ -193,6 +205,8 @@ static void compare(const struct memory_question *question, const struct host_ro
         forecast->memory.total + forecast->memory.tables + forecast->feed_bytes + least;
     forecast->memory_free = leave_room(room->unswapped, question);
     forecast->memory_bound = room->bound;
+    forecast->memory_limit = room->bound == BOUND_ULIMIT ? room->unswapped : 0;
+    forecast->reserved_bytes = address_reserve(question->settings->threads, question->beforehand);
     forecast->fits = needed <= leave_room(room->swapped, question);
     forecast->swaps = forecast->fits && needed > forecast->memory_free;
     if (!forecast->fits || forecast->swaps)
@@ -241,20 +255,28 @@ static void advise(const struct forecast *forecast, char *advice, size_t size)
 {
     if (forecast->largest_batch)
         snprintf(advice, size, _("batch %zu would fit"), forecast->largest_batch);
+    else if (forecast->memory_limit)
+        snprintf(advice, size, "%s", _("give fewer --threads, or raise the limit (ulimit)"));
     else
         snprintf(advice, size, "%s", _("choose a smaller network, or free some memory"));
 }
 
 bool forecast_refuse(const struct forecast *forecast, size_t batch, struct error *error)
 {
-    char what[64], needed[32], free_bytes[32], advice[96];
+    char what[64], needed[32], reserved[32], free_bytes[32], advice[96];
     snprintf(what, sizeof what, _("batch %zu"), batch);
     advise(forecast, advice, sizeof advice);
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    if (forecast->memory_limit && forecast->memory_free == 1)
+        return error_set(error, ERROR_MEMORY, what, advice,
+                         N_("it needs %s of memory and %s of addresses for its threads, and the "
+                            "limit of the process leaves %s; not even one image fits"),
+                         needed, text_bytes(forecast->reserved_bytes, reserved, sizeof reserved),
+                         text_bytes(forecast->memory_limit, free_bytes, sizeof free_bytes));
     return error_set(
         error, ERROR_MEMORY, what, advice,
         forecast->largest_batch
             ? N_("it needs %s of memory, and %s are free for it")
             : N_("it needs %s of memory, and %s are free for it; not even one image fits"),
-        text_bytes(forecast_needed(forecast), needed, sizeof needed),
-        text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
+        needed, text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes));
 }

@@ -165,7 +165,27 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
     else
         not_ok "GoogLeNet with batch 512 does not fit 3 GB" "exit $status: $(told)"
     fi
-    limited 300000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
+    for threads in 1 2; do
+        limited 500000 train lenet --data digits,limit=128 --batch 64 --epochs 1 --threads $threads -q
+        if [ "$status" = 0 ]; then ok "LeNet fits 500 MB with $threads threads"; else
+            not_ok "LeNet fits 500 MB with $threads threads" "exit $status: $(told)"
+        fi
+        # every limit is met by a run or by a refusal, not by a crash or a wait without end
+        for kib in 60000 100000 150000 200000 225000 250000 300000 350000 400000; do
+            status=0
+            # shellcheck disable=SC3045
+            (ulimit -v $kib && exec timeout 60 "$TINCA" train lenet --data digits,limit=128 \
+                --batch 64 --epochs 1 --threads $threads -q) >"$T/out" 2>"$T/err" </dev/null ||
+                status=$?
+            if [ "$status" = 0 ] || { [ "$status" = 1 ] && grep -q '^tinca: ' "$T/err"; }; then
+                ok "ulimit -v $kib, $threads threads: a run, or a message"
+            else
+                not_ok "ulimit -v $kib, $threads threads: a run, or a message" \
+                    "exit $status: $(told)"
+            fi
+        done
+    done
+    limited 150000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
     if [ "$status" = 1 ] && grep -q 'not even one image fits' "$T/err"; then
         ok "where nothing fits, that is said"
     else
