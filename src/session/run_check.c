@@ -76,7 +76,7 @@ void check_note_damage(struct check *check)
 }
 
 /* A file may be in the table twice. */
-static struct check_file_state *find_state(const struct check *check, const char *file)
+struct check_file_state *check_find_state(const struct check *check, const char *file)
 {
     for (size_t i = 0; i < CHECKS; i++)
         if (strcmp(checks[i].name, file) == 0)
@@ -93,7 +93,7 @@ void check_damage_by(struct check *check, const char *file, enum check_remedy re
 
 const struct check_file_state *check_state(const struct check *check, const char *file)
 {
-    return find_state(check, file);
+    return check_find_state(check, file);
 }
 
 bool check_is_here(const struct check *check, const char *file)
@@ -116,107 +116,6 @@ char *check_path(struct check *check, const char *file)
     char *path = file_join(check->directory, file);
     check->out_of_memory |= !path;
     return path;
-}
-
-/* --- the folder --- */
-
-static const char *kind_of(mode_t mode)
-{
-    if (S_ISLNK(mode))
-        return N_("it is a symbolic link, not a file");
-    if (S_ISDIR(mode))
-        return N_("it is a folder, not a file");
-    if (S_ISFIFO(mode))
-        return N_("it is a FIFO, not a file");
-    return N_("it is a device or a socket, not a file");
-}
-
-static void look_at_owner(struct check *check, const char *file, const struct stat *status)
-{
-    if (status->st_uid != geteuid() && geteuid() != 0)
-        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_NONE, _("it belongs to user %lu"),
-                     (unsigned long)status->st_uid);
-    if (status->st_mode & (S_IWGRP | S_IWOTH))
-        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_PERMISSIONS,
-                     _("other users may write to it (mode %03o)"),
-                     (unsigned)status->st_mode & 0777);
-}
-
-static bool is_part(const char *name)
-{
-    const size_t length = strlen(name);
-    return length > 5 && strcmp(name + length - 5, ".part") == 0;
-}
-
-static void look_at_entry(struct check *check, const char *name, const struct stat *status)
-{
-    struct check_file_state *state = find_state(check, name);
-    const bool regular = S_ISREG(status->st_mode);
-    if (!state && !run_directory_is_own_file(name)) {
-        check_report(check, name, RUN_PROBLEM_WARNING, REMEDY_MOVE, _("tinca did not write it"));
-        return;
-    }
-    if (state)
-        state->presence = regular ? FILE_HERE : FILE_STRANGE;
-    if (!regular) {
-        check_report(check, name, RUN_PROBLEM_ERROR, REMEDY_MOVE, "%s",
-                     gettext(kind_of(status->st_mode)));
-        return;
-    }
-    look_at_owner(check, name, status);
-    if (is_part(name) && !check->alive)
-        check_report(check, name, RUN_PROBLEM_WARNING, REMEDY_DELETE,
-                     _("it was left half written when a process was killed"));
-    else if (strncmp(name, "sample-", 7) == 0 && !is_part(name))
-        check_picture(check, name);
-}
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static bool look_at_entries(struct check *check)
-{
-    struct dirent **entries;
-    struct stat status;
-    const int count = scandir(check->directory, &entries, NULL, by_name);
-    if (count < 0) {
-        check_report(check, ".", RUN_PROBLEM_ERROR, REMEDY_PERMISSIONS,
-                     _("it cannot be listed: %s"), strerror(errno));
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name;
-        char *path = strcmp(name, ".") && strcmp(name, "..") ? check_path(check, name) : NULL;
-        if (path &&
-            lstat(path, &status) == 0) /* else it is gone: a run that is on replaces files */
-            look_at_entry(check, name, &status);
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return true;
-}
-
-/* Returns false when there is nothing more to look at. */
-static bool look_at_folder(struct check *check)
-{
-    struct stat status;
-    if (lstat(check->directory, &status) != 0) {
-        check_report(check, ".", RUN_PROBLEM_ERROR, REMEDY_NONE, "%s", strerror(errno));
-        return false;
-    }
-    if (!S_ISDIR(status.st_mode)) {
-        const bool link = S_ISLNK(status.st_mode);
-        check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_MOVE, "%s",
-                     link ? _("it is a symbolic link, not a folder")
-                          : _("it is no folder, and no run"));
-        if (!link || !file_is_directory(check->directory))
-            return false;
-    } else
-        look_at_owner(check, ".", &status);
-    return look_at_entries(check);
 }
 
 /* --- the whole --- */
@@ -257,18 +156,18 @@ static void choose_status(const struct check *check)
 
 static void look_at_all(struct check *check)
 {
-    if (!look_at_folder(check))
+    if (!check_folder(check))
         return;
     if (check_state(check, "config.json")->presence == FILE_ABSENT)
         look_for_run(check);
     for (check->file = 0; check->file < CHECKS; check->file++) {
         const struct file_check *row = &checks[check->file];
-        const struct check_file_state *first = find_state(check, row->name);
+        const struct check_file_state *first = check_find_state(check, row->name);
         check->files[check->file].presence = first->presence;
         if (first->presence == FILE_HERE && !first->damaged)
             row->look(check, row->name);
         if (first != &check->files[check->file]) /* the second visit of the same file */
-            find_state(check, row->name)->damaged |= check->files[check->file].damaged;
+            check_find_state(check, row->name)->damaged |= check->files[check->file].damaged;
     }
     if (check->has_config)
         check_together(check);
@@ -368,6 +267,11 @@ void run_check_free(struct run_check *check)
 }
 
 /* --- all of them --- */
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
 
 bool run_check_list(char ***names, size_t *count, struct error *error)
 {

@@ -103,7 +103,9 @@ void check_note_damage(struct check *check);
 void check_damage_by(struct check *check, const char *file, enum check_remedy remedy,
                      const struct error *error);
 
-/* The state of a file of the table by its name. */
+/* The state of a file of the table by its name; check_find_state: NULL when it is not in the table.
+ */
+struct check_file_state *check_find_state(const struct check *check, const char *file);
 const struct check_file_state *check_state(const struct check *check, const char *file);
 bool check_is_here(const struct check *check, const char *file);  /* a regular file */
 bool check_is_sound(const struct check *check, const char *file); /* here, and not damaged */
@@ -113,6 +115,10 @@ bool check_has_diverged(const struct check *check);
 
 /* "DIRECTORY/FILE", owned by the caller; NULL when memory is out, which is noted. */
 char *check_path(struct check *check, const char *file);
+
+/* In run_check_folder.c: the folder, its entries, and sample pictures. Returns whether there is
+ * more to look at. */
+bool check_folder(struct check *check);
 
 /* The checks; `file` is the name in the table. */
 void check_config(struct check *check, const char *file);

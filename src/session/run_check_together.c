@@ -126,6 +126,23 @@ static enum run_status status_of(const struct check *check)
     return check->summary.read ? check->summary.snapshot.status : RUN_INTERRUPTED;
 }
 
+/* A process that is killed early has not made it yet. */
+static void look_for_journal(struct check *check)
+{
+    static const char *const later[] = {"summary.json", "weights.safetensors", "best.safetensors",
+                                        "checkpoint.safetensors",
+                                        "checkpoint.previous.safetensors"};
+    bool began = false;
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        began |= check_state(check, later[i])->presence != FILE_ABSENT;
+    if (began)
+        miss(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+             _("it holds the run's curves"));
+    else
+        miss(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+             _("the run's process was killed before its first iteration"));
+}
+
 /* A run that ended has a journal that begins with its start, unless nothing could be prepared. */
 static void look_for_start(struct check *check)
 {
@@ -182,10 +199,9 @@ static void look_for_checkpoints(struct check *check)
 void check_together(struct check *check)
 {
     const bool imported = check->facts.imported[0];
-    miss(check, "journal.jsonl", check->alive ? RUN_PROBLEM_WARNING : RUN_PROBLEM_ERROR,
-         REMEDY_RECORD, _("it holds the run's curves"));
     if (check->alive)
         return;
+    look_for_journal(check);
     miss(check, "lock", RUN_PROBLEM_WARNING, REMEDY_RESUME,
          _("it tells whether a process has the run"));
     compare_summary(check);

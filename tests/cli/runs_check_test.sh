@@ -167,6 +167,8 @@ NAN=7fc00000 INFINITY=7f800000
 # the folder and what lies in it
 damage complete config.json structure error 'missing' 'rm config.json'
 damage complete journal.jsonl structure error 'missing' 'rm journal.jsonl'
+damage killed journal.jsonl structure warning 'before its first' 'rm [d-kn-z]* checkpoint*'
+damage killed journal.jsonl structure warning 'is empty' 'rm checkpoint*; : >journal.jsonl'
 damage complete weights.safetensors structure error 'missing' 'rm weights.safetensors'
 damage complete best.safetensors structure error 'missing' 'rm best.safetensors'
 damage complete summary.json structure warning 'missing' 'rm summary.json'
@@ -454,6 +456,9 @@ advises short 'checkpoint.safetensors: .*delete checkpoint.safetensors, then tin
     '"$D" value checkpoint.safetensors output.bias 0 $NAN; "$D" seal checkpoint.safetensors'
 rm "$home/run/checkpoint.safetensors"
 resumes 'then resume goes on from the one before it'
+advises short 'journal.jsonl: .*nothing need be done: tinca resume run' \
+    'a run that was killed before its journal was made begins' 'rm journal.jsonl checkpoint*'
+resumes 'it does'
 advises short 'data.json: .*delete it: tinca resume then goes on' 'a damaged data.json is to be deleted' \
     '"$D" cut data.json 20'
 rm "$home/run/data.json"
