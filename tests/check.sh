@@ -52,8 +52,8 @@ jobs=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))
     env "$suite" make -C "$directory" -s -k -j"$jobs" "$target" "$@" </dev/null
     echo $? >"$directory/check.status"
     left_behind >&2 || echo 1 >"$directory/check.status" # here: they may keep the pipe open
-} 2>&1 | sed -e '/^PASS: /d; /^  \(CC\|CXX\|CCLD\|CXXLD\|AR\|GEN\) /d' | tee "$directory/check.output" |
-    sed '/^SKIP: /d'
+} 2>&1 | sed -u -e '/^PASS: /d; /^  \(CC\|CXX\|CCLD\|CXXLD\|AR\|GEN\) /d' | tee "$directory/check.output" |
+    sed -u "/^SKIP: /d"
 status=$(cat "$directory/check.status")
 
 if grep -q '^SKIP: ' "$directory/check.output"; then

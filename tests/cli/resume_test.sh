@@ -5,7 +5,7 @@ srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$PWD/$JSON_LOOK ;; esac
 cd "$T" || exit 99
-job="lenet --data digits,limit=200 --batch 20 --epochs 4 --seed 3 --threads 1"
+job="lenet --data digits,limit=200 --batch 20 --epochs 12 --seed 3 --threads 1"
 often="--checkpoint 0.01 --checkpoint-share 100"
 
 has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
@@ -31,14 +31,14 @@ begin() {
         ok "a run that was killed is interrupted"
         succeeds "it is resumed by the beginning of its ID" resume "${id%??}" --save k.safetensors \
             --export k.json
-        shows "$id: done after 40 iterations" "  to its end"
+        shows "$id: done after 120 iterations" "  to its end"
         shows 'checkpoints?, .* % of the run' "  which says what checkpoints cost"
-        grep -q 'goes on after iteration [0-9]* of 40' "$T/err" && ok "  and where it went on" ||
+        grep -q 'goes on after iteration [0-9]* of 120' "$T/err" && ok "  and where it went on" ||
             not_ok "  and where it went on" "$(told)"
         cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
             not_ok "  with the same bits"
-        is "  and each iteration once" "runs.0.series.iteration.#" 40 k.json
-        is "  the last is the last" runs.0.series.iteration.39 40 k.json
+        is "  and each iteration once" "runs.0.series.iteration.#" 120 k.json
+        is "  the last is the last" runs.0.series.iteration.119 120 k.json
         ;;
     *) skip "a run that was killed is interrupted" "it was done before" ;;
     esac
