@@ -1,6 +1,6 @@
 #!/bin/sh
-# check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, or another of the
-# Makefile's check targets), all or those that are named, and says what matters: what failed, with its
+# check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, another of the Makefile's
+# check targets, or the tests that are named), and says what matters: what failed, with its
 # log, what was skipped and why, and the totals. A test that leaves a process behind is a failure, too.
 # ./bootstrap check and .ci/run use it.
 set -u
@@ -9,12 +9,8 @@ directory=$1
 target=${2:-check}
 if [ $# -gt 2 ]; then
     shift 2
-    programs=
-    for test in "$@"; do
-        case $test in *.sh) ;; *) programs="$programs $test" ;; esac
-    done
-    # the tools of the scripts, and of the compiled tests those that are named
-    set -- TESTS="$*" check_PROGRAMS="\$(SCRIPT_TOOLS)$programs" check_LIBRARIES=
+    target=check-named
+    set -- NAMED="$*"
 else
     set --
 fi
