@@ -71,8 +71,8 @@ static void print_row(const struct comparison *comparison, size_t number, const 
            (double)row->model_bytes / 1e6);
     if (time) {
         printf(", ");
-        printf(_("%.4g +- %.2g ms on %s"), time->ms_per_image.mean, time->ms_per_image.ci95,
-               time->device);
+        printf(_("%.4g +- %s ms on %s"), time->ms_per_image.mean,
+               STATISTICS_SPREAD(time->ms_per_image.ci95), time->device);
     }
     printf(" (%s)\n", row->name);
 }

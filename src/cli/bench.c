@@ -118,8 +118,8 @@ static void print_summary(const struct bench *bench)
                     bench->device->threads),
            bench->network->name, technique_name(bench->network->technique), mode, bench->batch,
            bench->device->name, bench->device->threads, bench->iterations);
-    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g\n"), ms->median,
-           ms->min, ms->mean, ms->sd, ms->ci95);
+    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"), ms->median,
+           ms->min, ms->mean, STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95));
     printf(_("  images/s   %.4g\n"), bench->images_per_second);
     printf(_("  memory     peak %s of the process, %s planned\n"),
            text_bytes(bench->peak_memory_bytes, peak, sizeof peak),

@@ -51,10 +51,11 @@ static int print_text(const struct model *model, const struct evaluation *evalua
         printf(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
                model->tolerance);
     printf(_("loss %.6g\n"), evaluation->loss);
-    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %.2g, 95 %% +- %.2g (%s, batch "
+    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s (%s, batch "
              "%zu)\n"),
-           evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean, evaluation->ms_sd,
-           evaluation->ms_ci95, model->device->name, evaluation->batch);
+           evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
+           STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
+           model->device->name, evaluation->batch);
     return EXIT_DONE;
 }
 

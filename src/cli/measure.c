@@ -47,8 +47,8 @@ static int print_text(const struct run *run, const struct measurement *measureme
                     measurement->threads),
            run_facts(run)->id, run_facts(run)->network, measurement->device, measurement->threads,
            measurement->images, measurement->data);
-    printf(_("  ms/image   mean %.4g, sd %.2g, 95 %% +- %.2g, median %.4g, min %.4g\n"), ms->mean,
-           ms->sd, ms->ci95, ms->median, ms->min);
+    printf(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
+           STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
     if (isfinite(measurement->top1))
         printf(_("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n"),
                measurement->top1, measurement->top5, efficiency(run, measurement) * 1e3);

@@ -6,6 +6,7 @@
 #include "base/language.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
                             (unsigned long long)snapshot->iteration,
                             (unsigned long long)snapshot->iterations, snapshot->epoch,
                             snapshot->epochs, (double)snapshot->loss);
-    if (snapshot->has_validation && used < size)
+    if (snapshot->has_validation && isfinite(snapshot->top1) && used < size)
         used += (size_t)snprintf(line + used, size - used, _("  top-1 %.2f %%"), snapshot->top1);
     if (used < size)
         used += (size_t)snprintf(line + used, size - used, _("  %.3g ms/image"),

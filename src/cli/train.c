@@ -15,6 +15,7 @@
 #include "session/forecast.h"
 #include "session/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,12 +106,18 @@ static void print_summary(const struct train *train, const struct run *run,
     fprintf(stream, _("%s: %s after %llu iterations in %s\n"), facts->id,
             gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
             text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
-    if (snapshot->has_validation)
+    if (snapshot->has_validation && isfinite(snapshot->top1))
         fprintf(stream,
                 _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
                   "%.2f %%)\n"),
                 (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
                 snapshot->top1, snapshot->best_top1);
+    else if (snapshot->has_validation && isfinite(snapshot->pixel_accuracy))
+        fprintf(stream,
+                _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, pixel accuracy "
+                  "%.2f %%\n"),
+                (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
+                snapshot->pixel_accuracy);
     else
         fprintf(stream, _("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
                 snapshot->ms_per_image_median);

@@ -186,12 +186,12 @@ static enum answer is_within_limit(struct inquiry *inquiry, size_t row)
         return UNKNOWN;
     }
     const struct statistics *ms = &time->ms_per_image;
-    bool within = ms->mean + ms->ci95 <= limit;
+    bool within = ms->mean + (isfinite(ms->ci95) ? ms->ci95 : 0) <= limit;
     note_row(inquiry, row);
     note(inquiry,
-         within ? N_("%s takes %.4g +- %.2g ms on %s: within the limit of %.4g ms.")
-                : N_("%s takes %.4g +- %.2g ms on %s: not within the limit of %.4g ms."),
-         row_at(inquiry, row)->network, ms->mean, ms->ci95, time->device, limit);
+         within ? N_("%s takes %.4g +- %s ms on %s: within the limit of %.4g ms.")
+                : N_("%s takes %.4g +- %s ms on %s: not within the limit of %.4g ms."),
+         row_at(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95), time->device, limit);
     return within ? YES : NO;
 }
 
@@ -228,11 +228,11 @@ static enum answer is_faster(struct inquiry *inquiry, size_t row)
     note_row(inquiry, inquiry->plain);
     note_row(inquiry, row);
     note(inquiry,
-         !apart ? N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: not distinguishable.")
-         : less ? N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: faster.")
-                : N_("%s takes %.4g +- %.2g ms on %s, %s %.4g +- %.2g ms: slower."),
-         row_at(inquiry, row)->network, ms->mean, ms->ci95, time->device,
-         row_at(inquiry, inquiry->plain)->network, before->mean, before->ci95);
+         !apart ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: not distinguishable.")
+         : less ? N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: faster.")
+                : N_("%s takes %.4g +- %s ms on %s, %s %.4g +- %s ms: slower."),
+         row_at(inquiry, row)->network, ms->mean, STATISTICS_SPREAD(ms->ci95), time->device,
+         row_at(inquiry, inquiry->plain)->network, before->mean, STATISTICS_SPREAD(before->ci95));
     return apart && less ? YES : NO;
 }
 

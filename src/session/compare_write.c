@@ -67,8 +67,8 @@ static void write_time(const struct comparison *comparison, size_t row, size_t d
         snprintf(text, size, "%.2f", time->ms_per_image.mean);
         return;
     }
-    size_t used = (size_t)snprintf(text, size, "%.4g +- %.2g", time->ms_per_image.mean,
-                                   time->ms_per_image.ci95);
+    size_t used = (size_t)snprintf(text, size, "%.4g +- %s", time->ms_per_image.mean,
+                                   STATISTICS_SPREAD(time->ms_per_image.ci95));
     const char *before = " ~";
     for (size_t i = 0; i < comparison->count && used + 24 < size; i++)
         if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {

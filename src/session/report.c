@@ -173,10 +173,10 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
 
 static void put_interval(struct text *text, const char *label, const struct statistics *times)
 {
-    put_value(text, label, _("%.4g +- %.2g ms an image (mean, 95 %% interval)"), times->mean,
-              times->ci95);
-    put_value(text, _("median, least, standard deviation"), "%.4g, %.4g, %.3g ms", times->median,
-              times->min, times->sd);
+    put_value(text, label, _("%.4g +- %s ms an image (mean, 95 %% interval)"), times->mean,
+              STATISTICS_SPREAD(times->ci95));
+    put_value(text, _("median, least, standard deviation"), "%.4g, %.4g, %s ms", times->median,
+              times->min, STATISTICS_SPREAD(times->sd));
 }
 
 static void put_inference(struct text *text, const struct measurement *entry)

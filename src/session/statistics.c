@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,10 +48,20 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     for (size_t i = 0; i < count; i++)
         squares += (sorted[i] - statistics->mean) * (sorted[i] - statistics->mean);
     free(sorted);
+    statistics->sd = statistics->ci95 = (double)NAN;
     if (count > 1) {
         double freedom = (double)count - 1;
         statistics->sd = sqrt(squares / freedom);
         statistics->ci95 = student_quantile(freedom) * statistics->sd / sqrt((double)count);
     }
     return true;
+}
+
+char *statistics_spread(double spread, char *text, size_t size)
+{
+    if (isfinite(spread))
+        snprintf(text, size, "%.2g", spread);
+    else
+        snprintf(text, size, "-");
+    return text;
 }

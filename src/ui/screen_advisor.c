@@ -171,9 +171,9 @@ void advisor_step(struct app *app)
     bool measured = errand_finish(view->errand, &error);
     view->errand = NULL;
     if (measured)
-        app_say(app, ROLE_GOOD, _("%s takes %.4g +- %.2g ms on %s; it is kept with the run."),
+        app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; it is kept with the run."),
                 view->measuring, view->job.result.ms_per_image.mean,
-                view->job.result.ms_per_image.ci95, view->job.result.device);
+                STATISTICS_SPREAD(view->job.result.ms_per_image.ci95), view->job.result.device);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_STRONG, "%s", _("The measurement was called off; nothing is kept."));
     else

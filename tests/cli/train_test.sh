@@ -130,4 +130,20 @@ refuses 2 "same name" "two pictures of one name" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/twins/a.png" -o "$T/made"
 refuses 2 "written over" "a picture is not written over" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
 refuses 1 "" "a folder that is not there" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
+
+# --- a figure that does not exist is not shown ---
+succeeds "a validated network that makes pictures" train "$T/tiny.json" --data maps,limit=2 \
+    --validate maps,limit=1 --batch 1 --threads 1 --epochs 1 --save "$T/one.safetensors"
+if grep -q 'pixel accuracy' "$T/out" && ! grep -qi 'nan' "$T/out" "$T/err"; then
+    ok "  shows its pixel accuracy and no top-1"
+else
+    not_ok "  shows its pixel accuracy and no top-1" "$(cat "$T/out" "$T/err")"
+fi
+succeeds "a single batch" eval "$T/one.safetensors" --data maps,limit=1
+shows "sd -, 95 % .- -" "  has no deviation"
+succeeds "  nor in JSON" eval "$T/one.safetensors" --data maps,limit=1 --json
+is "  sd" ms_per_image.sd null
+is "  ci95" ms_per_image.ci95 null
+succeeds "one timed iteration" bench "$T/tiny.json" --iterations 1 --threads 1 --json
+is "  likewise" ms_per_image.ci95 null
 done_testing
