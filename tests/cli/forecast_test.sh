@@ -157,7 +157,7 @@ promise() { # promise KIB NET DATA BATCH: the batch that the refusal names is th
     fi
 }
 if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
-    promise 1200000 lenet digits 10000
+    promise 700000 lenet digits 10000
     promise 1000000 resnet20 shapes,limit=1024 1024
     limited 3000000 train googlenet --data tench --batch 512 --iterations 1 --threads 1
     if [ "$status" = 1 ] && grep -q 'batch [0-9]* would fit' "$T/err"; then

@@ -2,20 +2,21 @@
 # of their own. KERNELS is an ordinary build tree: the kernels, which read nothing of a stranger's,
 # come from there, as do config.h and the texts of the networks.
 CLANG = clang
-TARGETS = network session safetensors idx cifar png jpeg gz log
+TARGETS = network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep
 CHECKS = undefined,float-cast-overflow,integer-divide-by-zero
 SANITIZE = -fsanitize=address,$(CHECKS) -fno-sanitize-recover=$(CHECKS)
 FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE \
 	-DLOCALEDIR='"/nowhere"' -DPKGLIBDIR='"/nowhere"' \
 	-I$(SOURCE)/src -I$(SOURCE)/tests -I$(SOURCE)/tests/fuzz -I$(KERNELS) \
-	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas)
+	$(shell pkg-config --cflags libcjson libpng libjpeg zlib openblas ncursesw)
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
-LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas) -lpthread -ldl -lm
+LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
 FOLDERS = src/base src/data src/engine src/engine/blocks src/engine/ops src/engine/devices \
 	src/engine/devices/cuda src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c,\
 	$(foreach folder,$(FOLDERS),$(wildcard $(SOURCE)/$(folder)/*.c))) \
+	$(addprefix $(SOURCE)/src/ui/,preferences.c preferences_file.c theme.c) \
 	$(SOURCE)/src/engine/devices/cpu/cpu.c $(SOURCE)/src/engine/devices/cpu/limits.c
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 OBJECTS = $(PARSERS) network_builtins.o

@@ -7,13 +7,18 @@
 #ifndef TINCA_TESTS_FUZZ_H
 #define TINCA_TESTS_FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef void fuzz_target(const uint8_t *data, size_t size);
 
 fuzz_target fuzz_network, fuzz_session, fuzz_safetensors, fuzz_idx, fuzz_cifar, fuzz_png, fuzz_jpeg,
-    fuzz_gz, fuzz_log;
+    fuzz_gz, fuzz_log, fuzz_checkpoint, fuzz_preferences, fuzz_sweep;
+
+/* In checkpoint.c: writes the checkpoint of the training that fuzz_checkpoint reads into, as
+ * `directory`/checkpoint.safetensors. */
+bool checkpoint_seed(const char *directory);
 
 /* --- scratch.c --- */
 

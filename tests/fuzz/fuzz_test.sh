@@ -30,7 +30,7 @@ rm -rf seeds && "$build/fuzz_seeds" seeds || exit 99
 
 export ASAN_OPTIONS="allocator_may_return_null=1:$ASAN_OPTIONS"
 count=0 failed=0
-for target in network session safetensors idx cifar png jpeg gz log; do
+for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep; do
     count=$((count + 1))
     known=$srcdir/tests/fuzz/found/$target
     [ -d "$known" ] || known=

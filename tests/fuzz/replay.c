@@ -12,10 +12,18 @@
 static const struct {
     const char *name;
     fuzz_target *run;
-} targets[] = {
-    {"network", fuzz_network}, {"session", fuzz_session}, {"safetensors", fuzz_safetensors},
-    {"idx", fuzz_idx},         {"cifar", fuzz_cifar},     {"png", fuzz_png},
-    {"jpeg", fuzz_jpeg},       {"gz", fuzz_gz},           {"log", fuzz_log}};
+} targets[] = {{"network", fuzz_network},
+               {"session", fuzz_session},
+               {"safetensors", fuzz_safetensors},
+               {"idx", fuzz_idx},
+               {"cifar", fuzz_cifar},
+               {"png", fuzz_png},
+               {"jpeg", fuzz_jpeg},
+               {"gz", fuzz_gz},
+               {"log", fuzz_log},
+               {"checkpoint", fuzz_checkpoint},
+               {"preferences", fuzz_preferences},
+               {"sweep", fuzz_sweep}};
 
 static bool feed_file(fuzz_target *run, const char *path)
 {

@@ -4,6 +4,7 @@
 #include "data/image.h"
 #include "engine/network.h"
 #include "engine/safetensors.h"
+#include "fuzz.h"
 
 #include <stdio.h>
 /* after stdio.h */
@@ -109,6 +110,20 @@ static void write_sessions(void)
         snprintf(name, sizeof name, "%zu.json", i);
         put_text("session", name, session_files[i]);
     }
+}
+
+static void write_settings(void)
+{
+    put_text("preferences", "all",
+             "{\"colours\": \"light\", \"symbols\": \"ascii\", \"mouse\": false, "
+             "\"export-directory\": \"/tmp\", \"export-format\": \"csv\"}");
+    put_text("preferences", "none", "{}");
+    put_text("sweep", "grid",
+             "{\"networks\": [\"lenet\", \"mlp\"], \"batches\": [\"1..512\"], \"devices\": "
+             "[\"cpu\"], \"data\": \"digits\", \"epochs\": 1, \"lr\": [0.1, 0.01]}");
+    put_text("sweep", "counts",
+             "{\"network\": \"mlp\", \"technique\": [\"none\"], \"batch\": [1, 2], \"data\": "
+             "\"digits\", \"iterations\": 10, \"seed\": [1, 2, 3]}");
 }
 
 /* --- weights --- */
@@ -238,10 +253,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
         return 2;
     }
+    char folder[512];
     root = argv[1];
     write_networks();
     write_sessions();
+    write_settings();
     write_weights();
+    place("checkpoint", "");
+    snprintf(folder, sizeof folder, "%s/checkpoint", root);
+    failures += !checkpoint_seed(folder);
     write_idx();
     write_cifar();
     write_gzip();

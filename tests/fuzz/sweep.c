@@ -1,0 +1,19 @@
+/* A sweep's file, and the cells that its grid expands to. */
+#include "session/sweep.h"
+
+#include "fuzz.h"
+#include "session/sweep_grid.h"
+
+#include <stdlib.h>
+
+void fuzz_sweep(const uint8_t *data, size_t size)
+{
+    struct error error;
+    struct sweep_grid grid;
+    struct sweep sweep = {0};
+    sweep_grid_begin(&grid);
+    if (sweep_grid_read(&grid, scratch_write("sweep.json", data, size), &error) &&
+        sweep_make(&sweep, &grid, &error))
+        sweep_free(&sweep);
+    sweep_grid_free(&grid);
+}
