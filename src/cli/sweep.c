@@ -530,7 +530,8 @@ static int sweep_run(const struct command *command, int argc, char **argv)
         {"devices", 0, "LIST", _("Devices: cpu, reference, cuda:0; cuda:0,1 is one, of two cards."),
          OPTION_TEXT, &request.devices, 0, 0, NULL},
         {"vary", 0, "KEY=LIST",
-         _("Any other option as a list: --vary lr=0.1,0.01. May be given several times."),
+         _("Any other option as a list: --vary lr=0.1,0.01, --vary seed=1..5. May be given several "
+           "times."),
          OPTION_LIST, &request.vary, 0, 0, NULL},
         {"grid", 0, "NAME", _("A study's grid, where nothing else is said."), OPTION_NAME,
          &request.grid, 0, 0, grid_names},

@@ -157,14 +157,38 @@ static bool add_powers(struct sweep_grid *grid, const struct config_field *field
     return added;
 }
 
-/* "1..512": powers of two, from the first number on. False: it is none; *done tells whether its
- * values could be added. */
+/* Adds the whole numbers from low to high. */
+static bool add_numbers(struct sweep_grid *grid, const struct config_field *field, size_t low,
+                        size_t high, struct error *error)
+{
+    char number[24];
+    bool added = true;
+    for (size_t value = low; added && value <= high; value++) {
+        snprintf(number, sizeof number, "%zu", value);
+        added = add_value(grid, field, number, error);
+    }
+    return added;
+}
+
+/* Refuses a range of a setting that takes other numbers than whole ones: its step is not said. */
+static bool refuse_range(const char *value, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, value, _("list the values, as in lr=0.1,0.01,0.001"),
+                     _("ranges are for whole numbers, such as seed=1..5"));
+}
+
+/* "1..512": of batches the powers of two from the first number on, of other counts each whole
+ * number. False: it is none; *done tells whether its values could be added. */
 static bool add_range(struct sweep_grid *grid, const struct config_field *field, const char *value,
                       bool *done, struct error *error)
 {
     char low_text[24];
     size_t low, high;
     const char *dots = strstr(value, "..");
+    if (dots && field->kind == CONFIG_NUMBER) {
+        *done = refuse_range(value, error);
+        return true;
+    }
     if (field->kind != CONFIG_COUNT || !dots || (size_t)(dots - value) >= sizeof low_text)
         return false;
     snprintf(low_text, sizeof low_text, "%.*s", (int)(dots - value), value);
@@ -178,8 +202,10 @@ static bool add_range(struct sweep_grid *grid, const struct config_field *field,
         *done = error_set(error, ERROR_USAGE, value, _("give a range within these"),
                           _("%s takes numbers from %.15g to %.15g"), field->key, field->low,
                           field->high);
-    else
+    else if (strcmp(field->key, "batch") == 0)
         *done = add_powers(grid, field, low, high, error);
+    else
+        *done = add_numbers(grid, field, low, high, error);
     return true;
 }
 

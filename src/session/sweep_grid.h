@@ -49,7 +49,8 @@ extern const struct sweep_preset sweep_presets[];
 bool sweep_grid_apply(struct sweep_grid *grid, const char *preset, struct error *error);
 
 /* Adds a value to the axis of a setting, whose key may also be networks, techniques, batches or
- * devices. 1..512 stands for the powers of two from 1 to 512. */
+ * devices. 1..512 stands for the powers of two from 1 to 512 where batches vary, and for each whole
+ * number where another count does. */
 bool sweep_grid_add(struct sweep_grid *grid, const char *key, const char *value,
                     struct error *error);
 /* The same of a list, whose values are separated by commas, or by semicolons where one is there. */

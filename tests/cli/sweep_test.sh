@@ -235,4 +235,12 @@ if head -n 1 "$T/plain/"times_*_tinca.csv | grep -q '^#network,mode,batch,avg_ti
 else
     not_ok "  keeps the studies' columns" "$(head -n 1 "$T/plain/"times_*_tinca.csv)"
 fi
+
+# --- ranges ---
+succeeds "a range of seeds" sweep --networks mlp --data digits --batches 1..4 --vary seed=1..5 \
+    --name ranged --dry-run --json
+cells=$(grep -c '"id"' "$T/out")
+if [ "$cells" = 15 ]; then ok "  is each of them, with three batches"; else not_ok "  is each of them" "$cells"; fi
+refuses 2 "ranges are for whole numbers.*lr=0.1,0.01" "a range of rates" sweep --networks mlp \
+    --data digits --vary lr=0.1..0.001 --dry-run
 done_testing
