@@ -12,7 +12,7 @@ enum { PATH_SIZE = 4096, READ_SIZE = 1 << 16 };
 
 /* --- sets of files --- */
 
-bool dataset_has_files(const struct dataset *dataset)
+const char *dataset_files_root(const struct dataset *dataset)
 {
     return dataset_source(dataset)->root;
 }

@@ -10,8 +10,9 @@
 
 #include "data/dataset.h"
 
-/* Returns whether each image of the set is a file. The functions for files need it. */
-bool dataset_has_files(const struct dataset *dataset);
+/* Returns the folder below which each image of the set is a file, with the split's folder; NULL:
+ * the images are no files. The functions for files need them. */
+const char *dataset_files_root(const struct dataset *dataset);
 
 /* Writes the path of the file of image `index`, below the set's folder ("cats/3.png"), into `text`.
  * Returns `text`. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "data/contents.h"
+#include "session/checksum_cache.h"
 #include "session/settings.h"
 
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { FILES_AT_ONCE = 64, FILES_LISTED = 100000, NAME_SIZE = 1024 };
+enum { FILES_AT_ONCE = 64, FILES_LISTED = 100000, NAME_SIZE = 1024, PATH_SIZE = 4096 };
 
 struct fingerprint {
     const struct preparation *prepared;
@@ -33,17 +34,30 @@ static bool add_crc(struct json *array, uint32_t crc)
 
 struct block {
     const struct dataset *dataset;
+    struct checksum_cache *cache; /* NULL: nothing is known */
     size_t first;
+    struct checksum_stamp stamps[FILES_AT_ONCE];
     struct file_checksum checksums[FILES_AT_ONCE];
     struct error errors[FILES_AT_ONCE]; /* kind ERROR_NONE: the file was read */
 };
 
+/* The stamp is taken before the file is read: a change in between makes it a stranger next time. */
 static void read_file(void *context, size_t task, size_t thread)
 {
     struct block *block = context;
+    const size_t index = block->first + task;
+    struct file_checksum *checksum = &block->checksums[task];
+    struct checksum_stamp *stamp = &block->stamps[task];
+    char name[NAME_SIZE], path[PATH_SIZE];
     (void)thread;
-    dataset_file_checksum(block->dataset, block->first + task, &block->checksums[task],
-                          &block->errors[task]);
+    dataset_origin(block->dataset, index, path, sizeof path);
+    dataset_file_name(block->dataset, index, name, sizeof name);
+    *stamp = (struct checksum_stamp){0};
+    if (checksum_stamp_read(stamp, path) &&
+        checksum_cache_find(block->cache, name, stamp, &checksum->crc32))
+        checksum->bytes = stamp->bytes;
+    else
+        dataset_file_checksum(block->dataset, index, checksum, &block->errors[task]);
 }
 
 static bool read_block(const struct fingerprint *fingerprint, struct block *block, size_t first,
@@ -64,23 +78,36 @@ static bool read_block(const struct fingerprint *fingerprint, struct block *bloc
 typedef bool take_file(void *context, const char *name, size_t label,
                        const struct file_checksum *checksum);
 
-static bool each_file(const struct fingerprint *fingerprint, take_file *take, void *context)
+static bool take_block(const struct fingerprint *fingerprint, struct block *block, size_t count,
+                       take_file *take, void *context)
 {
     char name[NAME_SIZE];
-    const size_t images = dataset_facts(fingerprint->dataset)->images;
+    for (size_t i = 0; i < count; i++) {
+        const size_t index = block->first + i;
+        dataset_file_name(block->dataset, index, name, sizeof name);
+        checksum_cache_note(block->cache, name, &block->stamps[i], block->checksums[i].crc32);
+        if (!take(context, name, dataset_label(block->dataset, index), &block->checksums[i]))
+            return error_set_memory(fingerprint->error, "the data's checksums", 0);
+    }
+    return true;
+}
+
+static bool each_file(const struct fingerprint *fingerprint, take_file *take, void *context)
+{
+    const struct dataset *dataset = fingerprint->dataset;
+    const size_t images = dataset_facts(dataset)->images;
     struct block *block = memory_new(1, sizeof *block, "the data's checksums", fingerprint->error);
     bool done = block;
-    if (block)
-        block->dataset = fingerprint->dataset;
+    if (!block)
+        return false;
+    block->dataset = dataset;
+    block->cache = checksum_cache_open(dataset_files_root(dataset));
     for (size_t first = 0; done && first < images; first += FILES_AT_ONCE) {
         const size_t left = images - first, count = left < FILES_AT_ONCE ? left : FILES_AT_ONCE;
-        done = read_block(fingerprint, block, first, count);
-        for (size_t i = 0; done && i < count; i++)
-            done =
-                take(context, dataset_file_name(fingerprint->dataset, first + i, name, sizeof name),
-                     dataset_label(fingerprint->dataset, first + i), &block->checksums[i]) ||
-                error_set_memory(fingerprint->error, "the data's checksums", 0);
+        done = read_block(fingerprint, block, first, count) &&
+               take_block(fingerprint, block, count, take, context);
     }
+    checksum_cache_close(block->cache);
     free(block);
     return done;
 }
@@ -221,7 +248,7 @@ static bool add_set(const struct preparation *prepared, const struct run_config 
     const struct fingerprint fingerprint = {prepared, config, dataset, error};
     if (!set || !add_facts(&fingerprint, dataset == prepared->data, set))
         return error_set_memory(error, "data.json", 0);
-    if (dataset_has_files(dataset))
+    if (dataset_files_root(dataset))
         return add_files(&fingerprint, set);
     return dataset_part_count(dataset) == 0 || add_parts(&fingerprint, set) ||
            error_set_memory(error, "data.json", 0);

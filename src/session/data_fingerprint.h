@@ -20,8 +20,9 @@
 #include "base/json.h"
 #include "session/prepare.h"
 
-/* Returns the fingerprint of what was prepared, owned by the caller. Reads every file of a set of
- * files, on all threads of the device. NULL with an error: a file cannot be read, or memory is out.
+/* Returns the fingerprint of what was prepared, owned by the caller. Reads each file of a set of
+ * files that has changed since it was read last (checksum_cache.h), on all threads of the device.
+ * NULL with an error: a file cannot be read, or memory is out.
  */
 struct json *data_fingerprint_make(const struct preparation *prepared,
                                    const struct run_config *config, struct error *error);

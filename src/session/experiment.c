@@ -6,21 +6,63 @@
 #include "session/data_difference.h"
 #include "session/data_fingerprint.h"
 #include "session/network_difference.h"
-#include "session/run_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char network_name[] = "network.json", data_name[] = "data.json";
 
-bool experiment_write(struct trainer *trainer)
+/* --- writing --- */
+
+static char *print_and_free(struct json *tree, struct error *error)
 {
-    const struct run *run = trainer->run;
-    struct json *network = network_to_json(trainer->prepared.network);
-    if (!run_files_write_tree(run, network_name, network, network, trainer->error))
+    char *text = tree ? json_print(tree, true, error) : NULL;
+    json_free(tree);
+    return text;
+}
+
+bool experiment_make(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct json *network = network_to_json(prepared->network);
+    if (!network)
+        return error_set_memory(trainer->error, "the network", 0);
+    experiment_free(trainer);
+    trainer->experiment.network = print_and_free(network, trainer->error);
+    if (!trainer->experiment.network)
         return false;
-    struct json *data = data_fingerprint_make(&trainer->prepared, &run->config, trainer->error);
-    return data && run_files_write_tree(run, data_name, data, true, trainer->error);
+    trainer->experiment.data = print_and_free(
+        data_fingerprint_make(prepared, &trainer->run->config, trainer->error), trainer->error);
+    return trainer->experiment.data;
+}
+
+static bool write_text(const struct run *run, const char *name, char **text, struct error *error)
+{
+    if (!*text)
+        return true;
+    char *path = file_join(run->directory, name);
+    const bool written = path ? file_write(path, *text, strlen(*text), true, error)
+                              : error_set_memory(error, "a path", 0);
+    free(path);
+    if (written) {
+        free(*text);
+        *text = NULL;
+    }
+    return written;
+}
+
+bool experiment_write(struct trainer *trainer, struct error *error)
+{
+    struct experiment_texts *texts = &trainer->experiment;
+    return write_text(trainer->run, network_name, &texts->network, error) &&
+           write_text(trainer->run, data_name, &texts->data, error);
+}
+
+void experiment_free(struct trainer *trainer)
+{
+    free(trainer->experiment.network);
+    free(trainer->experiment.data);
+    trainer->experiment = (struct experiment_texts){0};
 }
 
 /* --- comparing --- */

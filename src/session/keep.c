@@ -7,6 +7,7 @@
  * written costs the run nothing: it is told, and tried again. A checkpoint is only written when all
  * that it builds on (the journal, the best model) has reached the disk. */
 #include "session/checkpoint.h"
+#include "session/experiment.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -120,7 +121,7 @@ static bool write_checkpoint(struct trainer *trainer, uint64_t *bytes)
 {
     struct keeping *keeping = &trainer->keeping;
     struct journal *journal = &trainer->run->journal;
-    if (!write_waiting_best(trainer))
+    if (!write_waiting_best(trainer) || !experiment_write(trainer, &keeping->unsaved))
         return false;
     if (!journal_sync(journal)) {
         keeping->unsaved = journal->trouble;
@@ -172,7 +173,7 @@ void trainer_tell(struct trainer *trainer)
 bool trainer_keep_last(struct trainer *trainer)
 {
     struct journal *journal = &trainer->run->journal;
-    if (!write_waiting_best(trainer))
+    if (!write_waiting_best(trainer) || !experiment_write(trainer, &trainer->keeping.unsaved))
         trainer_lose(trainer, &trainer->keeping.unsaved);
     forget_best(trainer);
     bool synced = false;

@@ -223,15 +223,17 @@ bool resume_begin(struct trainer *trainer)
         return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
     if (!checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
-    if (!read_back(trainer) || (!known && !experiment_write(trainer)) ||
+    if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
         return false;
     const struct run_facts facts = worker_describe(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);
     computed_with_report(trainer);
-    if (!known)
+    if (!known) {
         computed_with_report_unknown(trainer);
+        experiment_write(trainer, &trainer->keeping.unsaved);
+    }
     safetensors_close(&trainer->checkpoint);
     return true;
 }

@@ -116,8 +116,8 @@ static void read_text(const struct json *object, const char *key, char *text, si
         snprintf(text, size, "%s", value);
 }
 
-bool run_files_write_tree(const struct run *run, const char *name, struct json *tree, bool complete,
-                          struct error *error)
+static bool write_tree(const struct run *run, const char *name, struct json *tree, bool complete,
+                       struct error *error)
 {
     char *path = file_join(run->directory, name);
     char *text = path && complete ? json_print(tree, true, error) : NULL;
@@ -163,7 +163,7 @@ bool run_files_write_config(const struct run *run, struct error *error)
                          ? add_import(tree, &run->early_facts) &&
                                config_known_to_json(&run->config, json_add_object(tree, "config"))
                          : config_to_json(&run->config, json_add_object(tree, "config")));
-    return run_files_write_tree(run, "config.json", tree, complete, error);
+    return write_tree(run, "config.json", tree, complete, error);
 }
 
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
@@ -259,7 +259,7 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
                     json_add_count(tree, "journal", run->journal.synced) &&
                     json_add_count(tree, "journal_crc32", run->journal.crc32);
-    return run_files_write_tree(run, "summary.json", tree, complete, error);
+    return write_tree(run, "summary.json", tree, complete, error);
 }
 
 bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)

@@ -19,11 +19,6 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
 bool run_files_add_memory(struct json *parent, const char *key,
                           const struct memory_forecast *memory);
 
-/* Writes a tree as the file `name` of the run's directory, and frees it. `complete`: building it
- * did not run out of memory. */
-bool run_files_write_tree(const struct run *run, const char *name, struct json *tree, bool complete,
-                          struct error *error);
-
 /* Reads config.json into config, id and created of `run`'s early facts. */
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
                            const char *directory, struct error *error);

@@ -29,6 +29,11 @@ struct makings {
     uint64_t per_epoch, images, validation_images;
 };
 
+/* network.json and data.json until the disk takes them (experiment.h); NULL: written. */
+struct experiment_texts {
+    char *network, *data;
+};
+
 struct trainer {
     struct run *run;
     struct preparation prepared;
@@ -54,6 +59,7 @@ struct trainer {
     bool has_best;
     double best; /* what the best model reached: larger is better */
     struct keeping keeping;
+    struct experiment_texts experiment;
     double before; /* seconds that the run took in earlier processes */
     double fed;    /* of these, spent waiting for data */
     /* filled for a checkpoint, and read from one */

@@ -63,8 +63,10 @@ bool worker_begin(struct trainer *trainer)
     struct run *run = trainer->run;
     const struct run_facts facts = worker_describe(trainer);
     const size_t epochs = (size_t)ceil(trainer->now.epochs);
-    if (!experiment_write(trainer))
+    if (!experiment_make(trainer))
         return false;
+    if (!experiment_write(trainer, &trainer->keeping.unsaved))
+        trainer_tell(trainer); /* it is tried again before the first checkpoint */
     struct json *event = run_files_start_event(&facts, &trainer->now);
     if (!event || !computed_with_add(event, run->config.device)) {
         json_free(event);
@@ -233,6 +235,7 @@ void *worker_main(void *context)
     write_end(&trainer, status, &error);
     inspector_abandon(&trainer.inspector, &trainer.prepared);
     safetensors_close(&trainer.checkpoint);
+    experiment_free(&trainer);
     loss_meter_free(&trainer.meter);
     prepare_free(&trainer.prepared);
     journal_close(&run->journal);

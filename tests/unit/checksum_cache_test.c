@@ -1,0 +1,69 @@
+/* Checksums of pictures are remembered for as long as the file is the same one: not when it was
+ * written, replaced or renamed, and not while its times could still hide a change. */
+#include "base/file.h"
+#include "session/checksum_cache.h"
+
+#include "session_files.h"
+
+#include <time.h>
+
+static bool knows(const char *root, const char *name, uint32_t expected)
+{
+    char path[700];
+    uint32_t sum = 0;
+    struct checksum_stamp stamp;
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    struct checksum_cache *cache = checksum_cache_open(root);
+    const bool known = checksum_stamp_read(&stamp, path) &&
+                       checksum_cache_find(cache, name, &stamp, &sum) && sum == expected;
+    checksum_cache_close(cache);
+    return known;
+}
+
+static void note(const char *root, const char *const *names, size_t count)
+{
+    struct checksum_cache *cache = checksum_cache_open(root);
+    for (size_t i = 0; i < count; i++) {
+        char path[700];
+        struct checksum_stamp stamp;
+        snprintf(path, sizeof path, "%s/%s", root, names[i]);
+        if (checksum_stamp_read(&stamp, path))
+            checksum_cache_note(cache, names[i], &stamp, (uint32_t)(7 + i));
+    }
+    checksum_cache_close(cache);
+}
+
+int main(void)
+{
+    static const char *const names[] = {"cats/1.png", "cats/2 with blanks.png", "dogs/3.png"};
+    char root[512], paths[3][700];
+    if (!make_home())
+        return 99;
+    snprintf(root, sizeof root, "%s", home_path("pictures"));
+    file_make_directories(home_path("pictures/cats"), NULL);
+    file_make_directories(home_path("pictures/dogs"), NULL);
+    for (int i = 0; i < 3; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%s", root, names[i]);
+        write_text(paths[i], "same");
+    }
+    note(root, names, 3);
+    tap_ok(!knows(root, names[0], 7), "a file that has just changed is not kept");
+    nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 200000000}, NULL);
+    note(root, names, 3);
+    tap_ok(knows(root, names[0], 7) && knows(root, names[1], 8) && knows(root, names[2], 9),
+           "files are known again");
+    note(root, names, 1);
+    tap_ok(knows(root, names[2], 9), "  those too that another selection does not have");
+    tap_ok(!knows(home_path("pictures/cats"), "1.png", 7), "  below their folder only");
+    rename(paths[0], home_path("aside"));
+    rename(paths[1], paths[0]);
+    rename(home_path("aside"), paths[1]);
+    tap_ok(!knows(root, names[0], 7) && !knows(root, names[0], 8) && !knows(root, names[1], 8),
+           "not when two have changed places");
+    write_text(paths[2], "diff");
+    tap_ok(!knows(root, names[2], 9), "nor when one was written with the same size");
+    tap_ok(!checksum_cache_find(NULL, "x", &(struct checksum_stamp){0}, &(uint32_t){0}),
+           "no cache knows nothing");
+    remove_home();
+    return tap_done();
+}
