@@ -125,25 +125,59 @@ static void add_row(struct table *table, const char *id)
     run_free(run);
 }
 
-static int print_json(char *const *ids, size_t count)
+/* The IDs of the runs, and of folders that never became one. */
+struct listing {
+    char **ids, **incomplete;
+    size_t count, incomplete_count;
+};
+
+static void free_ids(char **ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(ids[i]);
+    free(ids);
+}
+
+/* Killed before there was a run. */
+static void add_incomplete_row(struct table *table, const char *id)
+{
+    table_cell(table, "%s", id);
+    table_cell(table, "-");
+    table_cell(table, "%s", _("incomplete"));
+    for (size_t i = 3; i + 1 < table->columns; i++)
+        table_cell(table, "-");
+    table_cell(table, "%s", _("killed before it began; the next run deletes the folder"));
+}
+
+static bool add_incomplete_json(struct json *list, const char *id)
+{
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "id", id) && json_add_string(object, "status", "incomplete");
+}
+
+static int print_json(const struct listing *listing)
 {
     struct json *root = json_new_object(), *list = json_add_array(root, "runs");
     bool complete = list;
-    for (size_t i = 0; i < count; i++)
-        complete = complete && add_json(list, ids[i]);
+    for (size_t i = 0; i < listing->count; i++)
+        complete = complete && add_json(list, listing->ids[i]);
+    for (size_t i = 0; i < listing->incomplete_count; i++)
+        complete = complete && add_incomplete_json(list, listing->incomplete[i]);
     return output_json(root, complete);
 }
 
-static int print_table(char *const *ids, size_t count)
+static int print_table(const struct listing *listing)
 {
     struct table table = table_begin("lllrrrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT"));
-    if (count == 0) {
+    if (listing->count + listing->incomplete_count == 0) {
         table_free(&table);
         printf(_("There are no runs yet: tinca train makes one.\n"));
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < count; i++)
-        add_row(&table, ids[i]);
+    for (size_t i = 0; i < listing->count; i++)
+        add_row(&table, listing->ids[i]);
+    for (size_t i = 0; i < listing->incomplete_count; i++)
+        add_incomplete_row(&table, listing->incomplete[i]);
     return table_print(&table);
 }
 
@@ -151,8 +185,7 @@ static int runs_run(const struct command *command, int argc, char **argv)
 {
     struct error error;
     struct operands operands;
-    char **ids;
-    size_t count;
+    struct listing listing = {0};
     bool as_json = false, check = false;
     int status;
     const struct option_row rows[] = {
@@ -170,12 +203,13 @@ static int runs_run(const struct command *command, int argc, char **argv)
                   "all runs are listed, not one");
         return output_error(&error);
     }
-    if (!run_directory_list(&ids, &count, &error))
-        return output_error(&error);
-    status = as_json ? print_json(ids, count) : print_table(ids, count);
-    for (size_t i = 0; i < count; i++)
-        free(ids[i]);
-    free(ids);
+    if (!run_directory_list(&listing.ids, &listing.count, &error) ||
+        !run_directory_list_incomplete(&listing.incomplete, &listing.incomplete_count, &error))
+        status = output_error(&error);
+    else
+        status = as_json ? print_json(&listing) : print_table(&listing);
+    free_ids(listing.ids, listing.count);
+    free_ids(listing.incomplete, listing.incomplete_count);
     return status;
 }
 

@@ -272,8 +272,7 @@ static bool write_run(const struct import_request *request, const struct importe
                                           sizeof run->early_facts.id, error);
     if (!run->directory)
         return false;
-    run->lock = run_directory_lock(run->directory, error);
-    return run->lock >= 0 && run_files_write_config(run, error) &&
+    return run_hold_take(&run->hold, run->directory, error) && run_files_write_config(run, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error) &&
            write_start(run, log, &end, error) && write_journal(run, log, error) &&
            run_files_write_summary(run, &end, error);

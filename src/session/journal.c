@@ -276,6 +276,14 @@ uint64_t journal_close(struct journal *journal)
     return lost;
 }
 
+void journal_abandon(struct journal *journal)
+{
+    drop_descriptor(journal);
+    text_free(&journal->pending);
+    free(journal->path);
+    *journal = (struct journal){.descriptor = -1};
+}
+
 /* --- lines --- */
 
 /* Whether a line may be begun. Its bytes are then appended, and end_line takes it back if that

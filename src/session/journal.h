@@ -50,6 +50,9 @@ bool journal_open(struct journal *journal, const char *directory, uint64_t keep,
  * and does nothing then. Returns how many lines were lost in all. */
 uint64_t journal_close(struct journal *journal);
 
+/* Closes the file without writing what waits: it is no longer this run's. */
+void journal_abandon(struct journal *journal);
+
 void journal_add_point(struct journal *journal, const struct series_point *point, uint64_t now);
 void journal_add_validation(struct journal *journal, const struct series_validation *validation);
 void journal_add_finding(struct journal *journal, const struct finding *finding);

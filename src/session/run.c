@@ -85,8 +85,7 @@ static bool make_files(struct run *run, const struct run_options *options,
         return false;
     set_origin(&run->early_facts);
     set_early_facts(run, forecast);
-    run->lock = run_directory_lock(run->directory, error);
-    return run->lock >= 0 && run_files_write_config(run, error) &&
+    return run_hold_take(&run->hold, run->directory, error) && run_files_write_config(run, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error);
 }
 
@@ -149,8 +148,7 @@ static bool take_up(struct run *run, const char *directory, const struct run_con
         return false;
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
         return false;
-    run->lock = run_directory_lock(run->directory, error);
-    if (run->lock < 0 || !read_kept(run, changes, error) ||
+    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
         !check_request(&run->config, options, &forecast, error))
         return false;
     set_early_facts(run, &forecast);
@@ -220,8 +218,7 @@ void run_free(struct run *run)
         pthread_join(run->worker, NULL);
     }
     journal_close(&run->journal);
-    if (run->lock >= 0)
-        close(run->lock);
+    run_hold_release(&run->hold);
     series_free(&run->own_series);
     run_state_put_inspection(run, NULL);
     inspection_free(run->inspection);

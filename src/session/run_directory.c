@@ -43,6 +43,8 @@ char *run_directory_home(struct error *error)
     return file_make_directories(path, error) ? memory_copy_text(path, error) : NULL;
 }
 
+static size_t length_without_part(const char *name);
+
 /* --- listing --- */
 
 static bool holds_run(const char *directory)
@@ -75,7 +77,39 @@ static void free_ids(char **ids, size_t count)
     free(ids);
 }
 
-static bool list_home(const char *home, char ***ids, size_t *count, struct error *error)
+/* Whether a folder holds nothing but a lock and half-written files. A link is no folder. */
+static bool holds_remains(const char *directory)
+{
+    const int descriptor =
+        open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
+    bool remains = stream;
+    if (!stream && descriptor >= 0)
+        close(descriptor);
+    for (struct dirent *entry; remains && (entry = readdir(stream));)
+        remains = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                  strcmp(entry->d_name, "lock") == 0 ||
+                  (run_directory_is_own_file(entry->d_name) &&
+                   length_without_part(entry->d_name) < strlen(entry->d_name));
+    if (stream)
+        closedir(stream);
+    return remains;
+}
+
+/* Only what is named like a run. */
+static bool entry_is_incomplete(const char *home, const char *name)
+{
+    if (strlen(name) < 17 || strlen(name) >= ID_SIZE || strspn(name, "0123456789-") < 16)
+        return false;
+    char *directory = file_join(home, name);
+    bool is = directory && holds_remains(directory) && !run_directory_is_alive(directory);
+    free(directory);
+    return is;
+}
+
+typedef bool is_wanted(const char *home, const char *name);
+static bool list_home(const char *home, is_wanted *wanted, char ***ids, size_t *count,
+                      struct error *error)
 {
     DIR *directory = opendir(home);
     size_t capacity = 0;
@@ -83,7 +117,7 @@ static bool list_home(const char *home, char ***ids, size_t *count, struct error
     if (!directory)
         return error_set_errno(error, home, "check its permissions", "cannot be listed");
     for (struct dirent *entry; listed && (entry = readdir(directory));) {
-        if (!entry_is_run(home, entry->d_name))
+        if (!wanted(home, entry->d_name))
             continue;
         listed = memory_grow(ids, &capacity, *count + 1, sizeof **ids, "the list of runs", error) &&
                  ((*ids)[*count] = memory_copy_text(entry->d_name, error));
@@ -93,12 +127,12 @@ static bool list_home(const char *home, char ***ids, size_t *count, struct error
     return listed;
 }
 
-bool run_directory_list(char ***ids, size_t *count, struct error *error)
+static bool list(is_wanted *wanted, char ***ids, size_t *count, struct error *error)
 {
     *ids = NULL;
     *count = 0;
     char *home = run_directory_home(error);
-    bool listed = home && list_home(home, ids, count, error);
+    bool listed = home && list_home(home, wanted, ids, count, error);
     free(home);
     if (!listed) {
         free_ids(*ids, *count);
@@ -109,6 +143,16 @@ bool run_directory_list(char ***ids, size_t *count, struct error *error)
     if (*count > 0)
         qsort(*ids, *count, sizeof **ids, by_name);
     return true;
+}
+
+bool run_directory_list(char ***ids, size_t *count, struct error *error)
+{
+    return list(entry_is_run, ids, count, error);
+}
+
+bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *error)
+{
+    return list(entry_is_incomplete, ids, count, error);
 }
 
 /* --- finding --- */
@@ -237,6 +281,39 @@ static char *create_wanted(const char *wanted, struct error *error)
     return file_make_directories(wanted, error) ? memory_copy_text(wanted, error) : NULL;
 }
 
+/* Deletes an incomplete folder that is older than a minute: its process may still be on its way to
+ * take the lock. */
+static void remove_if_old(const char *directory)
+{
+    struct stat status;
+    if (lstat(directory, &status) != 0 || time(NULL) - status.st_mtime < 60)
+        return;
+    const int lock = run_directory_lock(directory, NULL);
+    char *path = file_join(directory, "lock");
+    if (lock >= 0 && path && holds_remains(directory)) {
+        run_directory_clear_parts(directory);
+        unlink(path);
+        rmdir(directory);
+    }
+    if (lock >= 0)
+        close(lock);
+    free(path);
+}
+
+static void remove_incomplete(const char *home)
+{
+    char **ids = NULL;
+    size_t count = 0;
+    list_home(home, entry_is_incomplete, &ids, &count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        char *directory = file_join(home, ids[i]);
+        if (directory)
+            remove_if_old(directory);
+        free(directory);
+    }
+    free_ids(ids, count);
+}
+
 char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
                            struct error *error)
 {
@@ -244,9 +321,12 @@ char *run_directory_create(const char *wanted, const char *network, char *id, si
     if (wanted)
         return create_wanted(wanted, error);
     char *home = run_directory_home(error);
+    if (home)
+        remove_incomplete(home);
     for (int tries = 0; home && tries < TRIES; tries++) {
         char *directory = file_join(home, id);
-        if (directory && mkdir(directory, 0700) == 0) {
+        const bool made = directory && mkdir(directory, 0700) == 0;
+        if (made && file_sync_directory(home)) {
             free(home);
             return directory;
         }
@@ -255,6 +335,8 @@ char *run_directory_create(const char *wanted, const char *network, char *id, si
         else if (errno != EEXIST || tries + 1 == TRIES)
             error_set_errno(error, directory, "check space and permissions", "cannot be created");
         bool again = directory && errno == EEXIST;
+        if (made)
+            rmdir(directory);
         free(directory);
         if (!again)
             break;
@@ -384,9 +466,27 @@ static void refuse_held(const char *directory, long process, struct error *error
                   "another process has a run there");
 }
 
+/* Whether a process has the folder itself locked (run_hold.h), whatever became of its lock file. */
+static bool is_held(const char *directory)
+{
+    const int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool held =
+        descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (descriptor >= 0)
+        close(descriptor);
+    return held;
+}
+
 int run_directory_lock(const char *directory, struct error *error)
 {
-    int descriptor = open_lock(directory, O_RDWR | O_CREAT);
+    const bool held = is_held(directory); /* then no new lock file is made */
+    int descriptor = open_lock(directory, held ? O_RDONLY : O_RDWR | O_CREAT);
+    if (held) {
+        refuse_held(directory, descriptor < 0 ? 0 : read_process(descriptor), error);
+        if (descriptor >= 0)
+            close(descriptor);
+        return -1;
+    }
     if (descriptor >= 0 && take_lock(descriptor)) {
         write_process(descriptor);
         return descriptor;
@@ -405,6 +505,8 @@ int run_directory_lock(const char *directory, struct error *error)
 
 bool run_directory_is_alive(const char *directory)
 {
+    if (is_held(directory))
+        return true;
     int descriptor = open_lock(directory, O_RDWR); /* over a network only then it tells */
     if (descriptor < 0)
         descriptor = open_lock(directory, O_RDONLY);

@@ -14,6 +14,7 @@
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           what a look inside the run found (inspection.h)
  *   name.txt               the user's own name for it (run_name.h)
+ *   journal.previous.jsonl, journal.damaged.jsonl    what a run that began again had recorded before
  *   lock                   held (flock) while the run is alive, by the process whose number and
  *                          machine it holds (run_owner.h): a run without summary whose lock is
  *                          free was interrupted
@@ -31,6 +32,10 @@ char *run_directory_home(struct error *error);
 /* IDs of the runs there, oldest first; free each and the array. */
 bool run_directory_list(char ***ids, size_t *count, struct error *error);
 
+/* Folders there of runs that were killed before config.json was written (or while they were being
+ * deleted): nothing but a lock and half-written files. Like run_directory_list. */
+bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *error);
+
 /* The directory of run `id`: its ID, the name that its user gave it (run_name.h), an unambiguous
  * beginning of the ID, or the path of a directory that holds a run. NULL with an error that says
  * what is there. Owned by the caller. */
@@ -40,7 +45,8 @@ char *run_directory_find(const char *id, struct error *error);
 char *run_directory_new_id(const char *network, char *id, size_t size);
 
 /* Creates the directory of a new run: `wanted` (which must not hold a run yet), or, when that is
- * NULL, a new one below the home, whose `id` is changed until it is free. Owned by the caller. */
+ * NULL, a new one below the home, whose `id` is changed until it is free. Incomplete folders there
+ * that are older than a minute are deleted on the way. Owned by the caller. */
 char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
                            struct error *error);
 
@@ -51,10 +57,11 @@ bool run_directory_is_own_file(const char *name);
 /* Deletes what a crash left half written. The run's lock must be held. */
 void run_directory_clear_parts(const char *directory);
 
-/* Takes the lock of a run: a descriptor to be closed when the run is over, or -1. */
+/* Takes the lock file of a run: a descriptor to be closed when the run is over, or -1. A process
+ * that trains there takes the folder as well: run_hold.h. */
 int run_directory_lock(const char *directory, struct error *error);
 
-/* Whether some process holds the lock. */
+/* Whether some process holds the lock file or the folder. */
 bool run_directory_is_alive(const char *directory);
 
 #endif

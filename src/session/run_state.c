@@ -44,7 +44,7 @@ struct run *run_state_create(const struct run_config *config, struct error *erro
     if (!run)
         return NULL;
     run->config = *config;
-    run->lock = -1;
+    run->hold = (struct run_hold){.lock = -1, .directory = -1};
     if (!commands_create(&run->commands, error)) {
         free(run);
         return NULL;

@@ -11,6 +11,7 @@
 #include "session/commands.h"
 #include "session/journal.h"
 #include "session/run.h"
+#include "session/run_hold.h"
 #include "session/snapshot.h"
 #include "session/tempo.h"
 
@@ -22,7 +23,7 @@ struct follower;
 struct run {
     struct run_config config;
     char *directory, *save_path; /* save_path NULL: none */
-    int lock;                    /* descriptor; -1: none */
+    struct run_hold hold;        /* while it is on here */
     struct journal journal;      /* the worker's */
     bool resumes;                /* goes on with what its directory holds */
     bool changed;                /* config.json is to be written again */

@@ -68,6 +68,8 @@ struct trainer {
     double seconds_kept;
     struct safetensors checkpoint; /* from which the run goes on, until it does */
     bool previous_checkpoint;      /* it is the one before the last: the last is of no use */
+    uint64_t held;                 /* when the run's folder was last looked at */
+    bool evicted;                  /* the folder is no longer the run's: nothing is written there */
     bool journal_damaged;          /* the run begins again with its first iteration */
     struct error *error;
 };

@@ -96,6 +96,19 @@ static bool catch_up(struct trainer *trainer)
     return !due || trainer_end_epoch(trainer);
 }
 
+/* Looks, at most a few times a second or `now`, whether the run's folder is still its own. From the
+ * moment that it is not nothing is written there: it may be another process's by now. */
+static bool still_holds(struct trainer *trainer, bool now)
+{
+    const uint64_t pause = 250000000; /* nanoseconds */
+    if (!now && trainer->mark - trainer->held < pause)
+        return true;
+    trainer->held = trainer->mark;
+    trainer->evicted =
+        !run_hold_check(&trainer->run->hold, trainer->run->directory, trainer->error);
+    return !trainer->evicted;
+}
+
 static bool train(struct trainer *trainer)
 {
     bool epoch_over = is_epoch_over(trainer);
@@ -110,6 +123,8 @@ static bool train(struct trainer *trainer)
         if (trainer->stop)
             return true;
         if (!trainer_iterate(trainer, &epoch_over) || (epoch_over && !trainer_end_epoch(trainer)))
+            return false;
+        if (!still_holds(trainer, false))
             return false;
         trainer_keep(trainer, epoch_over);
     }
@@ -133,6 +148,15 @@ static bool save_where_asked(struct trainer *trainer)
                       : error_set_memory(trainer->error, "a path", 0);
     free(path);
     return saved;
+}
+
+/* A run that has lost its folder still saves its weights where --save says. */
+static void save_elsewhere(struct trainer *trainer)
+{
+    struct error unsaved;
+    const struct model_facts facts = prepare_model_facts(&trainer->prepared);
+    if (trainer->run->save_path)
+        model_file_save(&facts, &trainer->prepared.weights, trainer->run->save_path, &unsaved);
 }
 
 static bool save_all(struct trainer *trainer)
@@ -181,8 +205,11 @@ static enum run_status live(struct trainer *trainer)
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
     warn_of_swap(trainer);
-    if (!train(trainer))
+    if (!train(trainer) || !still_holds(trainer, true)) {
+        if (trainer->evicted)
+            save_elsewhere(trainer);
         return RUN_FAILED;
+    }
     trainer_end_look(trainer, true);
     bool stopped = trainer->stop &&
                    (trainer->moment.iteration < trainer->now.iterations || trainer->epoch_end_due);
@@ -200,7 +227,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     trainer->now.status = status;
     trainer->now.eta_seconds = 0;
     trainer->now.memory_highest = host_process_peak();
-    if (!run->journal.path) {
+    if (!run->journal.path || trainer->evicted) {
         trainer->now.error = *error;
         return;
     }
@@ -238,9 +265,10 @@ void *worker_main(void *context)
     experiment_free(&trainer);
     loss_meter_free(&trainer.meter);
     prepare_free(&trainer.prepared);
+    if (trainer.evicted)
+        journal_abandon(&run->journal);
     journal_close(&run->journal);
-    close(run->lock);
-    run->lock = -1;
+    run_hold_release(&run->hold);
     trainer_publish(&trainer);
     announce_end(run);
     return NULL;

@@ -1,0 +1,97 @@
+#!/bin/sh
+# One process a run: removing the lock file lets no second one in, and a run that loses its folder or its
+# lock says so and ends. What is left of a run that was killed before it began is listed and goes away.
+srcdir=${srcdir:-.}
+. "$srcdir/tests/cli/tap.sh"
+job="train lenet --data digits --batch 20 --iterations 500000 --threads 1 --checkpoint 3600"
+
+start() { # start ARGUMENT...: a run in $T/r, in the background, that has trained an iteration
+    rm -rf "$T/r"
+    # shellcheck disable=SC2086 # a list of options
+    "$TINCA" $job --run-dir "$T/r" -q "$@" >"$T/out" 2>"$T/err" </dev/null &
+    child=$!
+    tries=0
+    until grep -q '"loss"' "$T/r/journal.jsonl" 2>/dev/null || [ $tries = 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+}
+
+# Its end, at most a minute later, in $status; 99: it did not end.
+wait_for_end() {
+    tries=0
+    while kill -0 $child 2>/dev/null && [ $tries -lt 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.1
+    done
+    kill -9 $child 2>/dev/null && late=1
+    status=0
+    wait $child || status=$?
+    [ -z "${late-}" ] || status=99
+    late=
+}
+
+ends() { # ends NAME PATTERN
+    wait_for_end
+    if [ "$status" = 1 ] && grep -q "^tinca: .*$2" "$T/err"; then ok "$1"; else
+        not_ok "$1" "exit $status: $(told)"
+    fi
+}
+
+start --save "$T/saved.safetensors"
+rm -rf "$T/r"
+ends "a run whose folder is removed ends, and says so" "folder was removed"
+if "$TINCA" info "$T/saved.safetensors" >/dev/null 2>&1 || [ -s "$T/saved.safetensors" ]; then
+    ok "  and has saved its weights where --save said"
+else
+    not_ok "  and has saved its weights where --save said" "$(ls "$T")"
+fi
+if [ ! -e "$T/r" ]; then ok "  and has made no new folder"; else not_ok "  a new folder" "$(ls "$T/r")"; fi
+
+start
+mv "$T/r" "$T/elsewhere"
+mkdir "$T/r"
+ends "one whose folder is replaced too" "folder was removed or replaced"
+if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing into the other"; else
+    not_ok "  and has written nothing into the other" "$(ls "$T/r")"
+fi
+rm -rf "$T/elsewhere"
+
+start
+kill -STOP $child
+rm "$T/r/lock"
+refuses 2 "has a run there" "without the lock file no second process begins" resume "$T/r"
+kill -CONT $child
+ends "a run whose lock file is removed ends, and says so" "lock file was removed"
+if [ ! -e "$T/r/summary.json" ]; then ok "  and writes no more there"; else
+    not_ok "  and writes no more there" "$(ls "$T/r")"
+fi
+
+# one that is over before anybody looked
+cat >"$T/tiny.json" <<'FILE'
+{"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
+  {"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}]}
+FILE
+
+# --- killed before config.json ---
+home=$XDG_STATE_HOME/tinca/runs
+old=$home/20250101-000000-lenet-0001
+new=$home/20250101-000000-lenet-0002
+foreign=$home/20250101-000000-lenet-0003
+mkdir -p "$old" "$new" "$foreign" "$home/mine"
+touch "$old/lock" "$old/config.json.77.part" "$new/lock" "$foreign/lock" "$foreign/notes.txt"
+touch -d '2 hours ago' "$old"
+run runs
+if grep -q "lenet-0001 .*incomplete" "$T/out" && grep -q "lenet-0002 .*incomplete" "$T/out" &&
+    ! grep -q "mine\|0003" "$T/out"; then
+    ok "what never became a run is listed as incomplete"
+else
+    not_ok "what never became a run is listed as incomplete" "$(cat "$T/out")"
+fi
+succeeds "a new run" train "$T/tiny.json" --data digits,limit=8 --batch 4 --iterations 2 --threads 1 -q
+if [ ! -e "$old" ] && [ -e "$new" ] && [ -e "$foreign/notes.txt" ] && [ -e "$home/mine" ]; then
+    ok "  deletes the old ones, and nothing else"
+else
+    not_ok "  deletes the old ones, and nothing else" "$(ls "$home")"
+fi
+done_testing
