@@ -36,11 +36,8 @@ job="nets/own.json --data idx:sets/train,limit=20 --validate idx:./sets/train --
     # stopped within its epochs: a run of the same settings is cut off where it stands
     "$TINCA" train $job --epochs 100000 --checkpoint 0.01 --checkpoint-share 100 -q >out 2>err </dev/null &
     child=$!
-    tries=0
-    until ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null || [ $tries = 300 ]; do
-        tries=$((tries + 1))
-        sleep 0.1
-    done
+    has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
+    wait_until has_checkpoint
     kill -TERM $child
     wait $child
     id=$(basename "$(dirname "$(head -n 1 files)")")
@@ -49,11 +46,7 @@ cd "$T/elsewhere" || exit 99
 rm -f err
 "$TINCA" resume "$id" >out 2>err </dev/null &
 child=$!
-tries=0
-until grep -q 'goes on after' err 2>/dev/null || [ $tries = 300 ]; do
-    tries=$((tries + 1))
-    sleep 0.1
-done
+wait_until has_line 'goes on after' err
 kill -TERM $child 2>/dev/null
 wait $child
 status=$?
