@@ -58,12 +58,11 @@ struct check_record {
     bool read, started, ended, torn;
     struct run_facts facts;       /* of the start event */
     struct run_snapshot snapshot; /* likewise */
-    uint64_t lines, points, validations, checkpoints, size;
+    uint64_t points, validations, checkpoints, size;
     struct series_point last;
     struct series_validation last_validation;
     double best_top1; /* NaN: none */
     bool has_null_loss, has_divergence, has_plateau;
-    bool gap;                      /* iterations are missing */
     bool goes_on_after_validation; /* a line follows the first validation */
 };
 
@@ -147,8 +146,8 @@ struct check_line {
 const char *check_journal_line(struct check_line *line, const struct json *json, char *detail);
 
 /* In run_check_arrays.c. */
-/* Reports values of float32 arrays that are NaN or infinite; `weights_only` leaves out the state of
- * solvers. Returns false when it reported something. */
+/* Reports the first float32 value that is NaN or infinite, unless the run has diverged. Returns
+ * false when it reported one. */
 bool check_values(struct check *check, const char *file, struct safetensors *opened,
                   enum check_remedy remedy);
 /* Whether the file has all parameters of the graph, with `prefix` before their names; counts them

@@ -68,7 +68,6 @@ static void end_line(struct reading *reading)
     }
     if (why)
         fault(reading, why, detail);
-    reading->line.record->lines++;
     reading->text.length = 0;
     reading->too_long = false;
     reading->begins = reading->offset;

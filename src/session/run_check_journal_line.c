@@ -110,7 +110,6 @@ static const char *take_point(struct check_record *record, const struct json *js
     const char *wrong = compare_point(record, &point, imported, detail);
     if (wrong && point.iteration <= record->last.iteration)
         return wrong;
-    record->gap |= !imported && point.iteration != record->last.iteration + 1;
     record->has_null_loss |= !isfinite(point.loss);
     record->last = point;
     record->points++;

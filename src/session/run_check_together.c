@@ -73,7 +73,7 @@ static void compare_validations(struct check *check)
         differ(check, "best_top1", end->best_top1, record->best_top1);
 }
 
-/* Records that the disk refused are missing from the journal, and the summary says so. */
+/* Only a journal that is sound can say what the summary should. */
 static void compare_summary(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;
