@@ -13,8 +13,10 @@ pass() { # pass OPTION...
         --add-comments=TRANSLATORS --no-wrap -k "$@" -o "$pot" $list)
 }
 
-pass -k_ -kN_ -kngettext:1,2 -kapp_say:3 --flag=app_say:3:c-format --flag=ngettext:1:pass-c-format \
-    --flag=ngettext:2:pass-c-format --flag=_:1:pass-c-format --flag=N_:1:pass-c-format
+pass -k_ -kN_ -kngettext:1,2 -kapp_say:3 --flag=app_say:3:c-format \
+    --flag=output_print:1:c-format --flag=output_note:1:c-format --flag=print_line:1:c-format \
+    --flag=visible_append_format:3:c-format \
+    --flag=ngettext:1:pass-c-format --flag=ngettext:2:pass-c-format --flag=_:1:pass-c-format --flag=N_:1:pass-c-format
 pass -j -kerror_set:3 -kerror_set_errno:2 -kerror_set_memory:2
 pass -j -kerror_set:4 -kerror_set_errno:3
 # functions that hand their words on to error_set; 3t and 4t tell namesakes apart

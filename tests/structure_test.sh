@@ -59,6 +59,15 @@ noisy_rooms() { # noisy_rooms ROOT
     done
 }
 
+# Names out of files reach the terminal through output.c (the command line) and draw.c (curses) alone,
+# which make them visible.
+unescaped() { # unescaped ROOT
+    matches "$1/cli" '(^|[^_[:alnum:]])(v?f?printf|puts|fputs|putchar|fputc|putc|fwrite|perror)[[:space:]]*\(' |
+        grep -v "^$1/cli/output\.c:"
+    matches "$1/ui" '(^|[^_[:alnum:]])(mv)?w?(addn?w?str|printw|add_?w?ch)[[:space:]]*\(' |
+        grep -v "^$1/ui/draw\.c:"
+}
+
 unfinished() { # unfinished ROOT
     matches "$1" '(^|[^[:alnum:]])(TODO|FIXME|XXX|HACK)([^[:alnum:]]|$)'
 }
@@ -72,12 +81,13 @@ check_rule() { # check_rule FUNCTION NAME
 # The rules must be able to fail: a small tree that breaks each of them.
 self_test() {
     tree=$(mktemp -d) || return 1
-    mkdir -p "$tree/data" "$tree/engine" "$tree/base"
+    mkdir -p "$tree/data" "$tree/engine" "$tree/base" "$tree/cli"
     echo '#include "engine/plan.h"' >"$tree/data/a.c"
     echo '#include <ncursesw/ncurses.h>' >"$tree/engine/b.c"
     printf 'void f(void)\n{\n    printf("x");\n}\n' >"$tree/base/c.c"
     echo '/* TO''DO */' >"$tree/base/d.c"
-    [ -n "$(wrong_includes "$tree")" ] && [ -n "$(wrong_libraries "$tree")" ] &&
+    echo 'fputs(name, stdout);' >"$tree/cli/e.c"
+    [ -n "$(unescaped "$tree")" ] && [ -n "$(wrong_includes "$tree")" ] && [ -n "$(wrong_libraries "$tree")" ] &&
         [ -n "$(noisy_rooms "$tree")" ] && [ -n "$(unfinished "$tree")" ]
     status=$?
     rm -rf "$tree"
@@ -89,6 +99,7 @@ report $? "the rules notice a tree that breaks them" "one of them does not"
 check_rule wrong_includes "includes point down, never up or sideways"
 check_rule wrong_libraries "ncurses only in ui/, cJSON only in base/json.c, CUDA only in its device"
 check_rule noisy_rooms "nothing below cli/ and ui/ prints or exits"
+check_rule unescaped "text reaches the terminal through cli/output.c and ui/draw.c"
 check_rule unfinished "nothing is marked as unfinished"
 
 # Another version of clang-format lays some lines out differently.

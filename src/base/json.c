@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/visible.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -322,12 +323,60 @@ struct json *json_copy(const struct json *value)
     return (struct json *)cJSON_Duplicate(inner(value), true);
 }
 
-char *json_print(const struct json *root, bool pretty, struct error *error)
+/* cJSON escapes the controls below 32 and nothing else; what is above 126 stands in a string. */
+static void append_escaped(struct text *out, uint32_t code_point)
+{
+    if (code_point > 0xffff) {
+        text_append(out, "\\u%04x", (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)));
+        code_point = 0xdc00 + ((code_point - 0x10000) & 0x3ff);
+    }
+    text_append(out, "\\u%04x", (unsigned)code_point);
+}
+
+/* Owned by the caller; NULL when memory is out. */
+static char *escape_hidden(const char *text, bool valid)
+{
+    struct text out = {0};
+    while (*text && !out.failed) {
+        uint32_t code_point = 0;
+        const size_t found = visible_decode_utf8(text, &code_point), length = found ? found : 1;
+        if (found && code_point >= 0x7f && !visible_code_point(code_point))
+            append_escaped(&out, code_point);
+        else if (!found && valid)
+            append_escaped(&out, 0xfffd);
+        else
+            text_append_bytes(&out, text, length);
+        text += length;
+    }
+    if (out.failed)
+        text_free(&out);
+    return out.data;
+}
+
+static char *print_tree(const struct json *root, bool pretty, bool valid, struct error *error)
 {
     char *text = pretty ? cJSON_Print(inner(root)) : cJSON_PrintUnformatted(inner(root));
+    const char *c = text;
+    while (c && *c && (unsigned char)*c < 0x7f)
+        c++;
+    if (c && *c) {
+        char *escaped = escape_hidden(text, valid);
+        free(text);
+        text = escaped;
+    }
     if (!text)
         error_set_memory(error, "a JSON document", 0);
     return text;
+}
+
+char *json_print(const struct json *root, bool pretty, struct error *error)
+{
+    return print_tree(root, pretty, false, error);
+}
+
+char *json_print_valid(const struct json *root, bool pretty, struct error *error)
+{
+    return print_tree(root, pretty, true, error);
 }
 
 double json_float(float value)

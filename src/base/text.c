@@ -112,29 +112,6 @@ size_t text_columns(const char *text)
     return columns >= 0 ? (size_t)columns : strlen(text);
 }
 
-/* The bytes of a character of several, by its first; 1: it is none, or no UTF-8. */
-static size_t sequence_length(const unsigned char *c)
-{
-    const size_t length = c[0] < 0xc2 || c[0] >= 0xf5 ? 1 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 1;
-    return length;
-}
-
-char *text_make_visible(char *text)
-{
-    for (unsigned char *c = (unsigned char *)text; *c;) {
-        const size_t length = sequence_length(c);
-        const bool c1 = length == 2 && c[0] == 0xc2 && c[1] < 0xa0;
-        const bool control = *c < 0x20 || *c == 0x7f || (*c >= 0x80 && *c < 0xa0);
-        if (c1 || (length == 1 && control))
-            memset(c, '?', length);
-        c += length;
-    }
-    return text;
-}
-
 bool text_to_uint64(const char *text, uint64_t *value)
 {
     if (!isdigit((unsigned char)text[0])) /* strtoull would accept "-1" and " 1" */

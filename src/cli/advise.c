@@ -62,19 +62,20 @@ static void print_row(const struct comparison *comparison, size_t number, const 
     const struct compare_row *row = &comparison->rows[number];
     const struct measurement *time = measurements_find(&row->ms, device);
     char parameters[32];
-    printf("  %s: ", row->network);
+    output_print("  %s: ", row->network);
     if (isfinite(row->top1)) {
-        printf(_("top-1 %.2f %%"), row->top1);
-        printf(", ");
+        output_print(_("top-1 %.2f %%"), row->top1);
+        output_print(", ");
     }
-    printf(_("%s parameters, %.4g MB"), text_count(row->parameters, parameters, sizeof parameters),
-           (double)row->model_bytes / 1e6);
+    output_print(_("%s parameters, %.4g MB"),
+                 text_count(row->parameters, parameters, sizeof parameters),
+                 (double)row->model_bytes / 1e6);
     if (time) {
-        printf(", ");
-        printf(_("%.4g +- %s ms on %s"), time->ms_per_image.mean,
-               STATISTICS_SPREAD(time->ms_per_image.ci95), time->device);
+        output_print(", ");
+        output_print(_("%.4g +- %s ms on %s"), time->ms_per_image.mean,
+                     STATISTICS_SPREAD(time->ms_per_image.ci95), time->device);
     }
-    printf(" (%s)\n", row->name);
+    output_print(" (%s)\n", row->name);
 }
 
 static void print_verdict(const struct advice *advice)
@@ -87,27 +88,27 @@ static void print_verdict(const struct advice *advice)
         [ADVISE_ELSEWHERE] = N_("%s on %s: no technique helps here\n")};
     const char *format = gettext(words[advice->verdict]);
     if (advice->verdict == ADVISE_USE || advice->verdict == ADVISE_TRY)
-        printf(format, advice->network, advice->device, advice->technique);
+        output_print(format, advice->network, advice->device, advice->technique);
     else
-        printf(format, advice->network, advice->device);
+        output_print(format, advice->network, advice->device);
 }
 
 static int print_text(const struct comparison *comparison, const struct advice *advice)
 {
     print_verdict(advice);
-    printf("\n%s\n", _("Why:"));
+    output_print("\n%s\n", _("Why:"));
     for (size_t i = 0; i < advice->step_count; i++) {
-        printf("  ");
+        output_print("  ");
         output_print_wrapped(advice->steps[i], 2, 2, OUTPUT_WIDTH);
     }
     if (advice->row_count > 0)
-        printf(_("\nRuns read, of %s:\n"), advice->data);
+        output_print(_("\nRuns read, of %s:\n"), advice->data);
     for (size_t i = 0; i < advice->row_count; i++)
         print_row(comparison, advice->rows[i], advice->device);
     if (advice->gap_count > 0)
-        printf("\n%s\n", _("Not known yet:"));
+        output_print("\n%s\n", _("Not known yet:"));
     for (size_t i = 0; i < advice->gap_count; i++)
-        printf("  %s\n    %s\n", advice->gaps[i].what, advice->gaps[i].command);
+        output_print("  %s\n    %s\n", advice->gaps[i].what, advice->gaps[i].command);
     return EXIT_DONE;
 }
 
@@ -201,7 +202,7 @@ static int answer_each(const struct comparison *comparison, const struct advise_
             continue;
         own.network = comparison->rows[i].base;
         if (!as_json && !first)
-            putchar('\n');
+            output_print("\n");
         first = false;
         answered = answer_one(comparison, &own, list, &error);
     }

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
+#include "session/train_command.h"
 #include "ui/last_form.h"
 
 #include <limits.h>
@@ -89,13 +90,13 @@ static int report(struct run *run, const char *directory, bool quiet)
 {
     struct run_snapshot snapshot;
     struct error error;
-    char advice[700];
+    char advice[700], operand[600];
     const bool at_home = strcmp(run_facts(run)->id, file_base_name(directory)) == 0;
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
     snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
-             at_home ? run_facts(run)->id : directory);
+             shell_operand(at_home ? run_facts(run)->id : directory, operand, sizeof operand));
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
               "it was interrupted: its process is gone without a word");
     return output_error(&error);

@@ -113,19 +113,21 @@ static void print_summary(const struct bench *bench)
     const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
                        : bench->discriminator.graph  ? _("training against its discriminator")
                                                      : _("training");
-    printf(ngettext("%s, technique %s: %s, batch %zu on %s with %zu thread, %zu iterations\n",
-                    "%s, technique %s: %s, batch %zu on %s with %zu threads, %zu iterations\n",
-                    bench->device->threads),
-           bench->network->name, technique_name(bench->network->technique), mode, bench->batch,
-           bench->device->name, bench->device->threads, bench->iterations);
-    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"), ms->median,
-           ms->min, ms->mean, STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95));
-    printf(_("  images/s   %.4g\n"), bench->images_per_second);
-    printf(_("  memory     peak %s of the process, %s planned\n"),
-           text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
-           text_bytes(bench->memory.total, planned, sizeof planned));
+    output_print(
+        ngettext("%s, technique %s: %s, batch %zu on %s with %zu thread, %zu iterations\n",
+                 "%s, technique %s: %s, batch %zu on %s with %zu threads, %zu iterations\n",
+                 bench->device->threads),
+        bench->network->name, technique_name(bench->network->technique), mode, bench->batch,
+        bench->device->name, bench->device->threads, bench->iterations);
+    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s\n"),
+                 ms->median, ms->min, ms->mean, STATISTICS_SPREAD(ms->sd),
+                 STATISTICS_SPREAD(ms->ci95));
+    output_print(_("  images/s   %.4g\n"), bench->images_per_second);
+    output_print(_("  memory     peak %s of the process, %s planned\n"),
+                 text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
+                 text_bytes(bench->memory.total, planned, sizeof planned));
     if (forecast_limit_words(&bench->memory, words, sizeof words)[0])
-        printf(_("  limit      %s\n"), words);
+        output_print(_("  limit      %s\n"), words);
     if (bench->main.profile)
         bench_print_limits(bench);
 }
@@ -168,17 +170,18 @@ static int print_gemm(const struct part_profile *profile)
 static int print_profile(const struct bench *bench, const struct part_profile *profile,
                          bool discriminator)
 {
-    printf("\n%s\n", discriminator ? _("An iteration of the discriminator, layer by layer:")
-                                   : _("An iteration, layer by layer:"));
+    output_print("\n%s\n", discriminator ? _("An iteration of the discriminator, layer by layer:")
+                                         : _("An iteration, layer by layer:"));
     int status = print_layers(profile->part, bench->iterations);
     if (status != EXIT_DONE)
         return status;
-    printf("\n");
+    output_print("\n");
     status = bench_print_passes(bench, profile->part);
-    printf("\n%s\n", discriminator ? _("Matrix products of all iterations of the discriminator, "
-                                       "seconds summed over threads:")
-                                   : _("Matrix products of all iterations, seconds summed over "
-                                       "threads:"));
+    output_print("\n%s\n", discriminator
+                               ? _("Matrix products of all iterations of the discriminator, "
+                                   "seconds summed over threads:")
+                               : _("Matrix products of all iterations, seconds summed over "
+                                   "threads:"));
     return status == EXIT_DONE ? print_gemm(profile) : status;
 }
 

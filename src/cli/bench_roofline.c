@@ -109,16 +109,17 @@ void bench_print_limits(const struct bench *bench)
     const struct device_limits *limits = &bench->limits;
     const struct bench_pass whole = bench_whole(bench);
     if (!bench->limits_measured) {
-        printf(_("  limits     not measured: %s\n"), bench->limits_error.why);
-        printf(_("  reached    %s GFLOP/s\n"), figure(bench_pass_gflops(&whole), one));
+        output_print(_("  limits     not measured: %s\n"), bench->limits_error.why);
+        output_print(_("  reached    %s GFLOP/s\n"), figure(bench_pass_gflops(&whole), one));
         return;
     }
-    printf(_("  limits     peak %s GFLOP/s, SGEMM %s GFLOP/s, memory %s GB/s\n"),
-           figure(1e-9 * limits->flops, one), figure(1e-9 * limits->sgemm_flops, two),
-           figure(1e-9 * limits->bytes, three));
-    printf(_("  reached    %s GFLOP/s: %s %% of SGEMM, %s %% of what the limits allow\n"),
-           figure(bench_pass_gflops(&whole), one), percent(bench_pass_of_sgemm(bench, &whole), two),
-           percent(bench_pass_of_attainable(&whole), three));
+    output_print(_("  limits     peak %s GFLOP/s, SGEMM %s GFLOP/s, memory %s GB/s\n"),
+                 figure(1e-9 * limits->flops, one), figure(1e-9 * limits->sgemm_flops, two),
+                 figure(1e-9 * limits->bytes, three));
+    output_print(_("  reached    %s GFLOP/s: %s %% of SGEMM, %s %% of what the limits allow\n"),
+                 figure(bench_pass_gflops(&whole), one),
+                 percent(bench_pass_of_sgemm(bench, &whole), two),
+                 percent(bench_pass_of_attainable(&whole), three));
 }
 
 /* Where names are long, what follows from the other columns gives way to them. */

@@ -148,12 +148,13 @@ static void print_gpus(void)
     size_t count = 0;
     bool read = meter && gpu_meter_read(meter, gpus, &count, &error);
     for (size_t i = 0; i < count; i++)
-        printf(_("\nGPU %zu: %s, %s of memory\n"), i, gpus[i].name[0] ? gpus[i].name : _("unnamed"),
-               gpu_has(&gpus[i], GPU_MEMORY_TOTAL)
-                   ? text_bytes((uint64_t)gpus[i].values[GPU_MEMORY_TOTAL], bytes, sizeof bytes)
-                   : _("an unknown amount"));
+        output_print(
+            _("\nGPU %zu: %s, %s of memory\n"), i, gpus[i].name[0] ? gpus[i].name : _("unnamed"),
+            gpu_has(&gpus[i], GPU_MEMORY_TOTAL)
+                ? text_bytes((uint64_t)gpus[i].values[GPU_MEMORY_TOTAL], bytes, sizeof bytes)
+                : _("an unknown amount"));
     if (!read)
-        printf(_("\nno GPU: %s\n"), error.why);
+        output_print(_("\nno GPU: %s\n"), error.why);
     gpu_meter_close(meter);
 }
 
@@ -174,10 +175,11 @@ static void print_device(struct table *table, const struct device_row *row)
 static int print_table(const struct host *host)
 {
     char bytes[32];
-    printf(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
-                    "%s: %s, %zu cores, %s of memory, instruction set %s\n\n", host->cores),
-           host->name, host->cpu, host->cores, text_bytes(host->memory_bytes, bytes, sizeof bytes),
-           instruction_set_name(host_instruction_set()));
+    output_print(ngettext("%s: %s, %zu core, %s of memory, instruction set %s\n\n",
+                          "%s: %s, %zu cores, %s of memory, instruction set %s\n\n", host->cores),
+                 host->name, host->cpu, host->cores,
+                 text_bytes(host->memory_bytes, bytes, sizeof bytes),
+                 instruction_set_name(host_instruction_set()));
     struct table table = table_begin("lll", _("DEVICE|USABLE|WHAT"));
     for (size_t i = 0; device_drivers[i]; i++)
         for (size_t n = 0; n < rows_of(device_drivers[i]); n++) {

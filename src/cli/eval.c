@@ -44,18 +44,18 @@ static int print_json(const struct model *model, const struct evaluation *evalua
 
 static int print_text(const struct model *model, const struct evaluation *evaluation)
 {
-    printf(_("%s on %zu images: "), language_text(model->network->title), evaluation->images);
+    output_print(_("%s on %zu images: "), language_text(model->network->title), evaluation->images);
     if (model->network->classes)
-        printf(_("top-1 %.2f %%, top-5 %.2f %%, "), evaluation->top1, evaluation->top5);
+        output_print(_("top-1 %.2f %%, top-5 %.2f %%, "), evaluation->top1, evaluation->top5);
     else
-        printf(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
-               model->tolerance);
-    printf(_("loss %.6g\n"), evaluation->loss);
-    printf(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s (%s, batch "
-             "%zu)\n"),
-           evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
-           STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
-           model->device->name, evaluation->batch);
+        output_print(_("pixel accuracy %.2f %% (within %g of 255), "), evaluation->pixel_accuracy,
+                     model->tolerance);
+    output_print(_("loss %.6g\n"), evaluation->loss);
+    output_print(_("  ms/image   median %.4g, min %.4g, mean %.4g, sd %s, 95 %% +- %s (%s, batch "
+                   "%zu)\n"),
+                 evaluation->ms_median, evaluation->ms_min, evaluation->ms_mean,
+                 STATISTICS_SPREAD(evaluation->ms_sd), STATISTICS_SPREAD(evaluation->ms_ci95),
+                 model->device->name, evaluation->batch);
     return EXIT_DONE;
 }
 

@@ -15,7 +15,7 @@
 static void print_cell(const char *text, size_t width)
 {
     const size_t columns = text_columns(text);
-    printf("%s%*s", text, columns < width ? (int)(width - columns) : 0, "");
+    output_print("%s%*s", text, columns < width ? (int)(width - columns) : 0, "");
 }
 
 static size_t label_width(const struct lesson_line *lines, size_t count)
@@ -35,14 +35,14 @@ static void print_lines(const struct loss_lesson *lesson)
     for (size_t i = 0; i < count; i++) {
         const struct lesson_line *line = &lines[i];
         if (!line->value[0]) {
-            printf("\n%s\n", line->label);
+            output_print("\n%s\n", line->label);
             continue;
         }
-        printf("  ");
+        output_print("  ");
         print_cell(line->label, width + 2);
         print_cell(line->value, line->bits[0] ? VALUE_COLUMNS : 0);
         print_cell(line->bits, line->rounding[0] ? BITS_COLUMNS : 0);
-        printf("%s\n", line->rounding);
+        output_print("%s\n", line->rounding);
     }
 }
 
@@ -50,13 +50,14 @@ static int print_text(const struct run *run, const struct loss_lesson *lesson)
 {
     char text[1200];
     const struct run_facts *facts = run_facts(run);
-    printf(ngettext("%s (%s), iteration %llu: Caffe's running mean of the last loss\n",
-                    "%s (%s), iteration %llu: Caffe's running mean of the last %zu losses\n",
-                    lesson->window),
-           facts->network, facts->id, (unsigned long long)lesson->iteration, lesson->window);
+    output_print(ngettext("%s (%s), iteration %llu: Caffe's running mean of the last loss\n",
+                          "%s (%s), iteration %llu: Caffe's running mean of the last %zu losses\n",
+                          lesson->window),
+                 facts->network, facts->id, (unsigned long long)lesson->iteration, lesson->window);
     print_lines(lesson);
-    printf("\n%s\n\n",
-           _("Columns: the value, its bits in hexadecimal, and what rounding to float32 added."));
+    output_print(
+        "\n%s\n\n",
+        _("Columns: the value, its bits in hexadecimal, and what rounding to float32 added."));
     output_print_wrapped(loss_lesson_conclude(lesson, text, sizeof text), 0, 0, OUTPUT_WIDTH);
     return EXIT_DONE;
 }

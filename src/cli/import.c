@@ -25,20 +25,19 @@ static bool add_json(struct json *list, const struct import_result *result, cons
 
 static void tell(const struct import_result *result, const char *path)
 {
-    printf(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
-                    result->iterations),
-           result->id, result->framework, (unsigned long long)result->iterations, path);
+    output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
+                          result->iterations),
+                 result->id, result->framework, (unsigned long long)result->iterations, path);
     if (result->damaged)
-        fprintf(stderr,
-                ngettext("tinca: %s: %zu damaged line was left out\n",
-                         "tinca: %s: %zu damaged lines were left out\n", result->damaged),
-                path, result->damaged);
+        output_note(ngettext("tinca: %s: %zu damaged line was left out\n",
+                             "tinca: %s: %zu damaged lines were left out\n", result->damaged),
+                    path, result->damaged);
     if (result->replaced)
-        fprintf(stderr,
-                ngettext("tinca: %s: %zu iteration is there twice; the later one was taken\n",
-                         "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
-                         result->replaced),
-                path, result->replaced);
+        output_note(
+            ngettext("tinca: %s: %zu iteration is there twice; the later one was taken\n",
+                     "tinca: %s: %zu iterations are there twice; the later ones were taken\n",
+                     result->replaced),
+            path, result->replaced);
 }
 
 static bool put(struct json *list, const struct import_results *results, const char *path)

@@ -262,12 +262,12 @@ static int print_memory(const struct info *info)
         table_cell(&table, "%s", gettext(kinds[i].name));
         table_cell(&table, "%s", text_bytes(kinds[i].bytes, text, sizeof text));
     }
-    printf(info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
-                                     : _("\nTo train with batch %zu on %s:\n"),
-           info->batch, info->device->name);
+    output_print(info->discriminator.graph ? _("\nTo train both with batch %zu on %s:\n")
+                                           : _("\nTo train with batch %zu on %s:\n"),
+                 info->batch, info->device->name);
     int status = table_print(&table);
     if (forecast_limit_words(memory, words, sizeof words)[0])
-        printf(_("Memory limit: %s.\n"), words);
+        output_print(_("Memory limit: %s.\n"), words);
     return status;
 }
 
@@ -275,9 +275,9 @@ static int print_memory(const struct info *info)
 static void print_total(const struct graph *graph)
 {
     char parameters[32], flops[32];
-    printf(_("%s parameters, %s FLOPs an image"),
-           text_count(graph_parameter_count(graph), parameters, sizeof parameters),
-           text_si((double)graph_flops(graph), flops, sizeof flops));
+    output_print(_("%s parameters, %s FLOPs an image"),
+                 text_count(graph_parameter_count(graph), parameters, sizeof parameters),
+                 text_si((double)graph_flops(graph), flops, sizeof flops));
 }
 
 /* Larger batches share the reading of the parameters: R rises. */
@@ -288,22 +288,23 @@ static void print_traffic(const struct part *part, size_t batch)
     double bytes = traffic_bytes(part->inference, batch);
     text_bytes((uint64_t)bytes, text, sizeof text);
     if (batch > 1)
-        printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte (%.3g at batch 1)\n"), text,
-               batch, intensity(flops, bytes), intensity(flops, traffic_bytes(part->inference, 1)));
+        output_print(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte (%.3g at batch 1)\n"),
+                     text, batch, intensity(flops, bytes),
+                     intensity(flops, traffic_bytes(part->inference, 1)));
     else
-        printf(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte\n"), text, batch,
-               intensity(flops, bytes));
+        output_print(_("%s moved an image at batch %zu: R = %.3g FLOPs a byte\n"), text, batch,
+                     intensity(flops, bytes));
 }
 
 static int print_discriminator(const struct part *part, size_t batch)
 {
     const struct shape output = part->graph->nodes[part->graph->output].output;
-    printf("\n%s ", _("discriminator, in training:"));
+    output_print("\n%s ", _("discriminator, in training:"));
     print_total(part->graph);
-    printf(", ");
-    printf(_("%zux%zu answers\n"), output.height, output.width);
+    output_print(", ");
+    output_print(_("%zux%zu answers\n"), output.height, output.width);
     print_traffic(part, batch);
-    putchar('\n');
+    output_print("\n");
     return print_layers(part, batch);
 }
 
@@ -311,19 +312,19 @@ static int print_tables(const struct info *info)
 {
     const struct network *network = info->network;
     char widths[8 * NETWORK_MAX_WIDTHS];
-    printf(_("%s, technique %s\n"), language_text(network->title),
-           technique_name(network->technique));
+    output_print(_("%s, technique %s\n"), language_text(network->title),
+                 technique_name(network->technique));
     if (network->widths.count)
-        printf(_("widths %s\n"),
-               network_widths_print(&network->widths, ',', widths, sizeof widths));
+        output_print(_("widths %s\n"),
+                     network_widths_print(&network->widths, ',', widths, sizeof widths));
     if (network->activation[0])
-        printf(_("activation %s\n"), network->activation);
-    printf(_("input %zux%zux%zu, %zu classes, "), network->input.channels, network->input.height,
-           network->input.width, network->classes);
+        output_print(_("activation %s\n"), network->activation);
+    output_print(_("input %zux%zux%zu, %zu classes, "), network->input.channels,
+                 network->input.height, network->input.width, network->classes);
     print_total(info->main.graph);
-    putchar('\n');
+    output_print("\n");
     print_traffic(&info->main, info->batch);
-    putchar('\n');
+    output_print("\n");
     int status = print_layers(&info->main, info->batch);
     if (status == EXIT_DONE && info->discriminator.graph)
         status = print_discriminator(&info->discriminator, info->batch);

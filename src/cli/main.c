@@ -24,20 +24,22 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_command(const struct command *command)
 {
-    printf("  %-10s", command->name);
+    output_print("  %-10s", command->name);
     output_print_wrapped(gettext(command->summary), 12, 12, OUTPUT_WIDTH);
 }
 
 static int print_help(void)
 {
-    printf(_("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
-             "A terminal workbench for deep-learning experiments. Without a command it opens\n"
-             "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
-             "Commands (tinca COMMAND --help tells more):\n"));
+    output_print(
+        _("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
+          "A terminal workbench for deep-learning experiments. Without a command it opens\n"
+          "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
+          "Commands (tinca COMMAND --help tells more):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
-    printf(_("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
-             "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
+    output_print(
+        _("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
+          "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
     return EXIT_DONE;
 }
 
@@ -120,8 +122,8 @@ static bool is_limited(int resource)
     return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* malloc reserves 64 MiB of addresses for each thread. Where addresses are limited, all threads share
- * one arena; an iteration allocates nothing, so they hardly meet there. */
+/* malloc reserves 64 MiB of addresses for each thread. Where addresses are limited, all threads
+ * share one arena; an iteration allocates nothing, so they hardly meet there. */
 static void share_arena(void)
 {
 #ifdef __GLIBC__

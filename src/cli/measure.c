@@ -42,19 +42,19 @@ static int print_text(const struct run *run, const struct measurement *measureme
 {
     const struct statistics *ms = &measurement->ms_per_image;
     char model[32], memory[32];
-    printf(ngettext("%s: %s on %s with %zu thread, %zu images of %s, one at a time\n",
-                    "%s: %s on %s with %zu threads, %zu images of %s, one at a time\n",
-                    measurement->threads),
-           run_facts(run)->id, run_facts(run)->network, measurement->device, measurement->threads,
-           measurement->images, measurement->data);
-    printf(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
-           STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
+    output_print(ngettext("%s: %s on %s with %zu thread, %zu images of %s, one at a time\n",
+                          "%s: %s on %s with %zu threads, %zu images of %s, one at a time\n",
+                          measurement->threads),
+                 run_facts(run)->id, run_facts(run)->network, measurement->device,
+                 measurement->threads, measurement->images, measurement->data);
+    output_print(_("  ms/image   mean %.4g, sd %s, 95 %% +- %s, median %.4g, min %.4g\n"), ms->mean,
+                 STATISTICS_SPREAD(ms->sd), STATISTICS_SPREAD(ms->ci95), ms->median, ms->min);
     if (isfinite(measurement->top1))
-        printf(_("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n"),
-               measurement->top1, measurement->top5, efficiency(run, measurement) * 1e3);
-    printf(_("  model      %s (%s), %s to infer\n"),
-           text_bytes(measurement->model_bytes, model, sizeof model), measurement->weights,
-           text_bytes(measurement->memory_bytes, memory, sizeof memory));
+        output_print(_("  accuracy   top-1 %.2f %%, top-5 %.2f %%, E_P %.4g x 10^-3\n"),
+                     measurement->top1, measurement->top5, efficiency(run, measurement) * 1e3);
+    output_print(_("  model      %s (%s), %s to infer\n"),
+                 text_bytes(measurement->model_bytes, model, sizeof model), measurement->weights,
+                 text_bytes(measurement->memory_bytes, memory, sizeof memory));
     return EXIT_DONE;
 }
 

@@ -108,12 +108,12 @@ static void print_option(const char *name, char letter, const char *link, const 
         snprintf(short_form, sizeof short_form, "-%c, ", letter);
     size_t length = (size_t)snprintf(left, sizeof left, "  %s--%s%s%s", short_form, name,
                                      argument ? link : "", argument ? argument : "");
-    printf("%s", left);
+    output_print("%s", left);
     if (length + 2 > HELP_COLUMN) {
-        printf("\n");
+        output_print("\n");
         length = 0;
     }
-    printf("%*s", (int)(HELP_COLUMN - length), "");
+    output_print("%*s", (int)(HELP_COLUMN - length), "");
     output_print_wrapped(help, HELP_COLUMN, HELP_COLUMN, OUTPUT_WIDTH);
 }
 
@@ -158,14 +158,14 @@ static void print_row(const struct option_row *row)
 static void print_help(const struct reader *reader)
 {
     const struct command *command = reader->command;
-    printf(_("Usage: tinca %s [OPTION]...%s%s\n"), command->name, command->operands[0] ? " " : "",
-           command->operands);
+    output_print(_("Usage: tinca %s [OPTION]...%s%s\n"), command->name,
+                 command->operands[0] ? " " : "", command->operands);
     output_print_wrapped(gettext(command->summary), 0, 0, OUTPUT_WIDTH);
     if (command->details[0]) {
-        printf("\n");
+        output_print("\n");
         output_print_wrapped(gettext(command->details), 0, 0, OUTPUT_WIDTH);
     }
-    printf(_("\nOptions (defaults in brackets):\n"));
+    output_print(_("\nOptions (defaults in brackets):\n"));
     for (size_t i = 0; i < reader->count; i++) {
         if (reader->fields[i])
             print_field(reader->fields[i], reader->set->config);
@@ -176,9 +176,9 @@ static void print_help(const struct reader *reader)
 
 void options_print_version(void)
 {
-    printf(_("tinca %s\n"
-             "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n"),
-           PACKAGE_VERSION);
+    output_print(_("tinca %s\n"
+                   "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n"),
+                 PACKAGE_VERSION);
 }
 
 /* --- mistakes --- */

@@ -1,7 +1,7 @@
 #include "cli/output.h"
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/visible.h"
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -12,6 +12,45 @@
 #include <unistd.h>
 
 enum { LAST_COLUMN = 24 }; /* a last column narrower than this is not worth wrapping */
+
+static void print_visible(FILE *stream, const char *format, va_list arguments)
+{
+    struct text text = {0};
+    visible_append_arguments(&text, visible_append, format, arguments);
+    if (text.data)
+        fwrite(text.data, 1, text.length, stream);
+    text_free(&text);
+}
+
+void output_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_visible(stdout, format, arguments);
+    va_end(arguments);
+}
+
+void output_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_visible(stderr, format, arguments);
+    va_end(arguments);
+}
+
+void output_live(const char *line, size_t columns)
+{
+    size_t length = strlen(line) < columns ? strlen(line) : columns;
+    while (length > 0 && ((unsigned char)line[length] & 0xc0) == 0x80) /* whole characters */
+        length--;
+    output_note("\r%.*s\033[K", (int)length, line);
+    fflush(stderr);
+}
+
+void output_live_clear(void)
+{
+    fputs("\r\033[K", stderr);
+}
 
 int output_error(const struct error *error)
 {
@@ -33,7 +72,7 @@ int output_json(struct json *root, bool complete)
     struct error error;
     char *text = NULL;
     if (complete)
-        text = json_print(root, true, &error);
+        text = json_print_valid(root, true, &error);
     else
         error_set_memory(&error, "the JSON document", 0);
     json_free(root);
@@ -65,7 +104,7 @@ void output_print_wrapped(const char *text, size_t indent, size_t column, size_t
             column += (size_t)printf("%*s", (int)(indent - column), "");
         else if (column > indent)
             column += (size_t)printf(" ");
-        printf("%.*s", (int)length, word);
+        output_print("%.*s", (int)length, word);
         column += columns;
         word += length;
         if (*word == '\n') {
@@ -148,7 +187,7 @@ static size_t column_width(const struct table *table, size_t column)
 static void print_last(const char *cell, size_t start, size_t width)
 {
     if (width < start + LAST_COLUMN)
-        printf("%s\n", cell);
+        output_print("%s\n", cell);
     else
         output_print_wrapped(cell, start, start, width);
 }
@@ -165,7 +204,7 @@ static void print_row(const struct table *table, size_t first, size_t width)
         if (column + 1 == table->columns)
             print_last(cell, start, right ? 0 : width);
         else
-            printf("%s%*s  ", cell, right ? 0 : padding, "");
+            output_print("%s%*s  ", cell, right ? 0 : padding, "");
         start += wide + 2;
     }
 }

@@ -11,6 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Prints on standard output, or on standard error, as printf does; each string (%s) is untrusted
+ * and made visible (base/visible.h), so that no name out of a file controls the terminal. The
+ * program prints with these functions only. */
+typedef void output_printer(const char *format, ...) __attribute__((format(printf, 1, 2)));
+output_printer output_print, output_note;
+
+/* Shows a line on standard error in the place of the one before, `columns` wide at most. */
+void output_live(const char *line, size_t columns);
+void output_live_clear(void); /* takes it away */
+
 /* Prints "tinca: what: why: what to do" on standard error; returns the exit status for it. */
 int output_error(const struct error *error);
 

@@ -41,14 +41,11 @@ static bool add_json(const struct predict *predict, const char *path)
 
 static void print_text(const struct predict *predict, const char *path)
 {
-    char shown[4096];
-    snprintf(shown, sizeof shown, "%s", path);
-    printf("%s\n", text_make_visible(shown));
+    output_print("%s\n", path);
     for (size_t i = 0; i < predict->top; i++) {
         const struct prediction *prediction = &predict->predictions[i];
-        snprintf(shown, sizeof shown, "%s", predict->model.class_names[prediction->label]);
-        printf("  %6.2f %%  %s\n", 100.0 * (double)prediction->probability,
-               text_make_visible(shown));
+        output_print("  %6.2f %%  %s\n", 100.0 * (double)prediction->probability,
+                     predict->model.class_names[prediction->label]);
     }
 }
 
@@ -122,7 +119,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
         *complete = *complete && json_add_string(object, "image", path) &&
                     json_add_string(object, "output", target);
     } else if (made && !output_file_is_stdout(target)) {
-        printf("%s -> %s\n", path, target);
+        output_print("%s -> %s\n", path, target);
     }
     free(target);
     return made;

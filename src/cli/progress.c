@@ -72,7 +72,7 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
 static void clear_line(struct progress *progress)
 {
     if (progress->line_open)
-        fprintf(stderr, "\r\033[K");
+        output_live_clear();
     progress->line_open = false;
 }
 
@@ -83,8 +83,8 @@ static void show_findings(struct progress *progress, const struct run *run,
     for (; progress->findings < snapshot->finding_count; progress->findings++) {
         run_finding(run, progress->findings, &finding);
         clear_line(progress);
-        fprintf(stderr, _("%s, iteration %llu: %s\n"), gettext(finding_kind_words(finding.kind)),
-                (unsigned long long)finding.iteration, finding.text);
+        output_note(_("%s, iteration %llu: %s\n"), gettext(finding_kind_words(finding.kind)),
+                    (unsigned long long)finding.iteration, finding.text);
     }
 }
 
@@ -94,8 +94,9 @@ static void show_beginning(struct progress *progress, const struct run_snapshot 
         return;
     progress->begun = true;
     if (snapshot->begun_at > 0)
-        fprintf(stderr, _("goes on after iteration %llu of %llu\n"),
-                (unsigned long long)snapshot->begun_at, (unsigned long long)snapshot->iterations);
+        output_note(_("goes on after iteration %llu of %llu\n"),
+                    (unsigned long long)snapshot->begun_at,
+                    (unsigned long long)snapshot->iterations);
 }
 
 /* Each trouble once; that it is over is said as well. What ends a run is said at its end. */
@@ -109,15 +110,14 @@ static void show_trouble(struct progress *progress, const struct run_snapshot *s
     if (error->kind != ERROR_NONE)
         output_error(error);
     else if (!progress->quiet)
-        fprintf(stderr, _("it can be written again: nothing is lost\n"));
+        output_note(_("it can be written again: nothing is lost\n"));
     progress->trouble = *error;
 }
 
 static void show_live(struct progress *progress, const char *line)
 {
     size_t width = terminal_width();
-    fprintf(stderr, "\r%.*s\033[K", (int)(width > 1 ? width - 1 : 1), line);
-    fflush(stderr);
+    output_live(line, width > 1 ? width - 1 : 1);
     progress->line_open = true;
 }
 
@@ -127,7 +127,7 @@ static void show_plain(struct progress *progress, const struct run_snapshot *sna
     double now = now_seconds();
     if (now - progress->last < plain_interval || snapshot->iteration == progress->printed)
         return;
-    fprintf(stderr, "%s\n", line);
+    output_note("%s\n", line);
     progress->last = now;
     progress->printed = snapshot->iteration;
 }

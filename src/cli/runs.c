@@ -171,7 +171,7 @@ static int print_table(const struct listing *listing)
     struct table table = table_begin("lllrrrl", _("RUN|NAME|STATUS|ITERATION|LOSS|TOP-1|WHAT"));
     if (listing->count + listing->incomplete_count == 0) {
         table_free(&table);
-        printf(_("There are no runs yet: tinca train makes one.\n"));
+        output_print(_("There are no runs yet: tinca train makes one.\n"));
         return EXIT_DONE;
     }
     for (size_t i = 0; i < listing->count; i++)

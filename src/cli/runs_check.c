@@ -35,16 +35,18 @@ static void report_progress(struct tally *tally, size_t done, size_t count)
     if (count < 2 || clock_seconds(tally->told, now) < (terminal ? 0.2 : 5))
         return;
     tally->told = now;
-    fprintf(stderr, terminal ? "\r\033[K" : "");
-    fprintf(stderr, _("checked %zu of %zu runs"), done, count);
-    fprintf(stderr, terminal ? "" : "\n");
+    if (terminal)
+        output_live_clear();
+    output_note(_("checked %zu of %zu runs"), done, count);
+    if (!terminal)
+        output_note("\n");
     fflush(stderr);
 }
 
 static void clear_progress(void)
 {
     if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K");
+        output_live_clear();
 }
 
 /* --- one run --- */
@@ -56,7 +58,7 @@ static void print_problem(const char *id, const struct run_problem *problem)
              strcmp(problem->file, ".") == 0 ? _("its folder") : problem->file,
              problem->severity == RUN_PROBLEM_WARNING ? _("warning: ") : "", problem->what,
              problem->remedy);
-    puts(text_make_visible(line));
+    output_print("%s\n", line);
 }
 
 static bool add_problem(struct json *list, const struct run_problem *problem)
@@ -93,7 +95,7 @@ static void report(struct tally *tally, const struct run_check *check)
     for (size_t i = 0; i < check->count; i++)
         print_problem(check->id, &check->problems[i]);
     if (check->omitted > 0)
-        printf(_("%s: and %zu more problems\n"), check->id, check->omitted);
+        output_print(_("%s: and %zu more problems\n"), check->id, check->omitted);
 }
 
 static bool check_one(struct tally *tally, const char *directory, bool home, struct error *error)
@@ -169,8 +171,8 @@ static int end(struct tally *tally, struct json *root)
                                   json_add_count(root, "warned", tally->warned));
         return printed == EXIT_DONE ? status : printed;
     }
-    printf(ngettext("%zu run checked", "%zu runs checked", tally->runs), tally->runs);
-    printf(_(", %zu damaged, %zu with warnings\n"), tally->damaged, tally->warned);
+    output_print(ngettext("%zu run checked", "%zu runs checked", tally->runs), tally->runs);
+    output_print(_(", %zu damaged, %zu with warnings\n"), tally->damaged, tally->warned);
     return status;
 }
 

@@ -66,14 +66,15 @@ static void print_notes(const struct study_file *file)
     for (size_t i = 0; i < file->count; i++) {
         const struct study *study = &file->studies[i];
         if (study->count < STUDY_IMAGES)
-            printf(_("%s: %zu pictures, fewer than the study's %d.\n"), study->network,
-                   study->count, STUDY_IMAGES);
+            output_print(_("%s: %zu pictures, fewer than the study's %d.\n"), study->network,
+                         study->count, STUDY_IMAGES);
         if (study->training_known && study->seen_in_training)
-            printf(_("%s: %zu of %zu generated pictures are of pairs that it was trained on.\n"),
-                   study->network, study->seen_in_training, study->count / 2);
+            output_print(
+                _("%s: %zu of %zu generated pictures are of pairs that it was trained on.\n"),
+                study->network, study->seen_in_training, study->count / 2);
         if (study->shown_twice)
-            printf(_("%s: %zu scenes are shown twice, once real and once generated.\n"),
-                   study->network, study->shown_twice);
+            output_print(_("%s: %zu scenes are shown twice, once real and once generated.\n"),
+                         study->network, study->shown_twice);
     }
 }
 
@@ -90,7 +91,7 @@ static int print_report(const struct study_file *file)
         add_result(&table, &file->studies[i]);
     add_published(&table);
     int status = table_print(&table);
-    printf("\n");
+    output_print("\n");
     output_print_wrapped(gettext(legend), 0, 0, OUTPUT_WIDTH);
     print_notes(file);
     return status;
@@ -188,7 +189,7 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     struct run *run = runs_open(request->run, error);
     if (!run)
         return false;
-    fprintf(stderr, _("Making the pictures of %s ...\n"), run_facts(run)->network);
+    output_note(_("Making the pictures of %s ...\n"), run_facts(run)->network);
     bool made = study_pictures_of_run(pictures, study, run, &of_run, error);
     run_free(run);
     return made && study_check_name(study->network, "--network", error);
@@ -198,22 +199,21 @@ static bool make_pictures(const struct study_request *request, struct study *stu
 static void say_notes(const struct study *study, const struct study_pictures *pictures)
 {
     if (study->count < STUDY_IMAGES)
-        fprintf(
-            stderr,
+        output_note(
             _("%zu pictures are shown instead of %d, %zu real and %zu generated; %zu of them are "
               "practice.\n"),
             study->count, STUDY_IMAGES, study->count / 2, study->count / 2,
             study_count(study, true, true) + study_count(study, false, true));
     if (study->shown_twice)
-        fprintf(stderr, _("There are too few scenes: %zu are shown twice, real and generated.\n"),
-                study->shown_twice);
+        output_note(_("There are too few scenes: %zu are shown twice, real and generated.\n"),
+                    study->shown_twice);
     if (study->training_known && study->seen_in_training)
-        fprintf(stderr,
-                _("The network was trained on %zu of the %zu generated pictures' pairs: the result "
-                  "flatters it.\n"),
-                study->seen_in_training, study->count / 2);
+        output_note(
+            _("The network was trained on %zu of the %zu generated pictures' pairs: the result "
+              "flatters it.\n"),
+            study->seen_in_training, study->count / 2);
     if (pictures->resized)
-        fprintf(stderr, _("The pictures have several sizes and are brought to the smallest.\n"));
+        output_note(_("The pictures have several sizes and are brought to the smallest.\n"));
 }
 
 static int keep_vote(const struct study_request *request, const struct study *study,
@@ -223,8 +223,8 @@ static int keep_vote(const struct study_request *request, const struct study *st
     size_t voters;
     if (!study_file_add(request->results, study, vote, &voters, &error))
         return output_error(&error);
-    printf(_("Thank you. %s's vote on %s is in %s, number %zu.\n\n"), vote->participant,
-           study->network, request->results, voters);
+    output_print(_("Thank you. %s's vote on %s is in %s, number %zu.\n\n"), vote->participant,
+                 study->network, request->results, voters);
     return report(request);
 }
 

@@ -198,8 +198,8 @@ static int print_cells(const struct sweep *sweep, const struct sweep_estimate *e
     write_cells(sweep, estimate, &table);
     int status = table_print(&table);
     struct sweep_time time = sweep_estimate_left(estimate, sweep);
-    printf(_("\n%s: %zu cells. Memory is forecast; time left (estimate): %s.\n"), sweep->grid.name,
-           sweep->count, sweep_time_text(&time, jobs, text, sizeof text));
+    output_print(_("\n%s: %zu cells. Memory is forecast; time left (estimate): %s.\n"),
+                 sweep->grid.name, sweep->count, sweep_time_text(&time, jobs, text, sizeof text));
     return status;
 }
 
@@ -291,13 +291,13 @@ static int print_due(const struct sweep *sweep)
             continue;
         while (last + 1 < sweep->count && may_be_computed(sweep, last + 1))
             last++;
-        printf("%s%zu", any ? "," : "", first + 1);
+        output_print("%s%zu", any ? "," : "", first + 1);
         if (last > first)
-            printf("-%zu", last + 1);
+            output_print("-%zu", last + 1);
         any = true;
     }
     if (any)
-        putchar('\n');
+        output_print("\n");
     return EXIT_DONE;
 }
 
@@ -342,7 +342,7 @@ static int list_sweeps(void)
     if (count > 0)
         return table_print(&table);
     table_free(&table);
-    printf("%s\n", _("There are no sweeps yet: tinca sweep --networks ... makes one."));
+    output_print("%s\n", _("There are no sweeps yet: tinca sweep --networks ... makes one."));
     return EXIT_DONE;
 }
 
@@ -411,7 +411,7 @@ static int work_off(struct sweep *sweep, struct sweep_estimate *estimate,
     look_elsewhere(sweep);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
-        fprintf(stderr, "%s\n", _("Another process is still at some of the cells."));
+        output_note("%s\n", _("Another process is still at some of the cells."));
     int status = report(sweep, estimate, request);
     if (status != EXIT_DONE)
         return status;
@@ -440,8 +440,8 @@ static int run_one(struct sweep *sweep, const struct request *request)
     if (sweep_is_due(sweep, index))
         return sweep_jobs_run_cell(sweep, index, request->quiet);
     if (!request->quiet)
-        fprintf(stderr, "%s: %s\n", sweep->cells[index].id,
-                sweep_state_words(sweep->cells[index].state));
+        output_note("%s: %s\n", sweep->cells[index].id,
+                    sweep_state_words(sweep->cells[index].state));
     return sweep->cells[index].state == SWEEP_FAILED ? EXIT_FAILED : EXIT_DONE;
 }
 

@@ -108,7 +108,7 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
 static void say_state(const struct sweep_cell *cell, bool quiet)
 {
     if (!quiet)
-        fprintf(stderr, "%s: %s\n", cell->id, sweep_state_words(cell->state));
+        output_note("%s: %s\n", cell->id, sweep_state_words(cell->state));
 }
 
 /* Another process may have computed it between the look at its state and the lock. */
@@ -168,7 +168,7 @@ static double now_seconds(void)
 static void clear_line(struct work *work)
 {
     if (work->line_open)
-        fprintf(stderr, "\r\033[K");
+        output_live_clear();
     work->line_open = false;
 }
 
@@ -259,17 +259,17 @@ static void say_cell(struct work *work, size_t index)
         return;
     clear_line(work);
     if (cell->state == SWEEP_DONE && !cell->result.known)
-        fprintf(stderr, _("%zu/%zu %s: done, but its results cannot be read\n"), index + 1,
-                work->sweep->count, cell->id);
+        output_note(_("%zu/%zu %s: done, but its results cannot be read\n"), index + 1,
+                    work->sweep->count, cell->id);
     else if (cell->state == SWEEP_DONE)
-        fprintf(stderr, _("%zu/%zu %s: done, %.4g ms/image, loss %.4g\n"), index + 1,
-                work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
+        output_note(_("%zu/%zu %s: done, %.4g ms/image, loss %.4g\n"), index + 1,
+                    work->sweep->count, cell->id, cell->result.ms_per_image, cell->result.loss);
     else if (cell->reason.why[0])
-        fprintf(stderr, "%zu/%zu %s: %s: %s\n", index + 1, work->sweep->count, cell->id,
-                sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
+        output_note("%zu/%zu %s: %s: %s\n", index + 1, work->sweep->count, cell->id,
+                    sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
     else
-        fprintf(stderr, "%zu/%zu %s: %s\n", index + 1, work->sweep->count, cell->id,
-                sweep_state_words(cell->state));
+        output_note("%zu/%zu %s: %s\n", index + 1, work->sweep->count, cell->id,
+                    sweep_state_words(cell->state));
 }
 
 /* A process that ends without a word was killed (memory), or crashed. When it was told to stop it
@@ -341,12 +341,11 @@ static void show(struct work *work)
     describe(work, line, sizeof line);
     work->said = now_seconds();
     if (!work->terminal) {
-        fprintf(stderr, "%s\n", line);
+        output_note("%s\n", line);
         return;
     }
     bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 1;
-    fprintf(stderr, "\r%.*s\033[K", known ? window.ws_col - 1 : 79, line);
-    fflush(stderr);
+    output_live(line, known ? window.ws_col - 1u : 79);
     work->line_open = true;
 }
 

@@ -14,6 +14,7 @@
 #include "session/export.h"
 #include "session/forecast.h"
 #include "session/run.h"
+#include "session/train_command.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,52 +84,51 @@ bool train_check_targets(const struct train *train, struct error *error)
 /* --- after --- */
 
 /* What it cost to be able to resume the run. */
-static void print_checkpoints(FILE *stream, const struct run_snapshot *snapshot)
+static void print_checkpoints(output_printer *print_line, const struct run_snapshot *snapshot)
 {
     const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
     if (snapshot->checkpoints == 0)
         return;
-    fprintf(stream,
-            ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
-                     "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n",
-                     snapshot->checkpoints),
-            (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
+    print_line(
+        ngettext("  %llu checkpoint, %.3g s (%.2g %% of the run)\n",
+                 "  %llu checkpoints, %.3g s in all (%.2g %% of the run)\n", snapshot->checkpoints),
+        (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
 }
 
 /* Of a document on standard output it must not become a part. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
-    char duration[32];
+    char duration[32], operand[200];
     const bool taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
-    FILE *stream = taken ? stderr : stdout;
+    output_printer *const print_line = taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
-    fprintf(stream, _("%s: %s after %llu iterations in %s\n"), facts->id,
-            gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
-            text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
+    print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
+               gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
+               text_duration(snapshot->elapsed_seconds, duration, sizeof duration));
     if (snapshot->has_validation && isfinite(snapshot->top1))
-        fprintf(stream,
-                _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
-                  "%.2f %%)\n"),
-                (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
-                snapshot->top1, snapshot->best_top1);
+        print_line(
+            _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, top-1 %.2f %% (best "
+              "%.2f %%)\n"),
+            (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
+            snapshot->top1, snapshot->best_top1);
     else if (snapshot->has_validation && isfinite(snapshot->pixel_accuracy))
-        fprintf(stream,
-                _("  loss %.6g, %.4g ms/image (median), validation loss %.4g, pixel accuracy "
-                  "%.2f %%\n"),
-                (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
-                snapshot->pixel_accuracy);
+        print_line(_("  loss %.6g, %.4g ms/image (median), validation loss %.4g, pixel accuracy "
+                     "%.2f %%\n"),
+                   (double)snapshot->loss, snapshot->ms_per_image_median, snapshot->validation_loss,
+                   snapshot->pixel_accuracy);
     else
-        fprintf(stream, _("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
-                snapshot->ms_per_image_median);
-    print_checkpoints(stream, snapshot);
-    fprintf(stream, _("  kept in %s\n"), facts->directory);
+        print_line(_("  loss %.6g, %.4g ms/image (median)\n"), (double)snapshot->loss,
+                   snapshot->ms_per_image_median);
+    print_checkpoints(print_line, snapshot);
+    print_line(_("  kept in %s\n"), facts->directory);
     if (train->options.save_path)
-        fprintf(stream, _("  weights in %s\n"), train->options.save_path);
+        print_line(_("  weights in %s\n"), train->options.save_path);
     if (train->export_path)
-        fprintf(stream, _("  session in %s\n"), train->export_path);
+        print_line(_("  session in %s\n"), train->export_path);
     if (snapshot->status == RUN_STOPPED)
-        fprintf(stream, _("  tinca resume %s goes on with it\n"), facts->id);
+        print_line(_("  tinca resume %s goes on with it\n"),
+                   shell_operand(facts->id, operand, sizeof operand));
 }
 
 /* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
@@ -137,13 +137,15 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
 {
     struct run_snapshot snapshot;
     struct error error;
+    char operand[200];
     int status = EXIT_DONE;
     run_snapshot(run, &snapshot);
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
         if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
-            fprintf(stderr, _("tinca resume %s goes on after iteration %llu\n"), run_facts(run)->id,
-                    (unsigned long long)snapshot.checkpoint_iteration);
+            output_note(_("tinca resume %s goes on after iteration %llu\n"),
+                        shell_operand(run_facts(run)->id, operand, sizeof operand),
+                        (unsigned long long)snapshot.checkpoint_iteration);
     } else if (snapshot.error.kind != ERROR_NONE) {
         output_error(&snapshot.error);
         status = EXIT_FAILED;
@@ -180,10 +182,10 @@ static void announce_limit(const struct train *train, const struct run *run)
     if (train->quiet || !config_memory_limit(&train->config))
         return;
     if (forecast_limit_words(memory, words, sizeof words)[0])
-        fprintf(stderr, _("memory limit: %s\n"), words);
+        output_note(_("memory limit: %s\n"), words);
     else
-        fprintf(stderr, _("memory limit: %s fit it as they are, nothing is computed again\n"),
-                text_bytes(memory->total, total, sizeof total));
+        output_note(_("memory limit: %s fit it as they are, nothing is computed again\n"),
+                    text_bytes(memory->total, total, sizeof total));
 }
 
 int train_go(const struct train *train)

@@ -65,7 +65,9 @@ static struct advise_gap *note_gap(struct inquiry *inquiry, const char *what, co
     struct advise_gap *gap = &advice->gaps[advice->gap_count++];
     *gap = (struct advise_gap){.technique = "none"};
     snprintf(gap->what, sizeof gap->what, "%s", what);
-    snprintf(gap->command, sizeof gap->command, "%s", command);
+    /* half a command would be another one */
+    snprintf(gap->command, sizeof gap->command, "%s",
+             strlen(command) < sizeof gap->command ? command : "");
     return gap;
 }
 
@@ -140,8 +142,12 @@ static void note_untrained(struct inquiry *inquiry, const char *technique)
         bool path = strchr(config->network, '/') != NULL;
         train_command_append(&command, config, path ? config->network : advice->network, technique);
     } else {
-        text_append(&command, "tinca train %s%s%s --data SPEC --validate SPEC", advice->network,
-                    plain ? "" : "-", plain ? "" : technique);
+        char network[160];
+        snprintf(network, sizeof network, "%s%s%s", advice->network, plain ? "" : "-",
+                 plain ? "" : technique);
+        text_append(&command, "tinca train ");
+        shell_word_append(&command, network);
+        text_append(&command, " --data SPEC --validate SPEC");
     }
     snprintf(what, sizeof what, _("%.64s%s%s is not trained (then: tinca measure RUN --device %s)"),
              advice->network, plain ? "" : "-", plain ? "" : technique, advice->device);

@@ -35,7 +35,8 @@ void compare_measure_command(const struct comparison *comparison, size_t number,
     } else {
         train_command_append(&text, run_config(row->run), NULL, NULL);
     }
-    snprintf(command, size, "%s", text.data ? text.data : "");
+    /* half a command would be another one */
+    snprintf(command, size, "%s", text.data && text.length < size ? text.data : "");
     text_free(&text);
 }
 

@@ -3,6 +3,8 @@
 #include "session/compare.h"
 
 #include "base/language.h"
+#include "base/markdown.h"
+#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,7 +50,7 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
         snprintf(text, size,
                  device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
                  comparison->devices[device]);
-    return text;
+    return text_make_visible(text);
 }
 
 /* "2.31 +- 0.04 ~2,5": the intervals of rows 2 and 5 meet this one. */
@@ -147,7 +149,7 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
         write_fixed(&comparison->rows[row], row, column, text, size);
     else
         write_time(comparison, row, column - FIRST_TIME, text, size);
-    return text;
+    return text_make_visible(text);
 }
 
 /* --- what stands below a table --- */
@@ -190,7 +192,23 @@ static bool any_mark(const struct comparison *comparison)
     return false;
 }
 
-static void write_speed_ups(const struct comparison *comparison, const char *bullet,
+/* How a line begins, and what is done to the names in it. */
+struct style {
+    const char *bullet;
+    visible_appender *append;
+};
+static const struct style terminal = {"", visible_append}, markdown = {"- ", markdown_append};
+
+__attribute__((format(printf, 3, 4))) static void put(struct text *text, const struct style *style,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    visible_append_arguments(text, style->append, format, arguments);
+    va_end(arguments);
+}
+
+static void write_speed_ups(const struct comparison *comparison, const struct style *style,
                             struct text *text)
 {
     for (size_t row = 0; row < comparison->count; row++)
@@ -198,41 +216,42 @@ static void write_speed_ups(const struct comparison *comparison, const char *bul
             for (size_t slow = 0; slow < comparison->device_count; slow++) {
                 const double factor = compare_speed_up(comparison, row, fast, slow);
                 if (factor > 1 && comparison->rows[row].run)
-                    text_append(text, _("%s%zu: %s is %.3g times as fast as %s\n"), bullet, row + 1,
-                                comparison->devices[fast], factor, comparison->devices[slow]);
+                    put(text, style, _("%s%zu: %s is %.3g times as fast as %s\n"), style->bullet,
+                        row + 1, comparison->devices[fast], factor, comparison->devices[slow]);
             }
 }
 
-static void write_notes(const struct comparison *comparison, const char *bullet, struct text *text)
+static void write_notes(const struct comparison *comparison, const struct style *style,
+                        struct text *text)
 {
     if (any_mark(comparison))
-        text_append(text,
-                    _("%s~N: not distinguishable from row N on this device (95 %% intervals "
-                      "overlap)\n"),
-                    bullet);
+        put(text, style,
+            _("%s~N: not distinguishable from row N on this device (95 %% intervals "
+              "overlap)\n"),
+            style->bullet);
     for (size_t d = 0; d < comparison->device_count; d++)
         if (times_are_apart(comparison, d))
-            text_append(text,
-                        _("%sms %s: measured on different machines or with different numbers of "
-                          "threads; such rows are not compared\n"),
-                        bullet, comparison->devices[d]);
+            put(text, style,
+                _("%sms %s: measured on different machines or with different numbers of "
+                  "threads; such rows are not compared\n"),
+                style->bullet, comparison->devices[d]);
     if (data_differ(comparison))
-        text_append(text, _("%saccuracies of different data are not comparable\n"), bullet);
+        put(text, style, _("%saccuracies of different data are not comparable\n"), style->bullet);
     if (comparison->published_devices > 0)
-        text_append(text,
-                    _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
-                    bullet);
-    write_speed_ups(comparison, bullet, text);
+        put(text, style,
+            _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
+            style->bullet);
+    write_speed_ups(comparison, style, text);
     struct compare_gap gap;
     for (size_t row = 0; row < comparison->count; row++)
         for (size_t d = 0; d < comparison->device_count; d++)
             if (compare_gap(comparison, row, d, &gap))
-                text_append(text, "%s%s: %zu, %s: %s\n", bullet,
-                            gap.stale ? _("stale, the model has changed since") : gettext(unknown),
-                            row + 1, gap.what, gap.command);
+                put(text, style, "%s%s: %zu, %s: %s\n", style->bullet,
+                    gap.stale ? _("stale, the model has changed since") : gettext(unknown), row + 1,
+                    gap.what, gap.command);
 }
 
-static void write_run(const struct compare_row *row, size_t number, const char *bullet,
+static void write_run(const struct compare_row *row, size_t number, const struct style *style,
                       struct text *text)
 {
     static const struct {
@@ -241,21 +260,22 @@ static void write_run(const struct compare_row *row, size_t number, const char *
                  {"measured", N_("%s%zu: %s on %s (measured accuracy)\n")},
                  {"none", N_("%s%zu: %s on %s (no accuracy)\n")}};
     if (row->run && run_facts(row->run)->imported[0]) {
-        text_append(text, _("%s%zu: %s, imported from a log of %s\n"), bullet, number, row->name,
-                    run_facts(row->run)->imported);
+        put(text, style, _("%s%zu: %s, imported from a log of %s\n"), style->bullet, number,
+            row->name, run_facts(row->run)->imported);
         return;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].accuracy, row->accuracy) == 0)
-            text_append(text, gettext(kinds[i].words), bullet, number, row->name, row->data);
+            put(text, style, gettext(kinds[i].words), style->bullet, number, row->name, row->data);
 }
 
-static void write_runs(const struct comparison *comparison, const char *bullet, struct text *text)
+static void write_runs(const struct comparison *comparison, const struct style *style,
+                       struct text *text)
 {
     for (size_t i = 0; i < comparison->count; i++) {
         const struct compare_row *row = &comparison->rows[i];
         if (row->run)
-            write_run(row, i + 1, bullet, text);
+            write_run(row, i + 1, style, text);
     }
 }
 
@@ -299,16 +319,13 @@ static void write_text(const struct comparison *comparison, struct text *text)
     for (size_t row = 0; row < comparison->count; row++)
         write_line(comparison, row, text);
     text_append(text, "\n");
-    write_runs(comparison, "", text);
-    write_notes(comparison, "", text);
+    write_runs(comparison, &terminal, text);
+    write_notes(comparison, &terminal, text);
 }
 
 static void write_markdown_cell(const char *cell, struct text *text)
 {
-    text_append(text, " ");
-    for (const char *c = cell; *c; c++)
-        text_append(text, *c == '|' || *c == '~' || *c == '_' ? "\\%c" : "%c", *c);
-    text_append(text, " |");
+    visible_append_format(text, markdown_append, " %s |", cell);
 }
 
 static void write_markdown(const struct comparison *comparison, struct text *text)
@@ -327,21 +344,31 @@ static void write_markdown(const struct comparison *comparison, struct text *tex
             write_markdown_cell(compare_cell(comparison, row, c, cell, sizeof cell), text);
     }
     text_append(text, "\n\n");
-    write_runs(comparison, "- ", text);
-    write_notes(comparison, "- ", text);
+    write_runs(comparison, &markdown, text);
+    write_notes(comparison, &markdown, text);
 }
 
-/* RFC 4180: quotes around what holds a comma, a quote or a line's end. */
+/* RFC 4180: quotes around what holds a comma or a quote. A spreadsheet takes what begins like a
+ * formula for one, so such a name is told to be text by an apostrophe. */
 static void write_field(const char *value, struct text *text)
 {
-    if (!value[strcspn(value, ",\"\r\n")]) {
-        text_append(text, "%s,", value);
-        return;
-    }
-    text_append(text, "\"");
-    for (const char *c = value; *c; c++)
+    const bool formula = value[0] && strchr("=+-@", value[0]), quoted = strpbrk(value, ",\"");
+    struct text shown = {0};
+    visible_append(&shown, value);
+    text->failed |= shown.failed;
+    text_append(text, "%s%s", quoted ? "\"" : "", formula ? "'" : "");
+    for (const char *c = shown.data ? shown.data : ""; *c; c++)
         text_append(text, *c == '"' ? "\"\"" : "%c", *c);
-    text_append(text, "\",");
+    text_append(text, "%s", quoted ? "\"" : "");
+    text_free(&shown);
+}
+
+static void write_heading(const char *what, const char *device, struct text *text)
+{
+    char heading[160];
+    snprintf(heading, sizeof heading, "%s %s", what, device);
+    text_append(text, ",");
+    write_field(heading, text);
 }
 
 static void write_csv_number(double value, const char *end, struct text *text)
@@ -388,11 +415,16 @@ static void write_csv_row(const struct comparison *comparison, size_t number, st
     const struct compare_row *row = &comparison->rows[number];
     text_append(text, "%zu,", number + 1);
     write_field(row->name, text);
-    write_field(row->run ? "no" : "yes", text);
+    text_append(text, ",");
+    text_append(text, "%s,", row->run ? "no" : "yes");
     write_field(row->network, text);
+    text_append(text, ",");
     write_field(row->technique, text);
+    text_append(text, ",");
     write_field(row->data, text);
+    text_append(text, ",");
     write_field(row->accuracy, text);
+    text_append(text, ",");
     write_csv_number(row->top1, ",", text);
     write_csv_count(row->parameters, text);
     write_csv_number(row->efficiency, ",", text);
@@ -410,11 +442,15 @@ static void write_csv(const struct comparison *comparison, struct text *text)
     text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
                       "model_bytes,training_memory_bytes");
     for (size_t d = 0; d < comparison->device_count; d++) {
-        const char *name = comparison->devices[d];
-        text_append(text,
-                    ",ms %s,sd %s,ci95 %s,images %s,threads %s,memory_bytes %s,not distinguishable "
-                    "from row %s",
-                    name, name, name, name, name, name, name);
+        static const char *const columns[] = {"ms",
+                                              "sd",
+                                              "ci95",
+                                              "images",
+                                              "threads",
+                                              "memory_bytes",
+                                              "not distinguishable from row"};
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            write_heading(columns[i], comparison->devices[d], text);
     }
     text_append(text, "\n");
     for (size_t row = 0; row < comparison->count; row++)
@@ -424,7 +460,7 @@ static void write_csv(const struct comparison *comparison, struct text *text)
 static void write_json(const struct comparison *comparison, struct text *text)
 {
     struct json *root = compare_to_json(comparison);
-    char *printed = root ? json_print(root, true, NULL) : NULL;
+    char *printed = root ? json_print_valid(root, true, NULL) : NULL;
     json_free(root);
     if (printed)
         text_append(text, "%s\n", printed);

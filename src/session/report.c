@@ -4,14 +4,15 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/language.h"
+#include "base/markdown.h"
 #include "base/output_file.h"
-#include "base/text.h"
+#include "base/visible.h"
 #include "session/compare.h"
 #include "session/run_name.h"
 #include "session/timing.h"
+#include "session/train_command.h"
 
 #include <config.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <limits.h>
@@ -23,21 +24,9 @@
 
 /* --- words --- */
 
-/* Text from files and users, so that it cannot become markup or end a table's cell. */
-static void put_plain(struct text *text, const char *plain)
-{
-    for (; *plain; plain++) {
-        if (strchr("\\`*_[]<>|#", *plain))
-            text_append_bytes(text, "\\", 1);
-        text_append_bytes(text, iscntrl((unsigned char)*plain) ? " " : plain, 1);
-    }
-}
-
 static void put_row(struct text *text, const char *label, const char *value)
 {
-    text_append(text, "| %s | ", label);
-    put_plain(text, value);
-    text_append(text, " |\n");
+    visible_append_format(text, markdown_append, "| %s | %s |\n", label, value);
 }
 
 __attribute__((format(printf, 3, 4))) static void put_value(struct text *text, const char *label,
@@ -83,14 +72,15 @@ static void put_state(struct text *text, const struct run *run, const struct run
     if (!run_status_is_over(now->status))
         text_append(text, "%s\n", _("It is still on: these are the figures of this moment."));
     if (run_facts(run)->created[0])
-        text_append(text, _("Begun %s.\n"), run_facts(run)->created);
+        visible_append_format(text, markdown_append, _("Begun %s.\n"), run_facts(run)->created);
     if (run_facts(run)->imported[0])
-        text_append(text, _("Imported from a log of %s, host %s.\n"), run_facts(run)->imported,
-                    run_facts(run)->host[0] ? run_facts(run)->host : "?");
+        visible_append_format(text, markdown_append, _("Imported from a log of %s, host %s.\n"),
+                              run_facts(run)->imported,
+                              run_facts(run)->host[0] ? run_facts(run)->host : "?");
     if (now->error.kind == ERROR_NONE)
         return;
     text_append(text, "\n> ");
-    put_plain(text, error_format(&now->error, problem, sizeof problem));
+    markdown_append(text, error_format(&now->error, problem, sizeof problem));
     text_append(text, "\n");
 }
 
@@ -164,7 +154,7 @@ static void put_findings(struct text *text, const struct run *run, size_t count)
         else
             text_append(text, _("- **%s**, from iteration %" PRIu64 " (epoch %.3g): "), kind,
                         finding.iteration, finding.epoch);
-        put_plain(text, finding.text);
+        markdown_append(text, finding.text);
         text_append(text, "\n");
     }
 }
@@ -195,6 +185,7 @@ static void put_inference(struct text *text, const struct measurement *entry)
 static void put_measurements(struct text *text, const struct run_facts *facts)
 {
     struct error error;
+    char operand[200];
     struct measurements list = {0};
     bool read = measurements_read(&list, facts->directory, &error);
     for (size_t i = 0; read && i < list.count; i++)
@@ -203,7 +194,8 @@ static void put_measurements(struct text *text, const struct run_facts *facts)
         put_row(text, _("inference"), error.why);
     else if (list.count == 0)
         put_value(text, _("inference of one image"),
-                  _("not measured: tinca measure %s would measure it"), facts->id);
+                  _("not measured: tinca measure %s would measure it"),
+                  shell_operand(facts->id, operand, sizeof operand));
     measurements_free(&list);
 }
 
@@ -277,13 +269,13 @@ static bool put_run(struct text *text, const struct run *run, struct error *erro
     char name[RUN_NAME_SIZE];
     run_snapshot(run, &now);
     text_append(text, "\n## ");
-    put_plain(text, facts->network);
+    markdown_append(text, facts->network);
     if (run_name_read(facts->directory, name)[0]) {
         text_append(text, ", ");
-        put_plain(text, name);
+        markdown_append(text, name);
     }
     text_append(text, " (");
-    put_plain(text, facts->id);
+    markdown_append(text, facts->id);
     text_append(text, ")\n\n");
     put_state(text, run, &now);
     put_settings(text, run);
@@ -304,12 +296,25 @@ static void put_host(struct text *text)
     host_describe(&host);
     text_append(text, _("Written by tinca %s at %s on "), PACKAGE_VERSION,
                 clock_now_rfc3339(now, sizeof now));
-    put_plain(text, host.name);
+    markdown_append(text, host.name);
     text_append(text, ": ");
-    put_plain(text, host.cpu);
+    markdown_append(text, host.cpu);
     text_append(text,
                 ngettext(", %zu core, %s of memory.\n", ", %zu cores, %s of memory.\n", host.cores),
                 host.cores, text_bytes(host.memory_bytes, memory, sizeof memory));
+}
+
+/* Percent-encoded where Markdown or a terminal would take a character for its own (RFC 3986). */
+static void append_link(struct text *text, const char *path)
+{
+    while (*path) {
+        bool visible;
+        const size_t length = visible_character(path, &visible);
+        for (size_t i = 0; i < length; i++)
+            text_append(text, visible && !strchr("<>\\%()", *path) ? "%c" : "%%%02X",
+                        (unsigned char)path[i]);
+        path += length;
+    }
 }
 
 /* By its bare name where it lies beside the report, so that the two can be moved together. */
@@ -323,7 +328,9 @@ static void put_picture(struct text *text, const char *picture, const char *path
         link = file_base_name(picture);
     else if (realpath(picture, whole))
         link = whole;
-    text_append(text, "\n![%s](<%s>)\n", _("The curves"), link);
+    text_append(text, "\n![%s](<", _("The curves"));
+    append_link(text, link);
+    text_append(text, ">)\n");
 }
 
 static bool put_comparison(struct text *text, struct run *const *runs, size_t count,

@@ -2,29 +2,13 @@
 
 #include "base/file.h"
 #include "base/language.h"
+#include "base/visible.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* How many bytes the character at `text` takes; 0: it is not UTF-8. */
-static size_t character_bytes(const unsigned char *text)
-{
-    static const unsigned char lead[] = {0xc2, 0xe0, 0xf0, 0xf5};
-    size_t bytes = 1;
-    if (text[0] >= 0x80) {
-        if (text[0] < lead[0] || text[0] >= lead[3])
-            return 0;
-        bytes = text[0] < lead[1] ? 2 : text[0] < lead[2] ? 3 : 4;
-    }
-    for (size_t i = 1; i < bytes; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    return bytes;
-}
 
 /* NULL when it can be a name, else what is wrong with it. */
 static const char *objection(const char *name)
@@ -33,11 +17,12 @@ static const char *objection(const char *name)
         return N_("a name has at most 63 bytes");
     if (name[0] == '-')
         return N_("a name does not begin with \"-\": commands would take it for an option");
-    for (const unsigned char *at = (const unsigned char *)name; *at;) {
-        size_t bytes = character_bytes(at);
+    for (const char *at = name; *at;) {
+        uint32_t code_point;
+        const size_t bytes = visible_decode_utf8(at, &code_point);
         if (bytes == 0)
             return N_("a name is UTF-8");
-        if (iscntrl(*at) || *at == '/')
+        if (!visible_code_point(code_point) || *at == '/')
             return N_("a name has no slashes and no control characters");
         at += bytes;
     }

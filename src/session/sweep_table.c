@@ -3,8 +3,10 @@
 #include "session/sweep_table.h"
 
 #include "base/language.h"
+#include "base/markdown.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/visible.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -121,14 +123,20 @@ static size_t width_of(const struct layout *layout, size_t column)
     return width;
 }
 
+static int padding(const char *cell, size_t width)
+{
+    const size_t columns = text_columns(cell);
+    return columns < width ? (int)(width - columns) : 0;
+}
+
 static void append_left(const char *cell, size_t width, struct text *text)
 {
-    text_append(text, "%s%*s", cell, (int)(width - text_columns(cell)), "");
+    visible_append_format(text, visible_append, "%s%*s", cell, padding(cell, width), "");
 }
 
 static void append_right(const char *cell, size_t width, struct text *text)
 {
-    text_append(text, "  %*s%s", (int)(width - text_columns(cell)), "", cell);
+    visible_append_format(text, visible_append, "  %*s%s", padding(cell, width), "", cell);
 }
 
 static void write_text(const struct layout *layout, const char *corner, struct text *text)
@@ -153,16 +161,17 @@ static void write_text(const struct layout *layout, const char *corner, struct t
 
 static void write_markdown(const struct layout *layout, const char *corner, struct text *text)
 {
-    text_append(text, "| %s |", corner);
+    visible_append_format(text, markdown_append, "| %s |", corner);
     for (size_t column = 0; column < layout->columns; column++)
-        text_append(text, " %s |", batch_of(layout, column));
+        visible_append_format(text, markdown_append, " %s |", batch_of(layout, column));
     text_append(text, "\n|---|");
     for (size_t column = 0; column < layout->columns; column++)
         text_append(text, "---:|");
     for (size_t row = 0; row < layout->rows; row++) {
-        text_append(text, "\n| %s |", layout->labels[row]);
+        visible_append_format(text, markdown_append, "\n| %s |", layout->labels[row]);
         for (size_t column = 0; column < layout->columns; column++)
-            text_append(text, " %s |", layout->cells[row * layout->columns + column]);
+            visible_append_format(text, markdown_append, " %s |",
+                                  layout->cells[row * layout->columns + column]);
     }
     text_append(text, "\n\n");
 }
@@ -170,7 +179,8 @@ static void write_markdown(const struct layout *layout, const char *corner, stru
 static void write_layout(const struct layout *layout, const char *title, bool markdown,
                          struct text *text)
 {
-    text_append(text, markdown ? "### %s\n\n" : "%s\n", title);
+    visible_append_format(text, markdown ? markdown_append : visible_append,
+                          markdown ? "### %s\n\n" : "%s\n", title);
     (markdown ? write_markdown : write_text)(layout, _("batch"), text);
 }
 
@@ -260,8 +270,9 @@ static void write_reasons(const struct sweep *sweep, const char *title,
         if (!any)
             text_append(text, markdown ? "### %s\n\n" : "%s\n", title);
         any = true;
-        text_append(text, "%s%s: %s: %s\n", markdown ? "- " : "", cell->id,
-                    sweep_state_words(cell->state), sweep_reason_text(cell, reason, sizeof reason));
+        visible_append_format(text, markdown ? markdown_append : visible_append, "%s%s: %s: %s\n",
+                              markdown ? "- " : "", cell->id, sweep_state_words(cell->state),
+                              sweep_reason_text(cell, reason, sizeof reason));
     }
     if (any)
         text_append(text, "\n");

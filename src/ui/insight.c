@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/train_command.h"
 #include "ui/app.h"
 #include "ui/columns.h"
 
@@ -43,7 +44,7 @@ void insight_ask(struct insight *insight, struct run_entry *entry)
 static void explain(struct app *app, const struct run_entry *entry, struct rect area,
                     const struct error *error)
 {
-    char text[1200];
+    char text[1200], network[300], device[4 * DEVICE_NAME_SIZE + 8];
     const struct run_snapshot *now = &entry->snapshot;
     struct canvas *canvas = &app->canvas;
     const struct error *wrong = error->kind != ERROR_NONE ? error : &now->error;
@@ -63,8 +64,10 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                                _("Not measured: nobody looked here while the run was on. Open this "
                                  "view during a run and it is measured and kept. A benchmark "
                                  "tells the same of the network alone:"));
-        snprintf(text, sizeof text, "tinca bench %s --batch %zu --device %s --profile",
-                 run_facts(entry->run)->network, entry->config.batch, entry->config.device);
+        shell_operand(run_facts(entry->run)->network, network, sizeof network);
+        shell_operand(entry->config.device, device, sizeof device);
+        snprintf(text, sizeof text, "tinca bench %s --batch %zu --device %s --profile", network,
+                 entry->config.batch, device);
         draw_wrapped(canvas, area, row + 1, ROLE_STRONG, text);
     }
 }

@@ -89,8 +89,9 @@ refuses 1 'config.json: the file is larger' "so is a configuration without end" 
 
 # a line without end does not hide the others
 put none none
+rm "$runs/$id/summary.json" # it knows how long the journal was
 {
-    cat "whole/journal.jsonl"
+    grep -v '"event":"end"' whole/journal.jsonl
     head -c 3000000 /dev/zero | tr '\0' x
     echo
     printf '%s\n' '{"event":"finding","kind":"plateau","iteration":6,"epoch":1,"text":"behind it"}'

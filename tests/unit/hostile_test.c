@@ -2,11 +2,13 @@
  * and what may be seen and written of the state folder. */
 #include "base/file.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "base/markdown.h"
+#include "base/visible.h"
 #include "engine/network.h"
 #include "engine/safetensors.h"
 #include "session/run_directory.h"
 #include "session/run_name.h"
+#include "session/train_command.h"
 #include "session_files.h"
 
 #include <sys/stat.h>
@@ -28,15 +30,79 @@ static void test_visible(void)
                   "escape sequences and newlines lose their teeth");
     check_visible("\xc2\x9b"
                   "31m \x9b",
-                  "??31m ?", "C1 controls too, in UTF-8 and alone");
-    check_visible("ação \xe2\x9c\x93 \xe3o", "ação \xe2\x9c\x93 \xe3o", "letters stay as they are");
+                  "?31m ?", "C1 controls too, in UTF-8 and alone");
+    check_visible("ação \xe2\x9c\x93 \xf0\x9f\x90\x9f", "ação \xe2\x9c\x93 \xf0\x9f\x90\x9f",
+                  "letters, signs and pictures stay as they are");
+    check_visible("a\xe3o \xc0\x9b\xe0\x80\x9b\xed\xa0\x80\xf4\x90\x80\x80 \xe2\x80",
+                  "a?o ???????????? ??",
+                  "bytes that are no UTF-8: cut, overlong, surrogates, too large");
+    check_visible("a\xe2\x80\xae"
+                  "b\xe2\x81\xa6"
+                  "c\xe2\x80\x8e\xd8\x9c",
+                  "a?b?c??", "bidirectional overrides, isolates and marks");
+    check_visible("a\xe2\x80\xa8"
+                  "b\xe2\x80\x8b"
+                  "c\xef\xbb\xbf\xf3\xa0\x80\xa1",
+                  "a?b?c??", "line separators, zero widths, tags");
     error_set(&error, ERROR_INPUT, "a\nb\x1b]0;x\a", NULL, "%s", "\xc2\x90q");
     error_format(&error, text, sizeof text);
     tap_ok(!strpbrk(text, "\n\x1b\a") && !strstr(text, "\xc2\x90"),
            "a message is one line without control characters: %s", text);
 }
 
+static void check_append(visible_appender *append, const char *expected, const char *name,
+                         const char *string)
+{
+    struct text text = {0};
+    visible_append_format(&text, append, "%%<%s>%*d|%-6s|%.3s|%5.2f|%zu|%c|%llx\n", string, 4, -7,
+                          "a\x1b", "abcdef", 2.5, (size_t)12, 'x', 255ull);
+    tap_ok(text.data && strcmp(text.data, expected) == 0, "%s: %s", name, text.data);
+    text_free(&text);
+}
+
+static void check_word(const char *word, const char *expected, const char *name)
+{
+    char out[64];
+    tap_ok(strcmp(shell_operand(word, out, sizeof out), expected) == 0, "%s: %s", name, out);
+}
+
+static void test_writers(void)
+{
+    static const char name[] = "a\x1b]0;b\n<img onerror=x>|*_`~&\xe2\x80\xae%s";
+    check_append(visible_append,
+                 "%<a?]0;b?<img onerror=x>|*_`~&?%s>  -7|a?    |abc| 2.50|12|x|ff\n",
+                 "strings in a format become visible, the format stays", name);
+    check_append(markdown_append,
+                 "%<a?\\]0;b \\<img onerror=x\\>\\|\\*\\_\\`\\~\\&?%s>  -7|a?    |abc| "
+                 "2.50|12|x|ff\n",
+                 "in Markdown they become neither HTML nor markup", name);
+    check_word("plain-1.5", "plain-1.5", "a word of a command line");
+    check_word("$(id) 'x'", "'$(id) '\\''x'\\'''", "a word that a shell would run is quoted");
+    check_word("a\x1b\n'\\\xe2\x80\xae", "$'a\\033\\012\\'\\\\\\342\\200\\256'",
+               "one that cannot be shown is spelled");
+    check_word("-x", "-- -x", "one that would be an option is none");
+    check_word("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "RUN",
+               "one that does not fit is not cut");
+}
+
 /* --- JSON --- */
+
+static void test_json_print(void)
+{
+    struct json_document document;
+    struct json *tree = json_new_object();
+    static const char name[] = "\x1b\x7f\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\xa1 \xc3\xa7";
+    json_add_string(tree, "name", name);
+    char *text = json_print(tree, false, NULL);
+    tap_ok(strcmp(text, "{\"name\":\"\\u001b\\u007f\\u009b\\u202e\\udb40\\udc21 \xc3\xa7\"}") == 0,
+           "JSON spells what cannot be shown: %s", text);
+    tap_ok(json_parse(&document, text, strlen(text), "it", NULL) &&
+               strcmp(json_string(json_member(document.root, "name")), name) == 0,
+           "  and reads it back");
+    json_document_free(&document);
+    free(text);
+    json_free(tree);
+}
 
 static bool refuses_json(const char *text, size_t length, const char *why)
 {
@@ -180,6 +246,8 @@ int main(void)
         return tap_done();
     }
     test_visible();
+    test_writers();
+    test_json_print();
     test_json();
     test_networks();
     test_special_files();

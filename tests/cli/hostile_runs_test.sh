@@ -1,0 +1,166 @@
+#!/bin/sh
+# Every command over run folders in which every string is hostile: the bytes that it writes contain
+# nothing that a terminal obeys or hides, and its documents no markup.
+srcdir=${srcdir:-.}
+case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac
+. "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/cli/hostile_text.sh"
+cd "$T" || exit 99
+runs=$T/state/tinca/runs
+
+run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
+[ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
+id=$(ls "$runs")
+run measure "$id" --images 4 --threads 1
+cp -R "$runs/$id" whole
+run sweep --networks mlp --batches 8 --data digits,limit=16 --iterations 2 --threads 1 -q
+rm -rf "$runs"
+mkdir "$runs"
+cp -R "$T/state/tinca/sweeps" sweeps
+evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
+complaints=
+
+# try WORDS...: what the command writes is harmless
+try() {
+    run "$@"
+    [ "$status" -gt 2 ] && [ "$status" != 130 ] && complaints="$complaints
+tinca $*: exit $status: $(told | cat -v)"
+    bytes=$(hostile_bytes "$T/out" "$T/err")
+    [ "$bytes" ] && complaints="$complaints
+tinca $*: $bytes: $(cat -v "$T/out" "$T/err" | head -c 700)"
+}
+
+# clean FILE...: documents, too
+clean() {
+    bytes=$(hostile_bytes "$@")
+    [ "$bytes" ] && complaints="$complaints
+$bytes: $(cat -v "$@" | head -c 700)"
+    grep -n '[^\\]<img' "$@" /dev/null | grep -v '^[^:]*\.\(text\|csv\|json\):' >found &&
+        complaints="$complaints
+HTML in a document: $(head -c 400 found)"
+}
+
+every_command() {
+    for command in $("$TINCA" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+        case $command in
+        ui) try ui ;; # it has no terminal, and says so
+        train)
+            try train mlp --data "folder:$evil" --name-of "$evil"
+            try train "$evil" --data digits
+            ;;
+        resume)
+            try resume "$1" --iterations 8 --threads 1 -q
+            try resume "$1" --iterations 8 --threads 1
+            ;;
+        attach)
+            try attach "$1"
+            try attach "$runs/$1"
+            ;;
+        sweep)
+            try sweep --list
+            try sweep "$runs/$1/config.json"
+            for grid in "$T/state/tinca/sweeps"/*/; do
+                try sweep --report "$(basename "$grid")"
+                try sweep --report "$(basename "$grid")" --format markdown
+            done
+            ;;
+        info | bench)
+            try $command "$runs/$1/config.json"
+            try $command "$runs/$1/network.json"
+            ;;
+        eval)
+            try eval "$1" --data digits,limit=8 --threads 1
+            try eval "$1" --data "folder:$evil"
+            try eval "$runs/$1/best.safetensors" --data digits,limit=8 --json
+            ;;
+        predict)
+            try predict "$1" "$srcdir/docs/pix2pix-shift.png"
+            try predict "$runs/$1/best.safetensors" "$evil.png"
+            ;;
+        runs)
+            try runs
+            try runs --json
+            try runs --check
+            try runs --check "$1" --json
+            ;;
+        measure)
+            try measure "$1" --images 4 --threads 1
+            try measure "$1" --images 4 --threads 1 --json
+            ;;
+        compare)
+            rm -f table.*
+            for format in text json csv markdown; do
+                try compare "$1" --format $format --published
+                try compare "$1" --format $format -o "table.$format"
+                [ -f "table.$format" ] && clean "table.$format"
+            done
+            ;;
+        advise)
+            try advise "$1"
+            try advise "$1" --json
+            try advise
+            ;;
+        study) try study "$1" ;;
+        explain)
+            try explain "$1"
+            try explain "$1" --json
+            ;;
+        import) try import --from caffe "$runs/$1/journal.jsonl" ;;
+        export)
+            rm -rf written
+            mkdir written
+            try export "$1" -o written/session.json
+            try export "$1" --format csv -o written
+            try export "$1" --format md -o written/report.md --picture written/curves.png
+            clean $(find written -type f ! -name '*.png')
+            ;;
+        devices | networks | datasets) try $command ;;
+        *) complaints="$complaints
+tinca $command: this test does not know it" ;;
+        esac
+    done
+}
+
+# over NAME [KEY]...: all commands over a run whose strings are hostile, but for those KEYs
+over() {
+    name=$1
+    shift
+    complaints=
+    rm -rf "$runs" "$T/state/tinca/sweeps"
+    mkdir "$runs"
+    cp -R whole "$runs/$id"
+    cp -R sweeps "$T/state/tinca/sweeps"
+    hostile_folder "$runs/$id" "$@"
+    for file in "$T/state/tinca/sweeps"/*/*.json "$T/state/tinca/sweeps"/*/*/*.json; do
+        "$HOSTILE_JSON" payload format networks technique device preset run "$@" <"$file" >changed &&
+            cat changed >"$file"
+    done
+    every_command "$id"
+    [ -z "$complaints" ] && ok "$name" ||
+        not_ok "$name" "$(printf %s "$complaints" | head -c 6000)"
+}
+
+settings="preset technique widths activation precision memory-limit solver schedule normalise"
+hostile_short=1
+over "every string but what a run needs to be read" $settings created weights
+if grep -q onerror table.markdown && grep -q onerror table.csv && grep -q onerror written/report.md; then
+    ok "  and the documents hold them"
+else
+    not_ok "  and the documents hold them" "$(ls written)"
+fi
+# a folder whose name is hostile, too
+mv "$runs/$id" "$runs/$evil"
+complaints=
+every_command "$evil"
+[ -z "$complaints" ] && ok "a folder of a hostile name" ||
+    not_ok "a folder of a hostile name" "$(printf %s "$complaints" | head -c 6000)"
+hostile_short=
+over "every string but what a run needs to go on" $settings network data validate device
+hostile_long=1
+over "strings of ten kilobytes" $settings network data validate device
+hostile_long=
+over "every string"
+
+[ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" ||
+    not_ok "nothing was run by a shell"
+done_testing
