@@ -49,7 +49,7 @@ run() {
 
 # Tests wait for what they want to see, never for a time. The limit is there for what never comes:
 # so many tenths of a second, which a busy machine makes longer; ten seconds after a first failure.
-PATIENCE=${PATIENCE:-600}
+PATIENCE=${PATIENCE:-1800}
 
 # wait_until COMMAND...: true as soon as it succeeds; false, and a note in the log, when it never does
 wait_until() {
