@@ -92,18 +92,9 @@ static void free_info(struct info *info)
 
 /* --- what is shown --- */
 
-/* Why the plan took the kernel that it took; a view has none. */
-static const struct plan_step *find_step(const struct plan *plan, size_t node)
-{
-    for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].node == node)
-            return &plan->steps[i];
-    return NULL;
-}
-
 static const char *kernel_name(const struct plan *plan, size_t node, char *text, size_t size)
 {
-    const struct plan_step *step = find_step(plan, node);
+    const struct plan_step *step = plan_find_step(plan, node);
     return step ? plan_step_kernel_name(plan, step, text, size) : "view";
 }
 
@@ -132,7 +123,7 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
 {
     const struct graph *graph = part->graph;
     const struct node *node = &graph->nodes[number];
-    const struct plan_step *step = find_step(part->training, number);
+    const struct plan_step *step = plan_find_step(part->training, number);
     char text[PLAN_KERNEL_NAME_SIZE];
     struct json *object = json_add_object(list, NULL);
     return json_add_string(object, "name", node->name) &&

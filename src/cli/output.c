@@ -192,13 +192,13 @@ static void print_last(const char *cell, size_t start, size_t width)
         output_print_wrapped(cell, start, start, width);
 }
 
-static void print_row(const struct table *table, size_t first, size_t width)
+static void print_row(const struct table *table, size_t first, const size_t *widths, size_t width)
 {
     size_t start = 0;
     for (size_t column = 0; column < table->columns; column++) {
         const char *cell = table->cells[first + column];
         bool right = table->align[column] == 'r';
-        size_t wide = column_width(table, column);
+        size_t wide = widths[column];
         int padding = (int)(wide - text_columns(cell));
         printf("%*s", right ? padding : 0, "");
         if (column + 1 == table->columns)
@@ -221,12 +221,17 @@ int table_print(struct table *table)
     struct error error;
     int status = EXIT_DONE;
     size_t width = terminal_width();
+    size_t *widths = memory_new(table->columns, sizeof *widths, "a table", NULL);
+    table->failed |= !widths;
+    for (size_t i = 0; !table->failed && i < table->columns; i++)
+        widths[i] = column_width(table, i);
     for (size_t i = 0; !table->failed && i + table->columns <= table->count; i += table->columns)
-        print_row(table, i, width);
+        print_row(table, i, widths, width);
     if (table->failed) {
         error_set_memory(&error, "a table", 0);
         status = output_error(&error);
     }
+    free(widths);
     table_free(table);
     return status;
 }

@@ -29,7 +29,7 @@ bool graph_create(struct graph *graph, struct shape input, struct error *error)
         return false;
     graph->nodes[0] = (struct node){.name = "input", .op = &op_input, .output = input};
     graph->node_count = 1;
-    return true;
+    return name_index_add(&graph->names, "input", 0, error);
 }
 
 void graph_free(struct graph *graph)
@@ -37,6 +37,7 @@ void graph_free(struct graph *graph)
     free(graph->nodes);
     free(graph->parameters);
     free(graph->losses);
+    name_index_free(&graph->names);
     *graph = (struct graph){0};
 }
 
@@ -46,16 +47,36 @@ void graph_input_shapes(const struct graph *graph, const struct node *node, stru
         shapes[i] = graph->nodes[node->inputs[i]].output;
 }
 
+static const char *node_name(const void *graph, size_t number)
+{
+    return ((const struct graph *)graph)->nodes[number].name;
+}
+
+bool graph_find(const struct graph *graph, const char *name, size_t *number)
+{
+    return name_index_find(&graph->names, graph, node_name, name, number);
+}
+
 static bool check_node(const struct graph *graph, const struct node *node, struct error *error)
 {
+    size_t other;
     if (node->input_count < node->op->min_inputs || node->input_count > node->op->max_inputs)
         return error_set(error, ERROR_INPUT, node->name, "correct the layer's \"from\"",
                          "%s takes %zu to %zu inputs, not %zu", node->op->name,
                          node->op->min_inputs, node->op->max_inputs, node->input_count);
-    for (size_t i = 0; i < graph->node_count; i++)
-        if (strcmp(graph->nodes[i].name, node->name) == 0)
-            return error_set(error, ERROR_INPUT, node->name, "give each layer a name of its own",
-                             "there are two layers of this name");
+    return !graph_find(graph, node->name, &other) ||
+           error_set(error, ERROR_INPUT, node->name, "give each layer a name of its own",
+                     "there are two layers of this name");
+}
+
+/* Appends a node that check_node() has seen. */
+static bool append_node(struct graph *graph, const struct node *node, struct error *error)
+{
+    if (!memory_grow(&graph->nodes, &graph->node_capacity, graph->node_count + 1,
+                     sizeof *graph->nodes, "the network", error) ||
+        !name_index_add(&graph->names, node->name, graph->node_count, error))
+        return false;
+    graph->nodes[graph->node_count++] = *node;
     return true;
 }
 
@@ -85,11 +106,8 @@ bool graph_add(struct graph *graph, const struct op *op, const char *name, const
     struct shape shapes[NODE_MAX_INPUTS];
     graph_input_shapes(graph, &node, shapes);
     if (!check_node(graph, &node, error) || !op->infer(graph, &node, shapes, error) ||
-        !memory_grow(&graph->nodes, &graph->node_capacity, number + 1, sizeof *graph->nodes,
-                     "the network", error))
+        !append_node(graph, &node, error))
         return false;
-    graph->nodes[number] = node;
-    graph->node_count = number + 1;
     if (added)
         *added = number;
     return !(op->traits & OP_LOSS) || note_loss(graph, number, error);
@@ -100,13 +118,8 @@ bool graph_add_input(struct graph *graph, const char *name, struct shape shape, 
 {
     struct node node = {.op = &op_input, .output = shape};
     snprintf(node.name, sizeof node.name, "%s", name);
-    if (!check_node(graph, &node, error) ||
-        !memory_grow(&graph->nodes, &graph->node_capacity, graph->node_count + 1,
-                     sizeof *graph->nodes, "the network", error))
-        return false;
     *added = graph->node_count;
-    graph->nodes[graph->node_count++] = node;
-    return true;
+    return check_node(graph, &node, error) && append_node(graph, &node, error);
 }
 
 bool graph_add_parameter(struct graph *graph, struct node *node, const char *suffix,
@@ -190,7 +203,12 @@ void graph_mark_ancestors(const struct graph *graph, size_t node, bool *needed)
 {
     memset(needed, 0, graph->node_count * sizeof *needed);
     needed[node] = true;
-    for (size_t i = node + 1; i-- > 0;)
+    graph_complete_ancestors(graph, needed);
+}
+
+void graph_complete_ancestors(const struct graph *graph, bool *needed)
+{
+    for (size_t i = graph->node_count; i-- > 0;)
         for (size_t k = 0; needed[i] && k < graph->nodes[i].input_count; k++)
             needed[graph->nodes[i].inputs[k]] = true;
 }

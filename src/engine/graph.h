@@ -8,6 +8,7 @@
 #define TINCA_ENGINE_GRAPH_H
 
 #include "base/error.h"
+#include "engine/name_index.h"
 #include "engine/ops/attributes.h"
 #include "engine/tensor.h"
 
@@ -51,6 +52,7 @@ struct graph {
     size_t output;           /* the node whose values a prediction reads: logits or an image */
     size_t learnable_floats; /* parameters lie learnable first: [0, learnable_floats), padded */
     size_t total_floats;
+    struct name_index names; /* of the nodes */
 };
 
 bool graph_create(struct graph *graph, struct shape input, struct error *error);
@@ -82,8 +84,14 @@ size_t graph_node_parameter_count(const struct graph *graph, size_t node);
 uint64_t graph_flops(const struct graph *graph);
 uint64_t graph_node_flops(const struct graph *graph, size_t node);
 
+/* Returns whether there is a node of this name, and its number in *number. */
+bool graph_find(const struct graph *graph, const char *name, size_t *number);
+
 /* Marks in needed[0..node_count) the nodes that `node` depends on, itself included. */
 void graph_mark_ancestors(const struct graph *graph, size_t node, bool *needed);
+
+/* Marks what the marked nodes depend on as well. */
+void graph_complete_ancestors(const struct graph *graph, bool *needed);
 
 /* The node's input shapes into shapes[0..input_count). */
 void graph_input_shapes(const struct graph *graph, const struct node *node, struct shape *shapes);

@@ -42,6 +42,7 @@ struct builder {
     const char *prefix;              /* "" or the enclosing repetition's "name.N." */
     struct compound *compounds;
     size_t compound_count, compound_capacity;
+    struct name_index compound_names;
     bool used_technique, used_width_rate, used_block_rate; /* they changed some layer */
     bool used_widths, used_activation;
     struct error *error;
@@ -65,20 +66,19 @@ static bool wrap_error(const struct builder *builder, const struct json *layer)
                      inner.why);
 }
 
+static const char *compound_name(const void *compounds, size_t number)
+{
+    return ((const struct compound *)compounds)[number].name;
+}
+
 static bool find_node(const struct builder *builder, const char *name, size_t *found)
 {
-    const struct graph *graph = builder->graph;
-    for (size_t i = builder->compound_count; i-- > 0;)
-        if (strcmp(builder->compounds[i].name, name) == 0) {
-            *found = builder->compounds[i].node;
-            return true;
-        }
-    for (size_t i = graph->node_count; i-- > 0;)
-        if (strcmp(graph->nodes[i].name, name) == 0) {
-            *found = i;
-            return true;
-        }
-    return false;
+    size_t compound;
+    if (!name_index_find(&builder->compound_names, builder->compounds, compound_name, name,
+                         &compound))
+        return graph_find(builder->graph, name, found);
+    *found = builder->compounds[compound].node;
+    return true;
 }
 
 static bool resolve(const struct builder *builder, const struct json *name, size_t *node)
@@ -165,7 +165,8 @@ static bool build_op(struct builder *builder, struct layer_reader *reader, const
 static bool note_compound(struct builder *builder, const char *name, size_t node)
 {
     if (!memory_grow(&builder->compounds, &builder->compound_capacity, builder->compound_count + 1,
-                     sizeof *builder->compounds, "the network", builder->error))
+                     sizeof *builder->compounds, "the network", builder->error) ||
+        !name_index_add(&builder->compound_names, name, builder->compound_count, builder->error))
         return false;
     struct compound *compound = &builder->compounds[builder->compound_count++];
     snprintf(compound->name, sizeof compound->name, "%s", name);
@@ -195,6 +196,12 @@ static bool build_block(struct builder *builder, struct layer_reader *reader,
     builder->used_block_rate |= site.used_block_rate;
     return strcmp(builder->graph->nodes[output].name, name) == 0 ||
            note_compound(builder, name, output);
+}
+
+static void free_compounds(struct builder *builder)
+{
+    free(builder->compounds);
+    name_index_free(&builder->compound_names);
 }
 
 static const struct block *find_block(const char *name)
@@ -610,7 +617,7 @@ static bool build_discriminator(const struct builder *generator, const struct js
                  build_layers(&builder, layers) &&
                  add_loss(&builder, section, &op_binary_cross_entropy) &&
                  graph_finish(builder.graph, builder.error);
-    free(builder.compounds);
+    free_compounds(&builder);
     return built;
 }
 
@@ -639,7 +646,7 @@ static struct network *build_from(const struct json_document *document,
     const struct json *section = json_member(document->root, "discriminator");
     bool built = network->source && read_head(&builder, request) && build_graph(&builder) &&
                  (!section || build_discriminator(&builder, section));
-    free(builder.compounds);
+    free_compounds(&builder);
     if (built)
         return network;
     network_free(network);

@@ -35,7 +35,8 @@ struct planner {
     size_t workspace;
     struct schedule schedule;
     size_t *value_block, *late_block, *gradient_block; /* by node */
-    size_t *saved_block, *late_saved_block;            /* by step */
+    size_t *first_node, *next_node; /* by block, by node: the nodes whose gradient it holds */
+    size_t *saved_block, *late_saved_block; /* by step */
     struct memory_block *blocks;
     size_t block_count;
     int64_t *live; /* by time: what begins and ends there, for the search */
@@ -72,20 +73,14 @@ static size_t value_bytes(const struct planner *planner, size_t node)
 static bool mark_needed(struct planner *planner, struct error *error)
 {
     const struct graph *graph = planner->plan->graph;
-    bool *ancestors = memory_new(planner->nodes, sizeof *ancestors, "the plan", error);
-    if (!ancestors)
-        return false;
     bool training = planner->plan->mode == PLAN_TRAINING;
     size_t losses = training ? graph->loss_count : planner->settings->with_loss ? 1 : 0;
     if (losses > graph->loss_count)
         losses = graph->loss_count;
-    graph_mark_ancestors(graph, graph->output, planner->needed);
-    for (size_t i = 0; i < losses; i++) {
-        graph_mark_ancestors(graph, graph->losses[i], ancestors);
-        for (size_t node = 0; node < planner->nodes; node++)
-            planner->needed[node] |= ancestors[node];
-    }
-    free(ancestors);
+    planner->needed[graph->output] = true;
+    for (size_t i = 0; i < losses; i++)
+        planner->needed[graph->losses[i]] = true;
+    graph_complete_ancestors(graph, planner->needed);
     if (training && graph->loss_count == 0)
         return error_set(error, ERROR_INPUT, "the network", "end it with a \"loss\"",
                          "it has no loss, so it cannot be trained");
@@ -277,23 +272,33 @@ static void share_values(struct planner *planner)
     }
 }
 
+static void put_gradient(struct planner *planner, size_t node, size_t block)
+{
+    planner->gradient_block[node] = block;
+    if (block == NO_BLOCK)
+        return;
+    planner->next_node[node] = planner->first_node[block];
+    planner->first_node[block] = node;
+}
+
 /* A gradient's block lives from the backward pass of its last consumer to that of its own step. A
  * view's gradient is its input's. */
 static void make_gradient_blocks(struct planner *planner)
 {
     struct plan *plan = planner->plan;
     if (planner->wants_gradient[0]) /* kept: its first write is found below */
-        planner->gradient_block[0] =
-            new_block(planner, value_bytes(planner, 0), end_time(planner), end_time(planner));
+        put_gradient(
+            planner, 0,
+            new_block(planner, value_bytes(planner, 0), end_time(planner), end_time(planner)));
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
         const struct node *node = step->site.node;
         if (!step->backward || (node->op->traits & OP_LOSS))
             continue;
         size_t time = backward_time(planner, s);
-        planner->gradient_block[step->node] =
-            step->kernel ? new_block(planner, value_bytes(planner, step->node), time, time)
-                         : planner->gradient_block[step->inputs[0]];
+        put_gradient(planner, step->node,
+                     step->kernel ? new_block(planner, value_bytes(planner, step->node), time, time)
+                                  : planner->gradient_block[step->inputs[0]]);
     }
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
@@ -311,9 +316,11 @@ static void move_gradient(struct planner *planner, size_t gradient, size_t to)
     extend(planner, to, planner->blocks[gradient].last);
     planner->blocks[gradient].bytes = 0;
     planner->written[to] = true;
-    for (size_t n = 0; n < planner->nodes; n++)
-        if (planner->gradient_block[n] == gradient)
-            planner->gradient_block[n] = to;
+    for (size_t n = planner->first_node[gradient], next; n != NO_BLOCK; n = next) {
+        next = planner->next_node[n];
+        put_gradient(planner, n, to);
+    }
+    planner->first_node[gradient] = NO_BLOCK;
 }
 
 /* Where the gradient of input k, which a step begins, may lie: in the block of the output's
@@ -521,12 +528,14 @@ static bool planner_create(struct planner *planner, struct error *error)
     planner->value_block = new_indices(nodes, error);
     planner->late_block = new_indices(nodes, error);
     planner->gradient_block = new_indices(nodes, error);
+    planner->first_node = new_indices(blocks, error);
+    planner->next_node = new_indices(nodes, error);
     planner->saved_block = new_indices(nodes, error);
     planner->late_saved_block = new_indices(nodes, error);
     return planner->needed && planner->wants_gradient && planner->written && planner->listed &&
            planner->plan->arrays && planner->blocks && planner->value_block &&
-           planner->late_block && planner->gradient_block && planner->saved_block &&
-           planner->late_saved_block;
+           planner->late_block && planner->gradient_block && planner->first_node &&
+           planner->next_node && planner->saved_block && planner->late_saved_block;
 }
 
 static void planner_free(struct planner *planner)
@@ -540,6 +549,8 @@ static void planner_free(struct planner *planner)
     free(planner->value_block);
     free(planner->late_block);
     free(planner->gradient_block);
+    free(planner->first_node);
+    free(planner->next_node);
     free(planner->saved_block);
     free(planner->late_saved_block);
     schedule_free(&planner->schedule);
@@ -551,6 +562,8 @@ static void forget_blocks(struct planner *planner)
     for (size_t n = 0; n < planner->nodes; n++)
         planner->value_block[n] = planner->late_block[n] = planner->gradient_block[n] =
             planner->saved_block[n] = planner->late_saved_block[n] = NO_BLOCK;
+    for (size_t b = 0; b < MOST_BLOCKS * planner->nodes; b++)
+        planner->first_node[b] = NO_BLOCK;
     memset(planner->written, 0, MOST_BLOCKS * planner->nodes * sizeof *planner->written);
     memset(planner->listed, 0, MOST_BLOCKS * planner->nodes * sizeof *planner->listed);
 }
@@ -624,7 +637,8 @@ static bool plan_with(struct planner *planner, struct error *error)
     mark_gradients(planner);
     if (!build_steps(planner, error))
         return false;
-    plan_absorb(planner->plan, planner->finishes);
+    if (!plan_absorb(planner->plan, planner->finishes, error))
+        return false;
     planner->workspace = workspace_bytes(planner->plan);
     if (!schedule_create(&planner->schedule, planner->plan, error))
         return false;
@@ -782,6 +796,21 @@ unsigned plan_step_traits(const struct plan_step *step)
 {
     const bool both = step->site.sum && step->site.activation;
     return step->kernel ? step->kernel->traits | (both ? KERNEL_BACKWARD_READS_OUTPUT : 0) : 0;
+}
+
+const struct plan_step *plan_find_step(const struct plan *plan, size_t node)
+{
+    size_t begin = 0, end = plan->step_count; /* steps are in the order of their nodes */
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (plan->steps[middle].node == node)
+            return &plan->steps[middle];
+        if (plan->steps[middle].node < node)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
 }
 
 bool plan_step_is_view(const struct plan_step *step)

@@ -124,6 +124,9 @@ enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
  * output. 0: a view. */
 unsigned plan_step_traits(const struct plan_step *step);
 
+/* The step of a node, found in logarithmic time; NULL: the plan does without the node. */
+const struct plan_step *plan_find_step(const struct plan *plan, size_t node);
+
 /* Whether it does nothing and never would have: not one that another node's kernel does. */
 bool plan_step_is_view(const struct plan_step *step);
 

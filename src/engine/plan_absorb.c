@@ -7,28 +7,40 @@
  * step that finishes it: there is one array for all of them, and one for its gradient. */
 #include "engine/plan_absorb.h"
 
+#include "base/memory.h"
 #include "engine/ops/op.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-/* The only step that reads a step's value; NULL where there are none or several, or the caller
- * reads it too. */
-static struct plan_step *only_reader(const struct plan *plan, const struct plan_step *of)
+/* For each step the only other one that reads its value. */
+struct absorber {
+    struct plan_step **reader; /* by node; NULL: none, several, or the caller reads it too */
+};
+
+/* Fills reader[] in one pass over what all steps read. False with an error when memory is out. */
+static bool find_readers(struct absorber *absorber, struct plan *plan, struct error *error)
 {
-    struct plan_step *reader = NULL;
-    if (of->node == plan->graph->output)
-        return NULL;
-    for (size_t s = 0; s < plan->step_count; s++) {
-        struct plan_step *step = &plan->steps[s];
-        for (size_t k = 0; k < step->site.node->input_count; k++) {
-            if (step->site.node->inputs[k] != of->node)
-                continue;
-            if (reader)
-                return NULL;
-            reader = step;
+    const size_t nodes = plan->graph->node_count;
+    unsigned char *reads = memory_new(nodes, sizeof *reads, "the plan", error);
+    absorber->reader = memory_new(nodes, sizeof *absorber->reader, "the plan", error);
+    const bool made = reads && absorber->reader;
+    for (size_t s = 0; made && s < plan->step_count; s++) {
+        const struct node *node = plan->steps[s].site.node;
+        for (size_t k = 0; k < node->input_count; k++) {
+            absorber->reader[node->inputs[k]] = reads[node->inputs[k]] ? NULL : &plan->steps[s];
+            reads[node->inputs[k]] = 1;
         }
     }
-    return reader;
+    if (made)
+        absorber->reader[plan->graph->output] = NULL;
+    free(reads);
+    return made;
+}
+
+static struct plan_step *only_reader(const struct absorber *absorber, const struct plan_step *of)
+{
+    return absorber->reader[of->node];
 }
 
 static bool can(const struct plan_step *step, unsigned trait)
@@ -40,9 +52,9 @@ static bool can(const struct plan_step *step, unsigned trait)
 
 /* A shift or shuffle whose only reader can take its input from where it was becomes a view: value
  * and gradient are its input's, and the reader is told of the move. */
-static void read_through(const struct plan *plan, struct plan_step *step)
+static void read_through(const struct absorber *absorber, struct plan_step *step)
 {
-    struct plan_step *reader = only_reader(plan, step);
+    struct plan_step *reader = only_reader(absorber, step);
     if (!can(reader, KERNEL_READS_THROUGH_MOVES))
         return;
     reader->site.mover = step->site.node;
@@ -90,21 +102,25 @@ static void finish_activation(struct plan_step *step, struct plan_step *activati
     become_finished(activation, step, activation->inputs[0]);
 }
 
-static void finish(const struct plan *plan, struct plan_step *step)
+static void finish(const struct absorber *absorber, struct plan_step *step)
 {
-    struct plan_step *next = only_reader(plan, step);
+    struct plan_step *next = only_reader(absorber, step);
     if (finish_sum(step, next))
-        next = only_reader(plan, next);
+        next = only_reader(absorber, next);
     finish_activation(step, next);
 }
 
-void plan_absorb(struct plan *plan, bool finishes)
+bool plan_absorb(struct plan *plan, bool finishes, struct error *error)
 {
-    for (size_t s = 0; s < plan->step_count; s++) {
+    struct absorber absorber;
+    const bool found = find_readers(&absorber, plan, error);
+    for (size_t s = 0; found && s < plan->step_count; s++) {
         struct plan_step *step = &plan->steps[s];
         if (step->site.node->op->traits & OP_MOVES_CHANNELS)
-            read_through(plan, step);
+            read_through(&absorber, step);
         else if (finishes && can(step, KERNEL_FINISHES))
-            finish(plan, step);
+            finish(&absorber, step);
     }
+    free(absorber.reader);
+    return found;
 }

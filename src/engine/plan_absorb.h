@@ -8,7 +8,8 @@
 
 /* Of a plan whose steps have their kernels and nothing else yet. Moves of channels are read
  * through and, with `finishes`, sums and activations finished, wherever the kernels that are to do
- * so say that they can. The steps of such nodes become views. */
-void plan_absorb(struct plan *plan, bool finishes);
+ * so say that they can. The steps of such nodes become views. False with an error when memory is
+ * out. */
+bool plan_absorb(struct plan *plan, bool finishes, struct error *error);
 
 #endif

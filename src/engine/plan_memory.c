@@ -34,6 +34,8 @@ static size_t find_gap(const struct memory_block *block, struct memory_block *co
         if (!live_together(block, other))
             continue;
         size_t gap = other->offset > end ? other->offset - end : 0;
+        if (gap == block->bytes) /* none is smaller */
+            return end;
         if (gap >= block->bytes && gap < best_size) {
             best = end;
             best_size = gap;
@@ -67,6 +69,10 @@ bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struc
     bool fits = true;
     for (size_t i = 0; fits && i < count; i++) {
         struct memory_block *block = order[i];
+        if (block->bytes == 0) { /* as are all that follow: blocks that share another's place */
+            block->offset = 0;
+            continue;
+        }
         block->offset = find_gap(block, placed, i);
         fits = block->bytes <= SIZE_MAX / 2 - block->offset;
         insert_by_offset(placed, i, block);

@@ -2,20 +2,11 @@
 
 #include "engine/ops/op.h"
 
-/* NULL: the plan does without it. */
-static const struct plan_step *step_of(const struct plan *plan, size_t node)
-{
-    for (size_t i = 0; i < plan->step_count; i++)
-        if (plan->steps[i].node == node)
-            return &plan->steps[i];
-    return NULL;
-}
-
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
 {
     const struct graph *graph = plan->graph;
     const struct node *layer = &graph->nodes[node];
-    const struct plan_step *step = step_of(plan, node);
+    const struct plan_step *step = plan_find_step(plan, node);
     struct shape inputs[NODE_MAX_INPUTS];
     if (step && !step->kernel)
         return 0;

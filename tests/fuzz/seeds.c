@@ -40,6 +40,31 @@ static void put_text(const char *target, const char *name, const char *text)
 
 /* --- JSON --- */
 
+/* As large as the fuzzer's inputs may be: `head`, as many of `item` as fit, `tail`. `item` is
+ * printf's and takes its number, and that of the one before. */
+static void put_large(const char *target, const char *name, const char *head, const char *item,
+                      const char *tail)
+{
+    static char text[1 << 20];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", head);
+    for (int i = 1; used + strlen(item) + strlen(tail) + 32 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, item, i, i - 1);
+    snprintf(text + used, sizeof text - used, "%s", tail);
+    put_text(target, name, text);
+}
+
+/* A chain, and branches that name what they read. */
+static void write_large_networks(void)
+{
+    const char *head = "{\"input\": [1, 2, 2], \"classes\": 2, \"layers\": [{\"op\": \"relu\", "
+                       "\"name\": \"r0\"}";
+    const char *tail = ", {\"op\": \"linear\", \"output\": \"classes\"}]}";
+    put_large("network", "chain", head,
+              ",\n{\"op\": \"conv\", \"name\": \"c%d\", \"output\": 2, \"kernel\": 1}", tail);
+    put_large("network", "branches", head,
+              ",\n{\"op\": \"add\", \"name\": \"r%d\", \"from\": [\"r%d\", \"r0\"]}", tail);
+}
+
 static void write_networks(void)
 {
     for (size_t i = 0; i < network_builtin_count; i++)
@@ -51,6 +76,7 @@ static void write_networks(void)
              "{\"op\": \"max_pool\", \"kernel\": [2, 2], \"stride\": 2}, {\"op\": \"dropout\"},\n"
              "{\"block\": \"residual\", \"output\": 8, \"stride\": 2},\n"
              "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.01}}]}");
+    write_large_networks();
 }
 
 static const char *const session_files[] = {
