@@ -14,8 +14,8 @@
 bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error);
 
 /* Writes loss_HOST_tinca.csv and times_HOST_tinca.csv into `directory` (created if need be), and
- * the same with their own host and framework for imported runs. If `directory` is a descriptor, FIFO
- * or device (output_file_is_stream), both tables go there, with an empty line between them. */
+ * the same with their own host and framework for imported runs. If `directory` is a descriptor,
+ * FIFO or device (output_file_is_stream), both tables go there, with an empty line between them. */
 bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error);
 
 #endif

@@ -14,7 +14,8 @@
  *   measurements.json      tinca measure: times of one image by device (measurement.h)
  *   profile.json           what a look inside the run found (inspection.h)
  *   name.txt               the user's own name for it (run_name.h)
- *   journal.previous.jsonl, journal.damaged.jsonl    what a run that began again had recorded before
+ *   journal.previous.jsonl, journal.damaged.jsonl    what a run that began again had recorded
+ *                          before
  *   lock                   held (flock) while the run is alive, by the process whose number and
  *                          machine it holds (run_owner.h): a run without summary whose lock is
  *                          free was interrupted
