@@ -8,14 +8,14 @@
 #ifndef TINCA_ENGINE_NUMERICS_H
 #define TINCA_ENGINE_NUMERICS_H
 
-#include "engine/solver.h"
+#include "engine/graph.h"
 
 /* 1: what recorded none. */
 enum { NUMERICS_VERSION = 2 };
 
-/* Returns what changed between numerics `version` and NUMERICS_VERSION for a training with this
- * solver, in words to be translated; NULL: it gets the same bits. A version above NUMERICS_VERSION
- * is another arithmetic in any case. */
-const char *numerics_change(size_t version, enum solver_kind solver);
+/* Returns what changed between numerics `version` and NUMERICS_VERSION for a training of this
+ * network on this device, in words to be translated; NULL: it gets the same bits. A version above
+ * NUMERICS_VERSION is another arithmetic in any case. */
+const char *numerics_change(size_t version, const struct graph *graph, const char *device);
 
 #endif

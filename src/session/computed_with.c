@@ -48,15 +48,15 @@ static void advise(const struct safetensors *checkpoint, char *advice, size_t si
                  _("resume it with the version of tinca that wrote it, or train another run"));
 }
 
-bool computed_with_check(const struct safetensors *checkpoint, const struct run_config *config,
-                         struct error *error)
+bool computed_with_check(const struct safetensors *checkpoint, const struct graph *graph,
+                         const char *device, struct error *error)
 {
     char advice[160];
     size_t numerics = 1;
     const char *recorded = checkpoint_text(checkpoint, "numerics");
     if (recorded && !text_to_size(recorded, &numerics))
         numerics = NUMERICS_VERSION + 1;
-    const char *change = numerics_change(numerics, (enum solver_kind)config->solver);
+    const char *change = numerics_change(numerics, graph, device);
     if (!change)
         return true;
     advise(checkpoint, advice, sizeof advice);

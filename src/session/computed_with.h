@@ -21,10 +21,10 @@ void computed_with_here(struct computed_with *here, const char *device);
 /* Adds them to an event of the journal. */
 bool computed_with_add(struct json *event, const char *device);
 
-/* Refuses a checkpoint of another arithmetic, or of another format, and names the version that can
+/* Refuses a checkpoint whose arithmetic was another one for this network on this device, and names the version that can
  * go on with it. Those of versions that recorded no arithmetic have numerics version 1. */
-bool computed_with_check(const struct safetensors *checkpoint, const struct run_config *config,
-                         struct error *error);
+bool computed_with_check(const struct safetensors *checkpoint, const struct graph *graph,
+                         const char *device, struct error *error);
 
 /* Reports as findings what differs between the trainer's checkpoint and this process, where the
  * last digits may differ or the version does. The journal must be open. */

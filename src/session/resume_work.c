@@ -89,8 +89,7 @@ bool resume_look(struct trainer *trainer, uint64_t *iteration)
     if (fitness != FITS)
         return true;
     note_missing_sum(trainer);
-    return computed_with_check(&trainer->checkpoint, &trainer->run->config, trainer->error) &&
-           checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
+    return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
 }
 
 /* --- going on --- */
@@ -221,7 +220,9 @@ bool resume_begin(struct trainer *trainer)
         return false;
     if (!trainer->checkpoint.file)
         return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
-    if (!checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
+    if (!computed_with_check(&trainer->checkpoint, &trainer->prepared.network->graph,
+                             trainer->run->config.device, trainer->error) ||
+        !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
         !take_over(trainer, trainer->run_journal))
