@@ -209,7 +209,9 @@ static bool put_timing(struct text *text, const struct run *run, const struct ru
         return false;
     text_append(text, "\n### %s\n\n", _("Timing"));
     begin_table(text, _("Time"), _("Value"));
-    if (count > 1)
+    if (count > 1 && isnan(times.mean)) /* of an imported log without times */
+        put_row(text, _("training"), _("not known"));
+    else if (count > 1)
         put_interval(text, _("training"), &times);
     else
         put_row(text, _("training"), _("not measured: fewer than two iterations are done"));

@@ -32,7 +32,7 @@ static double student_quantile(double freedom)
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error)
 {
-    *statistics = (struct statistics){0};
+    *statistics = (struct statistics){NAN, NAN, NAN, NAN, NAN};
     if (count == 0)
         return true;
     double *sorted = memory_new(count, sizeof *sorted, "the statistics", error);
@@ -42,13 +42,13 @@ bool statistics_compute(const double *values, size_t count, struct statistics *s
     qsort(sorted, count, sizeof *sorted, by_value);
     statistics->min = sorted[0];
     statistics->median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    statistics->mean = 0;
     for (size_t i = 0; i < count; i++)
         statistics->mean += sorted[i] / (double)count;
     double squares = 0;
     for (size_t i = 0; i < count; i++)
         squares += (sorted[i] - statistics->mean) * (sorted[i] - statistics->mean);
     free(sorted);
-    statistics->sd = statistics->ci95 = (double)NAN;
     if (count > 1) {
         double freedom = (double)count - 1;
         statistics->sd = sqrt(squares / freedom);

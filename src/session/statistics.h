@@ -11,7 +11,7 @@ struct statistics {
     double ci95; /* half the width of the 95 % confidence interval of the mean (Student's t) */
 };
 
-/* All zero for no values; sd and ci95 are NaN for one: a single value says nothing about them. */
+/* All NaN for no values; sd and ci95 are NaN for one: a single value says nothing about them. */
 bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
                         struct error *error);
 

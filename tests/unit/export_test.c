@@ -159,6 +159,25 @@ static void test_csv(struct run *run)
            "a row a run");
 }
 
+/* Of a run without an iteration no time is known: null, not 0. */
+static void check_no_times(struct run *run)
+{
+    static const char *const figures[] = {"median", "min", "mean", "sd", "ci95"};
+    struct error error;
+    struct json_document document;
+    const char *path = home_path("empty.json");
+    bool null =
+        export_session(&run, 1, path, &error) && json_read_file(&document, path, 1 << 20, &error);
+    if (!tap_ok(null, "a run without an iteration is exported"))
+        return note_error(&error);
+    const struct json *times =
+        at(at(json_first(at(document.root, "runs")), "timing"), "ms_per_image");
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        null = null && at(times, figures[i]) && json_is_null(at(times, figures[i]));
+    tap_ok(null, "its times are null");
+    json_document_free(&document);
+}
+
 static void test_damage(void)
 {
     struct error error;
@@ -178,6 +197,8 @@ static void test_damage(void)
         run_snapshot(run, &snapshot);
     tap_ok(run && snapshot.status == RUN_INTERRUPTED && series_count(run_series(run)) == 0,
            "a damaged journal gives what it can");
+    if (run)
+        check_no_times(run);
     run_free(run);
     struct run *broken = NULL;
     char *deep = malloc(100001);
