@@ -52,7 +52,7 @@ for ending in md csv json; do
     [ $ending = json ] || screen_keys e
 done
 has "the JSON holds the runs" runs.1.network table.json
-grep -q '^| # | NETWORK' table.md && ok "the Markdown is a table" || not_ok "the Markdown is a table"
+grep -q '^| \\# | NETWORK' table.md && ok "the Markdown is a table" || not_ok "the Markdown is a table"
 screen_keys v Enter
 screen_shows 'Run \(earlier\)' "Enter shows the selected run"
 screen_keys c
