@@ -83,6 +83,10 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     forecast->parameters = graph_parameter_count(&network->graph);
     forecast->flops = graph_flops(&network->graph);
     forecast->classes = network->classes;
+    char name[sizeof network->name + sizeof forecast->suffixes];
+    network_full_name(network, name, sizeof name);
+    snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
+    snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
     forecast->input = network->input;
     const struct memory_question question = {
         .network = network,

@@ -13,6 +13,8 @@ struct forecast {
     size_t parameters;
     uint64_t flops; /* of one image's forward pass */
     size_t classes;
+    char network[64];   /* its name without suffixes: "resnet20" */
+    char suffixes[192]; /* what follows in its full name: "-dsc-0.35"; "": none */
     struct shape input;
     struct memory_forecast memory;
     uint64_t feed_bytes;            /* batches prepared ahead */

@@ -268,8 +268,9 @@ static bool write_run(const struct import_request *request, const struct importe
 {
     fill_facts(request, log, run);
     const struct run_snapshot end = end_of(log);
-    run->directory = run_directory_create(NULL, run->config.network, run->early_facts.id,
-                                          sizeof run->early_facts.id, error);
+    char name[RUN_ID_NAME];
+    run_id_name(run->config.network, "", name);
+    run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
     if (!run->directory)
         return false;
     return run_hold_take(&run->hold, run->directory, error) && run_files_write_config(run, error) &&

@@ -5,6 +5,7 @@
 #define TINCA_SESSION_IMPORT_H
 
 #include "base/error.h"
+#include "session/run_id.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +20,7 @@ struct import_request {
 };
 
 struct import_result {
-    char id[40];
+    char id[RUN_ID_SIZE];
     char framework[16];
     uint64_t iterations, validations; /* taken over */
     size_t damaged, replaced;         /* see import_log.h */

@@ -13,7 +13,7 @@
 
 struct past_run {
     bool found;
-    char id[40];
+    char id[RUN_ID_SIZE];
     double ms_per_image; /* the median of that run */
     double age_seconds;  /* since it was started; negative: not known */
 };

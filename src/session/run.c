@@ -77,8 +77,10 @@ static void set_early_facts(struct run *run, const struct forecast *forecast)
 static bool make_files(struct run *run, const struct run_options *options,
                        const struct forecast *forecast, struct error *error)
 {
-    run->directory = run_directory_create(options->run_directory, run->config.network,
-                                          run->early_facts.id, sizeof run->early_facts.id, error);
+    char name[RUN_ID_NAME];
+    const bool is_file = strchr(run->config.network, '/'); /* config_make_absolute */
+    run_id_name(is_file ? run->config.network : forecast->network, forecast->suffixes, name);
+    run->directory = run_directory_create(options->run_directory, name, run->early_facts.id, error);
     if (!run->directory)
         return false;
     if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))

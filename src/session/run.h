@@ -13,6 +13,7 @@
 #include "session/config.h"
 #include "session/finding.h"
 #include "session/inspection.h"
+#include "session/run_id.h"
 #include "session/series.h"
 
 #include <stdbool.h>
@@ -77,7 +78,7 @@ struct run;
 /* Facts that never change once the run is prepared (status beyond RUN_PREPARING); before that, what
  * the forecast knew. Ask run_facts again after a change of status: the address may change. */
 struct run_facts {
-    char id[40];
+    char id[RUN_ID_SIZE];
     char created[24];  /* RFC 3339 */
     char host[128];    /* the machine it ran on; "": not known */
     char imported[16]; /* the framework whose log it was taken from; "": it ran here */

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/memory.h"
+#include "session/run_id.h"
 #include "session/run_name.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ID_SIZE = 40, TRIES = 100 };
+enum { TRIES = 100 };
 
 char *run_directory_home(struct error *error)
 {
@@ -57,7 +58,7 @@ static bool holds_run(const char *directory)
 
 static bool entry_is_run(const char *home, const char *name)
 {
-    if (name[0] == '.' || strlen(name) >= ID_SIZE)
+    if (name[0] == '.' || strlen(name) >= RUN_ID_SIZE)
         return false;
     char *directory = file_join(home, name);
     bool is = directory && holds_run(directory);
@@ -99,7 +100,7 @@ static bool holds_remains(const char *directory)
 /* Only what is named like a run. */
 static bool entry_is_incomplete(const char *home, const char *name)
 {
-    if (strlen(name) < 17 || strlen(name) >= ID_SIZE || strspn(name, "0123456789-") < 16)
+    if (strlen(name) < 17 || strlen(name) >= RUN_ID_SIZE || strspn(name, "0123456789-") < 16)
         return false;
     char *directory = file_join(home, name);
     bool is = directory && holds_remains(directory) && !run_directory_is_alive(directory);
@@ -245,32 +246,6 @@ char *run_directory_find(const char *id, struct error *error)
 
 /* --- making --- */
 
-/* The network's name, made fit for a file name. */
-static void clean_name(const char *network, char *name, size_t size)
-{
-    size_t length = 0;
-    const char *base = file_base_name(network);
-    for (; base[length] && length + 1 < size && strcmp(base + length, ".json") != 0; length++) {
-        unsigned char c = (unsigned char)base[length];
-        name[length] = isalnum(c) || strchr("._-", c) ? (char)tolower(c) : '_';
-    }
-    name[length] = '\0';
-}
-
-char *run_directory_new_id(const char *network, char *id, size_t size)
-{
-    char name[19];
-    struct tm parts;
-    time_t now = time(NULL);
-    clean_name(network, name, sizeof name);
-    uint64_t mixed = (clock_nanoseconds() ^ (uint64_t)getpid() << 32) * 0x9e3779b97f4a7c15u;
-    gmtime_r(&now, &parts);
-    snprintf(id, size, "%04d%02d%02d-%02d%02d%02d-%s-%04x", (parts.tm_year + 1900) % 10000,
-             parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, name,
-             (unsigned)(mixed >> 48));
-    return id;
-}
-
 static char *create_wanted(const char *wanted, struct error *error)
 {
     if (holds_run(wanted)) {
@@ -314,10 +289,9 @@ static void remove_incomplete(const char *home)
     free_ids(ids, count);
 }
 
-char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
-                           struct error *error)
+char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error)
 {
-    run_directory_new_id(network, id, size);
+    run_id_new(name, id);
     if (wanted)
         return create_wanted(wanted, error);
     char *home = run_directory_home(error);
@@ -340,7 +314,7 @@ char *run_directory_create(const char *wanted, const char *network, char *id, si
         free(directory);
         if (!again)
             break;
-        run_directory_new_id(network, id, size);
+        run_id_new(name, id);
     }
     free(home);
     return NULL;

@@ -42,14 +42,11 @@ bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *err
  * what is there. Owned by the caller. */
 char *run_directory_find(const char *id, struct error *error);
 
-/* A new ID, sortable by time, such as 20261121-063012-lenet-1a2b (UTC); `size` is 40 at least. */
-char *run_directory_new_id(const char *network, char *id, size_t size);
-
-/* Creates the directory of a new run: `wanted` (which must not hold a run yet), or, when that is
- * NULL, a new one below the home, whose `id` is changed until it is free. Incomplete folders there
- * that are older than a minute are deleted on the way. Owned by the caller. */
-char *run_directory_create(const char *wanted, const char *network, char *id, size_t size,
-                           struct error *error);
+/* Creates the directory of a new run of `name` (run_id_name): `wanted` (which must not hold a run
+ * yet), or, when that is NULL, a new one below the home, whose `id` (RUN_ID_SIZE bytes) is changed
+ * until it is free. Incomplete folders there that are older than a minute are deleted on the way.
+ * Owned by the caller. */
+char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error);
 
 /* Whether tinca writes files of this name into a run's directory (also ones that a crash left half
  * written beside: NAME.PID.part). */

@@ -44,7 +44,7 @@ bool run_state_read_config(const char *directory, struct run_config *config,
                            struct run_facts *facts, struct error *error)
 {
     snprintf(facts->directory, sizeof facts->directory, "%s", directory);
-    snprintf(facts->id, sizeof facts->id, "%.39s", file_base_name(directory));
+    snprintf(facts->id, sizeof facts->id, "%.*s", RUN_ID_SIZE - 1, file_base_name(directory));
     if (!run_files_read_config(config, facts, directory, error))
         return false;
     snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(config->network));

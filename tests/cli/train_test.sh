@@ -41,6 +41,22 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         not_ok "  with the studies' heading" "$(ls "$T/csv" 2>&1)"
     fi
 
+    id_of() { # id_of PATTERN NAME NET OPTION...: the ID of a run of this network
+        pattern=$1 name=$2
+        shift 2
+        run train "$@" --data shapes,limit=8 --batch 4 --iterations 1 --threads 1 -q
+        run runs --json
+        if grep -Eq "\"[0-9]{8}-[0-9]{6}-$pattern-[0-9a-f]{4}\"" "$T/out"; then
+            ok "$name"
+        else
+            not_ok "$name" "$(cat "$T/out")"
+        fi
+    }
+    id_of 'resnet20-shuffle-0\.35' "an ID has technique and rate with all digits" \
+        resnet20-shuffle-0.35
+    id_of 'resnet20-shuffle-1\.25-4_groups' "also of options" resnet20 --technique shuffle \
+        --width-rate 1.25 --groups 4
+
     succeeds "eval" eval "$T/a.safetensors" --data digits,split=test,limit=50 --json
     is "  of all images" images 50
     is "  agrees with the last validation" top1 \

@@ -4,6 +4,7 @@
 #include "base/host_load.h"
 #include "session/report.h"
 #include "session/run_directory.h"
+#include "session/run_id.h"
 #include "session/run_name.h"
 #include "session/run_remove.h"
 
@@ -184,6 +185,40 @@ static void check_sample(void)
            "the second has, of the time between them");
 }
 
+static bool names(const char *network, const char *suffixes, const char *wanted)
+{
+    char name[RUN_ID_NAME];
+    const bool right = strcmp(run_id_name(network, suffixes, name), wanted) == 0;
+    if (!right)
+        tap_note("%s", name);
+    return right;
+}
+
+static void test_ids(void)
+{
+    char name[RUN_ID_NAME], id[RUN_ID_SIZE];
+    tap_ok(names("resnet20", "-dsc-0.35", "resnet20-dsc-0.35") &&
+               names("resnet110", "-2.375_block", "resnet110-2.375_block") &&
+               names("mlp", "-w800x400-tanh", "mlp-w800x400-tanh") &&
+               names("resnet20", "-shuffle-1.25 (4 groups)", "resnet20-shuffle-1.25-4_groups"),
+           "an ID names technique, rates, widths and groups");
+    tap_ok(names("nets/My net \xc3\xa9.json", "", "my_net___") &&
+               names("/a/b/c.json", "-dsc", "c-dsc"),
+           "a file's name is made fit for a folder's");
+    tap_ok(names("a_network_with_a_name_that_is_much_too_long", "-shuffle-0.333333",
+                 "a_network_with_a_name_tha-shuffle-0.333333"),
+           "of a long name the end goes, the suffixes stay");
+    tap_ok(names("imported-network-with-a-long-name-dsc-10.355", "",
+                 "imported-network-with-a-long-name-dsc"),
+           "a number in it is whole or not there");
+    tap_ok(names("mlp", "-w4096x4096x4096x4096x4096x4096x4096x4096-tanh-0.35", "mlp-tanh-0.35"),
+           "widths that leave no room are left out");
+    run_id_new(run_id_name("a_network_with_a_name_that_is_much_too_long", "-dsc-0.35", name), id);
+    tap_ok(strlen(id) == RUN_ID_SIZE - 1 && strstr(id, "-dsc-0.35-") && id[8] == '-' &&
+               strspn(id + RUN_ID_SIZE - 5, "0123456789abcdef") == 4,
+           "the longest ID has time, suffixes and the digits at its end");
+}
+
 int main(void)
 {
     struct made_run made[] = {
@@ -199,6 +234,7 @@ int main(void)
     if (!make_home())
         return 99;
     struct run *runs[2] = {make_run(&made[0]), make_run(&made[1])};
+    test_ids();
     if (tap_ok(runs[0] && runs[1], "two runs are there")) {
         check_own_files();
         check_names();
