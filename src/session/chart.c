@@ -37,7 +37,7 @@ struct trace {
     struct colour colour;
     double width; /* in units */
     size_t dash;  /* 0: solid; else the length of a dash, in units */
-    char label[192];
+    char label[256];
 };
 
 enum { MAX_TRACES = 2 * CHART_MAX_RUNS + 8 };
@@ -79,7 +79,7 @@ static void trace_point(const struct trace *trace, enum chart_x kind, size_t i, 
     }
     const struct series_point *at = &series->points[i];
     *x = x_of(kind, (double)at->iteration, (double)at->epoch, (double)at->seconds);
-    *smoothed = series_smooth(*smoothed, at->loss, i + 1);
+    *smoothed = series_smoothed(series, *smoothed, i);
     *y = trace->value == VALUE_LOSS       ? (double)at->loss
          : trace->value == VALUE_SMOOTHED ? *smoothed
          : trace->value == VALUE_CAFFE    ? (double)at->loss_caffe
@@ -114,12 +114,15 @@ static void trace_one_run(const struct run *run, struct traces *losses, struct t
 {
     const bool adversarial = run_facts(run)->discriminator_parameters > 0;
     const bool makes_images = adversarial || !run_facts(run)->classes;
+    char words[96], smoothed[128];
+    snprintf(smoothed, sizeof smoothed,
+             adversarial ? _("generator, smoothed: %s") : _("smoothed: %s"),
+             series_smoothing_words(run_series(run), words, sizeof words));
     add_trace(losses, run, VALUE_LOSS, raw_colour, 0.14,
               adversarial ? _("generator, raw") : _("loss, raw"));
     if (run_config(run)->average_loss > 1 || has_wrong_mean(run))
         add_trace(losses, run, VALUE_CAFFE, palette[3], 0.2, _("Caffe's running mean"));
-    add_trace(losses, run, VALUE_SMOOTHED, palette[0], 0.26,
-              adversarial ? _("generator, smoothed") : _("smoothed"));
+    add_trace(losses, run, VALUE_SMOOTHED, palette[0], 0.26, smoothed);
     if (adversarial)
         add_trace(losses, run, VALUE_DISCRIMINATOR, palette[1], 0.2, _("discriminator"));
     else
@@ -132,13 +135,26 @@ static void trace_one_run(const struct run *run, struct traces *losses, struct t
     add_trace(accuracies, run, VALUE_TOP5, palette[4], 0.2, _("top-5"));
 }
 
-static void trace_of_several(const struct run *run, size_t number, struct traces *losses,
-                             struct traces *accuracies)
+/* Whether one description of the smoothed loss holds for all runs. */
+static bool are_smoothed_alike(struct run *const *runs, size_t count)
 {
-    char label[192];
+    for (size_t i = 1; i < count; i++)
+        if (run_series(runs[i])->window != run_series(runs[0])->window)
+            return false;
+    return true;
+}
+
+/* `alike`: the heading says what the smoothed loss of all runs is. */
+static void trace_of_several(const struct run *run, size_t number, bool alike,
+                             struct traces *losses, struct traces *accuracies)
+{
+    char label[256];
     const struct run_config *config = run_config(run);
-    snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.40s"), run_facts(run)->network,
+    const size_t window = run_series(run)->window;
+    snprintf(label, sizeof label, _("%.40s, %.40s, batch %zu, %.63s"), run_facts(run)->network,
              file_base_name(config->data), config->batch, run_facts(run)->id);
+    if (!alike && window)
+        snprintf(label + strlen(label), sizeof label - strlen(label), _(" (mean of %zu)"), window);
     const struct colour colour = palette[number % COLOURS];
     const size_t dash = number / COLOURS * 2;
     add_trace(losses, run, VALUE_SMOOTHED, colour, 0.26, label)->dash = dash;
@@ -409,11 +425,18 @@ static double draw_legend(struct page *page, const struct traces *traces, double
 
 static double draw_heading(struct page *page, struct run *const *runs, size_t count)
 {
-    char title[160], details[400] = "";
+    char title[160], details[400] = "", words[96];
     const struct run_config *config = run_config(runs[0]);
     const struct run_facts *facts = run_facts(runs[0]);
     if (count > 1) {
         snprintf(title, sizeof title, _("%zu runs: smoothed loss and accuracy"), count);
+        if (are_smoothed_alike(runs, count))
+            snprintf(details, sizeof details, _("smoothed: %s"),
+                     series_smoothing_words(run_series(runs[0]), words, sizeof words));
+        else
+            snprintf(details, sizeof details, "%s",
+                     _("smoothed: exponential mean over 10 iterations + 2 % of those done, or the "
+                       "mean of the last N where a mean of N is named"));
     } else {
         snprintf(title, sizeof title, _("%s on %.90s"), facts->network,
                  file_base_name(config->data));
@@ -423,7 +446,7 @@ static double draw_heading(struct page *page, struct run *const *runs, size_t co
     }
     stroke_font_draw(&page->raster, 8 * page->unit, 3 * page->unit, 1.4 * page->unit, ink, title);
     stroke_font_draw(&page->raster, 8 * page->unit, 5 * page->unit, page->unit, faint, details);
-    return count > 1 ? 5.4 * page->unit : 7.4 * page->unit;
+    return details[0] ? 7.4 * page->unit : 5.4 * page->unit;
 }
 
 /* Draws the panel whose axes are chosen, without what belongs to one of them only. */
@@ -462,11 +485,12 @@ static void draw_panels(struct page *page, struct panel *loss, const struct trac
 static void draw_page(struct page *page, struct run *const *runs, size_t count)
 {
     struct traces losses = {0}, accuracies = {0};
+    const bool alike = are_smoothed_alike(runs, count);
     for (size_t i = 0; i < count; i++)
         if (count == 1)
             trace_one_run(runs[i], &losses, &accuracies);
         else
-            trace_of_several(runs[i], i, &losses, &accuracies);
+            trace_of_several(runs[i], i, alike, &losses, &accuracies);
     struct panel loss = {.raster = &page->raster,
                          .unit = page->unit,
                          .left = 8 * page->unit,

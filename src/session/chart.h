@@ -2,7 +2,8 @@
  *
  * One run: its loss raw and smoothed (with a discriminator both losses; Caffe's running mean where
  * it differs), the validation loss, findings where they set in, and below the accuracy. Several: a
- * smoothed loss and an accuracy each, told apart by colour and dash.
+ * smoothed loss and an accuracy each, told apart by colour and dash. The picture says what the
+ * smoothed loss is (series_smoothing_words).
  */
 #ifndef TINCA_SESSION_CHART_H
 #define TINCA_SESSION_CHART_H

@@ -97,7 +97,7 @@ const struct config_field config_fields[] = {
      N_("Schedule step: iterations between two steps; 0: a third of the run."), CONFIG_COUNT,
      MEMBER(step_size), 0, 1e9, NULL, false},
     {"average-loss", N_("Average loss"), "N",
-     N_("The smoothed loss is the mean of the last N iterations."), CONFIG_COUNT,
+     N_("Above 1, the smoothed loss is the mean of the last N iterations."), CONFIG_COUNT,
      MEMBER(average_loss), 1, 10000, NULL, false},
     {"l1-weight", N_("L1 weight"), "X",
      N_("Networks with a discriminator: the weight of the difference from the target."),

@@ -42,7 +42,7 @@ struct run_config {
     double gamma, power;
     size_t step_size;    /* iterations; 0: a third of the run */
     char preset[16];     /* the preset that filled the form; empty: none */
-    size_t average_loss; /* window of the smoothed loss, iterations */
+    size_t average_loss; /* window of the means of the loss, iterations */
     double l1_weight;    /* of a generator's main loss, beside the discriminator's verdict */
     size_t tolerance;    /* of a pixel that counts as right: 8-bit levels, in every channel */
     bool augment;

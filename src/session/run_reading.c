@@ -34,6 +34,8 @@ static bool take_start(struct run_reading *reading, const struct json *line, str
     reading->phase = RUN_RUNNING;
     reading->started =
         series_create(&run->own_series, reading->snapshot->iterations, (size_t)epochs, error);
+    series_set_smoothing(&run->own_series, run->config.average_loss,
+                         !reading->facts.discriminator_parameters && !reading->facts.imported[0]);
     return reading->started;
 }
 

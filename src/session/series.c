@@ -2,9 +2,11 @@
  * the count (acquire) sees the points below it whole. */
 #include "session/series.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static size_t points_of(uint64_t iterations, uint64_t stride)
@@ -103,4 +105,25 @@ double series_smooth(double smoothed, float loss, uint64_t n)
         return loss;
     double window = 10 + (double)n / 50;
     return smoothed + (loss - smoothed) / ((double)n < window ? (double)n : window);
+}
+
+void series_set_smoothing(struct series *series, size_t average_loss, bool mean_known)
+{
+    series->window = average_loss > 1 && mean_known ? average_loss : 0;
+}
+
+double series_smoothed(const struct series *series, double before, size_t index)
+{
+    const struct series_point *point = &series->points[index];
+    return series->window ? (double)point->loss_mean
+                          : series_smooth(before, point->loss, index + 1);
+}
+
+char *series_smoothing_words(const struct series *series, char *text, size_t size)
+{
+    if (series->window)
+        snprintf(text, size, _("mean of the last %zu iterations"), series->window);
+    else
+        snprintf(text, size, "%s", _("exponential mean over 10 iterations + 2 % of those done"));
+    return text;
 }

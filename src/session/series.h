@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,7 @@ struct series {
     struct series_point *points;
     size_t capacity;
     uint64_t stride; /* every stride-th iteration is kept */
+    size_t window;   /* the smoothed loss is loss_mean, of so many iterations; 0: series_smooth */
     atomic_size_t count;
     struct series_validation *validations;
     size_t validation_capacity;
@@ -59,8 +61,21 @@ size_t series_validation_count(const struct series *series);
  * loss), or SIZE_MAX. */
 size_t series_best(const struct series *series);
 
-/* The smoothed loss: an exponential mean over the last fiftieth of the run so far, ten iterations
- * at least, so that it looks alike at every length and zoom. `n` counts from 1; NaN: none yet. */
+/* Sets how the loss is smoothed: `average_loss` above 1 means the mean of so many iterations, which
+ * each point holds as loss_mean; 1, and losses of which that mean is not known (of networks that
+ * are trained against each other, of imported logs), the exponential mean. Call it once, after
+ * series_create and before readers see the series. */
+void series_set_smoothing(struct series *series, size_t average_loss, bool mean_known);
+
+/* The exponential mean over the last fiftieth of the run so far, ten iterations at least, so that
+ * it looks alike at every length and zoom. `n` counts from 1; NaN: none yet. */
 double series_smooth(double smoothed, float loss, uint64_t n);
+
+/* The smoothed loss at point `index`, of the one at the point before it (NaN: there is none). */
+double series_smoothed(const struct series *series, double before, size_t index);
+
+/* What the smoothed loss of this series is: "mean of the last 40 iterations". Translated. Returns
+ * `text`. */
+char *series_smoothing_words(const struct series *series, char *text, size_t size);
 
 #endif

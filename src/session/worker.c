@@ -76,6 +76,8 @@ bool worker_begin(struct trainer *trainer)
         json_free(event);
         return false;
     }
+    series_set_smoothing(&run->own_series, run->config.average_loss,
+                         !facts.discriminator_parameters);
     run_state_publish(run, &facts);
     journal_add_event(&run->journal, "start", event);
     return true;

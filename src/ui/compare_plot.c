@@ -117,6 +117,23 @@ static bool all_adversarial(const struct compare_view *view)
     return view->count > 0;
 }
 
+/* What is drawn; of smoothed losses how many iterations' mean they are, where all are one. */
+static void print_trace(const struct compare_view *view, char *text, size_t size)
+{
+    const char *name = trace_name(view->trace, all_adversarial(view));
+    size_t window =
+        view->count && view->trace == TRACE_SMOOTHED ? run_series(view->runs[0])->window : 0;
+    bool alike = true;
+    for (size_t i = 1; i < view->count && view->trace == TRACE_SMOOTHED; i++)
+        alike &= run_series(view->runs[i])->window == window;
+    if (!alike)
+        snprintf(text, size, _("%s (of different windows)"), name);
+    else if (window)
+        snprintf(text, size, _("%s (mean of %zu)"), name, window);
+    else
+        snprintf(text, size, "%s", name);
+}
+
 /* Where the cursor stands, as a value of the x axis. */
 static void add_cursor_words(const struct app *app, struct legend *legend)
 {
@@ -134,8 +151,9 @@ static void draw_legend(struct app *app, struct rect area)
     const struct compare_view *view = &app->compare;
     struct legend legend = {.count = 0};
     size_t unplaced = app->run.log_y ? compare_view_unplaced(view) : 0;
-    snprintf(legend.title, sizeof legend.title, app->run.log_y ? _("%s, log") : "%s",
-             trace_name(view->trace, all_adversarial(view)));
+    char name[64];
+    print_trace(view, name, sizeof name);
+    snprintf(legend.title, sizeof legend.title, app->run.log_y ? _("%s, log") : "%s", name);
     if (view->window.cursor_on)
         add_cursor_words(app, &legend);
     if (view->window.zoomed)

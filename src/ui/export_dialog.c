@@ -74,7 +74,7 @@ static void describe(const struct app *app, enum what what, char *text, size_t s
     else if (what == WHAT_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
-        snprintf(text, size, _("this run, %.40s"), runs_called(shelf_subject(app)));
+        snprintf(text, size, _("this run, %.63s"), runs_called(shelf_subject(app)));
 }
 
 /* --- the name --- */

@@ -71,8 +71,12 @@ static const char *sample_of(const struct run_picture *picture, const struct run
 static void add_trace_words(const struct run_picture *picture, struct run_panel *panel,
                             enum trace trace, bool brief)
 {
-    char sample[24], value[32];
+    char sample[24], value[32], mean[64];
     const char *words = brief ? "" : trace_legend(trace, picture->contest);
+    if (!brief && trace == TRACE_SMOOTHED && picture->series->window) {
+        snprintf(mean, sizeof mean, _("%s (mean of %zu)"), words, picture->series->window);
+        words = mean;
+    }
     sample_of(picture, panel, trace, sample, sizeof sample);
     if (picture->point == SIZE_MAX)
         legend_add(&panel->legend, trace_role(trace), sample, "%s", words);

@@ -40,7 +40,8 @@ static const struct {
     const char *word, *meaning;
 } words[] = {
     {N_("smoothed"),
-     N_("the loss averaged over the last fiftieth of the run, 10 iterations at least")},
+     N_("the mean of the last N losses where --average-loss N is above 1; else an exponential mean "
+        "over 10 iterations + 2 % of those done")},
     {N_("raw"),
      N_("every iteration's loss; where many share a column, from the least to the greatest")},
     {N_("best epoch"), N_("the one with the best validation accuracy; its weights are kept")},

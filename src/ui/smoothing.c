@@ -23,7 +23,8 @@ void smoothing_step(struct smoothed *state, const struct series *series, size_t 
 {
     const struct series_point *point = &series->points[index];
     const float values[TRACES_SMOOTHED] = {point->loss, point->loss_discriminator, point->loss_l1};
-    for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
+    state->values[TRACE_SMOOTHED] = series_smoothed(series, state->values[TRACE_SMOOTHED], index);
+    for (enum trace trace = TRACE_SMOOTHED + 1; trace < TRACES_SMOOTHED; trace++)
         state->values[trace] = series_smooth(state->values[trace], values[trace], index + 1);
 }
 

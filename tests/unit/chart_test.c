@@ -119,8 +119,9 @@ static void test_letters(void)
 
 enum { POINTS = 400 };
 
-/* A run whose loss falls from 2 to 0 in a straight line; validated twice where `validated`. */
-static struct run *make_run(const char *name, bool validated, bool empty)
+/* A run whose loss falls from 2 to 0 in a straight line, while its means stay 1; validated twice
+ * where `validated`. */
+static struct run *make_run(const char *name, int average_loss, bool validated, bool empty)
 {
     static char text[POINTS * 200];
     struct error error;
@@ -129,8 +130,9 @@ static struct run *make_run(const char *name, bool validated, bool empty)
     snprintf(path, sizeof path, "%s/config.json", name);
     snprintf(text, sizeof text,
              "{\"format\":\"tinca-run\",\"version\":1,\"id\":\"%s\",\"created\":\"\",\"config\":"
-             "{\"network\":\"lenet\",\"data\":\"digits\",\"batch\":8,\"iterations\":%d}}",
-             name, POINTS);
+             "{\"network\":\"lenet\",\"data\":\"digits\",\"batch\":8,\"iterations\":%d,"
+             "\"average-loss\":%d}}",
+             name, POINTS, average_loss);
     write_text(home_path(path), text);
     int at = snprintf(text, sizeof text,
                       "{\"event\":\"start\",\"network\":\"lenet\",\"technique\":\"none\","
@@ -198,6 +200,30 @@ static void test_one_run(struct run *run)
     image_free(&image);
 }
 
+static bool is_smoothed_as(const struct run *run, const char *words)
+{
+    char text[96];
+    return strcmp(series_smoothing_words(run_series(run), text, sizeof text), words) == 0;
+}
+
+static void test_average_loss(struct run *run, const struct run *plain)
+{
+    static const uint8_t smoothed[3] = {0, 114, 178};
+    const struct chart_settings settings = {.width = 1800, .height = 1200};
+    struct image image = {0};
+    size_t low, high, later_low, later_high;
+    if (tap_ok(read_chart(&run, 1, &settings, &image), "a run with --average-loss 20 is drawn")) {
+        rows_of(&image, 500, smoothed, &low, &high);
+        rows_of(&image, 1300, smoothed, &later_low, &later_high);
+        tap_ok(low <= high && low == later_low && high == later_high,
+               "its smoothed loss is the mean of the last iterations, which stays where it is");
+    }
+    tap_ok(is_smoothed_as(run, "mean of the last 20 iterations") &&
+               is_smoothed_as(plain, "exponential mean over 10 iterations + 2 % of those done"),
+           "the words say which mean is drawn");
+    image_free(&image);
+}
+
 static void test_several_runs(struct run *const *runs)
 {
     static const uint8_t second[3] = {213, 94, 0};
@@ -240,16 +266,20 @@ int main(void)
     test_lines();
     test_clip();
     test_letters();
-    struct run *runs[2] = {make_run("falls", true, false), make_run("also", false, false)};
-    struct run *empty = make_run("empty", false, true);
-    if (tap_ok(runs[0] && runs[1] && empty, "runs are read from their folders")) {
+    struct run *runs[2] = {make_run("falls", 1, true, false), make_run("also", 1, false, false)};
+    struct run *empty = make_run("empty", 1, false, true);
+    struct run *averaged = make_run("averaged", 20, false, false);
+    if (tap_ok(runs[0] && runs[1] && empty && averaged, "runs are read from their folders")) {
         test_one_run(runs[0]);
+        test_average_loss(averaged, runs[0]);
         test_several_runs(runs);
+        test_several_runs((struct run *[]){runs[0], averaged});
         test_refused(runs[0], empty);
     }
     run_free(runs[0]);
     run_free(runs[1]);
     run_free(empty);
+    run_free(averaged);
     remove_home();
     return tap_done();
 }

@@ -345,6 +345,13 @@ static void test_zoomed_gathering(void)
     size_t column = (size_t)curve_column_at(axis_place(&part, 50000), 160);
     tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
            "in the zoomed curve, too");
+    struct series averaged = series;
+    series_set_smoothing(&averaged, 20, true);
+    curves_update(&curves, &averaged, &view, NULL);
+    tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == 1 &&
+               curves_newest(&curves, TRACE_SMOOTHED) == 1,
+           "with --average-loss 20 the smoothed loss is the mean that the points hold");
+    curves_update(&curves, &series, &view, NULL);
     view.axis = NULL;
     view.traces = TRACE_BIT(TRACE_CAFFE);
     curves_update(&curves, &series, &view, NULL);
