@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/folder_trust.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
 #include "session/train_command.h"
@@ -31,7 +32,7 @@ static char *find_running(char *const *ids, size_t count, const char *home)
 {
     for (size_t i = count; i-- > 0;) {
         char *directory = file_join(home, ids[i]);
-        if (directory && run_directory_is_alive(directory))
+        if (directory && folder_trust_check(directory, NULL) && run_directory_is_alive(directory))
             return directory;
         free(directory);
     }

@@ -121,7 +121,7 @@ static char *find(const char *home, const char *run, struct error *error)
         return directory;
     }
     free(directory);
-    return run_directory_find(run, error);
+    return run_directory_find_any(run, error);
 }
 
 /* Whether the folder lies in the folder of all runs. */

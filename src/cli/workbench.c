@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-/* Every command has --language, and main() has obeyed it. */
+/* Every command has --language, and main() has obeyed it. Whom to trust holds for every command,
+ * and is not decided from time to time. */
 static bool is_everywhere(const struct preference *preference)
 {
-    return strcmp(preference->key, "language") == 0;
+    return strcmp(preference->key, "language") == 0 || strcmp(preference->key, "shared-runs") == 0;
 }
 
 static enum option_kind kind_of(const struct preference *preference)

@@ -14,7 +14,7 @@ struct workbench { /* starts as {0}; must outlive the workbench */
 
 enum { WORKBENCH_ROWS = PREFERENCE_COUNT + 1 };
 
-/* An option for each setting, and the end of the table. */
+/* An option for each setting that is not for every command, and the end of the table. */
 void workbench_rows(struct workbench *workbench, struct option_row *rows);
 
 /* The configuration file, and over it the command line, become part of `options`. */

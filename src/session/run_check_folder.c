@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/language.h"
+#include "session/folder_trust.h"
 #include "session/run_directory.h"
 
 #include <errno.h>
@@ -23,13 +24,17 @@ static const char *kind_of(mode_t mode)
     return N_("it is a device or a socket, not a file");
 }
 
+/* Without trust in the folder the other commands refuse the run. */
 static void look_at_owner(struct check *check, const char *file, const struct stat *status)
 {
-    if (status->st_uid != geteuid() && geteuid() != 0)
-        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_NONE, _("it belongs to user %lu"),
+    const enum run_problem_severity severity =
+        strcmp(file, ".") == 0 ? RUN_PROBLEM_ERROR : RUN_PROBLEM_WARNING;
+    const enum folder_trust trust = folder_trust_of(status);
+    if (trust == FOLDER_OF_ANOTHER)
+        check_report(check, file, severity, REMEDY_OWNER, _("it belongs to user %lu"),
                      (unsigned long)status->st_uid);
-    if (status->st_mode & (S_IWGRP | S_IWOTH))
-        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_PERMISSIONS,
+    else if (trust != FOLDER_TRUSTED)
+        check_report(check, file, severity, REMEDY_PERMISSIONS,
                      _("other users may write to it (mode %03o)"),
                      (unsigned)status->st_mode & 0777);
 }
@@ -105,7 +110,8 @@ bool check_folder(struct check *check)
                           : _("it is no folder, and no run"));
         if (!link || !file_is_directory(check->directory))
             return false;
-    } else
+    }
+    if (stat(check->directory, &status) == 0)
         look_at_owner(check, ".", &status);
     return look_at_entries(check);
 }

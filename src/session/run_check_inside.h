@@ -26,6 +26,7 @@ enum check_remedy {
     REMEDY_MEASURE,     /* the file comes back when it is measured again */
     REMEDY_EXPERIMENT,  /* what a resumed run is compared with */
     REMEDY_MOVE,        /* a file that is not tinca's */
+    REMEDY_OWNER,       /* chown */
     REMEDY_PERMISSIONS, /* chmod */
     REMEDY_RENAME,      /* the folder, to the run's ID */
     REMEDY_RESUME,      /* it puts this right by itself */

@@ -202,6 +202,11 @@ static void word(const struct outlook *outlook, enum check_remedy remedy, const 
     case REMEDY_MOVE:
         snprintf(text, SIZE, _("move it elsewhere: tinca deletes no run with such a file"));
         break;
+    case REMEDY_OWNER:
+        snprintf(text, SIZE,
+                 _("take it over with chown; or, if your group shares it, set \"shared-runs\" "
+                   "(tinca-config(5))"));
+        break;
     case REMEDY_PERMISSIONS:
         snprintf(text, SIZE, _("chmod u+rX,go-w %s/%s"), outlook->directory, file);
         break;

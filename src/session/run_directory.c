@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/host.h"
 #include "base/memory.h"
+#include "session/folder_trust.h"
 #include "session/run_id.h"
 #include "session/run_name.h"
 
@@ -41,7 +42,8 @@ char *run_directory_home(struct error *error)
                   "its path is too long");
         return NULL;
     }
-    return file_make_directories(path, error) ? memory_copy_text(path, error) : NULL;
+    const bool usable = file_make_directories(path, error) && folder_trust_check(path, error);
+    return usable ? memory_copy_text(path, error) : NULL;
 }
 
 static size_t length_without_part(const char *name);
@@ -230,7 +232,7 @@ static char *find_among_all(const char *home, const char *id, struct error *erro
     return directory;
 }
 
-char *run_directory_find(const char *id, struct error *error)
+char *run_directory_find_any(const char *id, struct error *error)
 {
     bool is_path = strchr(id, '/');
     if (is_path && holds_run(id))
@@ -244,10 +246,21 @@ char *run_directory_find(const char *id, struct error *error)
     return directory;
 }
 
+char *run_directory_find(const char *id, struct error *error)
+{
+    char *directory = run_directory_find_any(id, error);
+    if (!directory || folder_trust_check(directory, error))
+        return directory;
+    free(directory);
+    return NULL;
+}
+
 /* --- making --- */
 
 static char *create_wanted(const char *wanted, struct error *error)
 {
+    if (!folder_trust_check(wanted, error))
+        return NULL;
     if (holds_run(wanted)) {
         error_set(error, ERROR_USAGE, wanted, "choose another folder, or remove that run",
                   "it already holds a run");

@@ -27,7 +27,8 @@
 
 #include <stddef.h>
 
-/* The folder of all runs, created if need be; owned by the caller. */
+/* The folder of all runs, created if need be; owned by the caller. NULL where other users own it or
+ * may write into it (folder_trust.h). */
 char *run_directory_home(struct error *error);
 
 /* IDs of the runs there, oldest first; free each and the array. */
@@ -39,13 +40,16 @@ bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *err
 
 /* The directory of run `id`: its ID, the name that its user gave it (run_name.h), an unambiguous
  * beginning of the ID, or the path of a directory that holds a run. NULL with an error that says
- * what is there. Owned by the caller. */
+ * what is there, or that other users own the folder or may write into it. Owned by the caller. */
 char *run_directory_find(const char *id, struct error *error);
 
+/* The same, whoever may write into the run's folder: to look at, not to believe. */
+char *run_directory_find_any(const char *id, struct error *error);
+
 /* Creates the directory of a new run of `name` (run_id_name): `wanted` (which must not hold a run
- * yet), or, when that is NULL, a new one below the home, whose `id` (RUN_ID_SIZE bytes) is changed
- * until it is free. Incomplete folders there that are older than a minute are deleted on the way.
- * Owned by the caller. */
+ * yet, and which no other user may own or write into), or, when that is NULL, a new one below the
+ * home, whose `id` (RUN_ID_SIZE bytes) is changed until it is free. Incomplete folders there that
+ * are older than a minute are deleted on the way. Owned by the caller. */
 char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error);
 
 /* Whether tinca writes files of this name into a run's directory (also ones that a crash left half

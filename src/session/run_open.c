@@ -2,6 +2,7 @@
  * then the summary. Without a summary the lock tells whether the run is still alive. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "session/folder_trust.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
 #include "session/run_integrity.h"
@@ -45,7 +46,8 @@ bool run_state_read_config(const char *directory, struct run_config *config,
 {
     snprintf(facts->directory, sizeof facts->directory, "%s", directory);
     snprintf(facts->id, sizeof facts->id, "%.*s", RUN_ID_SIZE - 1, file_base_name(directory));
-    if (!run_files_read_config(config, facts, directory, error))
+    if (!folder_trust_check(directory, error) ||
+        !run_files_read_config(config, facts, directory, error))
         return false;
     snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(config->network));
     snprintf(facts->technique, sizeof facts->technique, "%s",

@@ -5,6 +5,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "session/folder_trust.h"
 #include "session/journal.h"
 #include "session/run_directory.h"
 
@@ -25,7 +26,10 @@ char *sweep_home(struct error *error)
     if (runs && !home)
         error_set_memory(error, "a path", 0);
     free(runs);
-    return home;
+    if (!home || folder_trust_check(home, error))
+        return home;
+    free(home);
+    return NULL;
 }
 
 char *sweep_files_directory(const char *name, struct error *error)
@@ -35,7 +39,10 @@ char *sweep_files_directory(const char *name, struct error *error)
     if (home && !directory)
         error_set_memory(error, "a path", 0);
     free(home);
-    return directory;
+    if (!directory || folder_trust_check(directory, error))
+        return directory;
+    free(directory);
+    return NULL;
 }
 
 /* "directory/id/file"; `file` may be NULL. */

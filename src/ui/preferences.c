@@ -44,6 +44,9 @@ const struct preference preference_table[] = {
     {"log-y", N_("Log y axis"), "yes|no",
      N_("A logarithmic y axis for curves; the last choice is remembered."), PREFERENCE_FLAG,
      MEMBER(log_y), NULL},
+    {"shared-runs", N_("Shared runs"), "yes|no",
+     N_("Accept folders of runs that are shared with a group; no refuses them."), PREFERENCE_FLAG,
+     MEMBER(shared_runs), NULL},
 };
 _Static_assert(sizeof preference_table / sizeof *preference_table == PREFERENCE_COUNT,
                "the table has as many rows as it says");

@@ -21,6 +21,7 @@ struct preferences {
     char export_format[12];     /* of comparisons: "markdown", "csv", "json" */
     char x_axis[12];            /* the last choices of the curves: "iteration", "epoch", "time" */
     bool log_x, log_y;
+    bool shared_runs; /* accept folders of runs that are shared with a group (folder_trust.h) */
 };
 
 enum preference_kind { PREFERENCE_FLAG, PREFERENCE_NAME, PREFERENCE_TEXT };
@@ -33,7 +34,7 @@ struct preference {
 };
 
 extern const struct preference preference_table[];
-enum { PREFERENCE_COUNT = 10 };
+enum { PREFERENCE_COUNT = 11 };
 
 const struct preference *preferences_find(const char *key); /* NULL: none */
 void preferences_defaults(struct preferences *preferences);

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/user_settings.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,19 +15,7 @@ enum { FILE_LIMIT = 1 << 20 };
 
 char *preferences_path(struct error *error)
 {
-    const char *config = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
-    char path[4096];
-    int length = -1;
-    if (config && config[0] == '/') /* relative ones are to be ignored: XDG base directories */
-        length = snprintf(path, sizeof path, "%s/tinca/config.json", config);
-    else if (user && user[0])
-        length = snprintf(path, sizeof path, "%s/.config/tinca/config.json", user);
-    if (length >= 0 && (size_t)length < sizeof path)
-        return memory_copy_text(path, error);
-    error_set(error, ERROR_SYSTEM, _("the configuration file"),
-              _("set XDG_CONFIG_HOME, or HOME, to a folder of a short path"), "%s",
-              _("its place is not known"));
-    return NULL;
+    return user_settings_path(error);
 }
 
 /* --- reading --- */

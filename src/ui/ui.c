@@ -1,6 +1,7 @@
 #include "ui/ui.h"
 
 #include "base/memory.h"
+#include "session/user_settings.h"
 #include "ui/app.h"
 #include "ui/last_form.h"
 #include "ui/terminal.h"
@@ -18,6 +19,7 @@ void app_apply_preferences(struct app *app)
         glyphs_parse_symbols(preferences->symbols, &app->symbols); /* "auto" is none of them */
     app->canvas.glyphs = glyphs_for(app->unicode && app->symbols != SYMBOLS_ASCII);
     terminal_take_mouse(preferences->mouse);
+    user_settings_share_runs(preferences->shared_runs);
     theme_load(&app->theme, preferences->colours);
     app->canvas.theme = &app->theme;
 }

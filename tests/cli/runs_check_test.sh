@@ -194,7 +194,7 @@ damage complete pipe structure warning 'did not write' 'mkfifo pipe'
 damage complete config.json.123.part structure warning 'half written' 'echo { >config.json.123.part'
 damage complete weights.safetensors.9.part structure warning 'half written' \
     'echo >weights.safetensors.9.part'
-damage complete . structure warning 'other users' 'chmod go+w .'
+damage complete . structure error 'other users' 'chmod go+w .'
 damage complete journal.jsonl structure warning 'other users' 'chmod 0666 journal.jsonl'
 damage complete . structure warning 'no run is in it' 'rm -f ./*; touch -t 202601010000 .'
 damage complete . structure warning 'no run is in it' \
