@@ -8,9 +8,13 @@
  * when it is opened, in the order of the batches, and the rest are counter-based draws. So which
  * reader does what changes nothing.
  *
+ * An evaluation's feed reads one epoch at a time, from the first feed_next that asks for it:
+ * between two evaluations its readers rest, and its ring has no more slots than an epoch has
+ * batches.
+ *
  * One mutex guards the slots' states and the counters; pixels are written outside it by the reader
- * that took the portion. `work` wakes readers (a slot became free, or the feed ends), `ready` wakes
- * the consumer.
+ * that took the portion. `work` wakes readers (a slot became free, a paused feed goes on, or the
+ * feed ends), `ready` wakes the consumer, `idle` wakes the one who pauses the feed.
  */
 #include "data/feed.h"
 
@@ -26,6 +30,10 @@
 #include <string.h>
 
 enum { MAX_READERS = 16, MAX_SLOTS = 34, QUICK_PORTION = 32 };
+
+/* Bytes that a reader's thread touches besides pixels: its stack, and malloc's arena of its own,
+ * which with a decoder holds the rows and tables of libjpeg or libpng. */
+enum { COPYING_READER = 84 << 10, DECODING_READER = 128 << 10 };
 
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_LENT };
 
@@ -51,9 +59,11 @@ struct feed {
     pthread_t thread[MAX_READERS];
 
     pthread_mutex_t lock;
-    pthread_cond_t work, ready;
+    pthread_cond_t work, ready, idle;
     struct slot slot[MAX_SLOTS];
-    bool ending;
+    bool ending, paused;
+    size_t in_hand;        /* portions that readers are filling */
+    uint64_t limit;        /* batches below this number may be opened */
     uint64_t opened, next; /* batches opened for filling; number of the next one to lend */
     uint32_t *order;       /* the permutation of `order_epoch` */
     uint64_t order_epoch;
@@ -78,11 +88,11 @@ static void set_indices(struct feed *feed, struct slot *slot)
         slot->indices[i] = feed->settings.training ? feed->order[first + i] : (uint32_t)(first + i);
 }
 
-/* Opens the next slot if it is free. With the lock held. */
+/* Opens the next slot if it is free and its batch is wanted. With the lock held. */
 static struct slot *open_slot(struct feed *feed)
 {
     struct slot *slot = &feed->slot[feed->opened % feed->slots];
-    if (slot->state != SLOT_FREE)
+    if (slot->state != SLOT_FREE || feed->opened == feed->limit)
         return NULL;
     size_t images = dataset_facts(feed->dataset)->images;
     slot->epoch = feed->opened / feed->per_epoch;
@@ -160,6 +170,8 @@ struct portion {
 static bool take_portion(struct feed *feed, struct portion *portion)
 {
     struct slot *slot = NULL;
+    if (feed->paused)
+        return false;
     if (feed->opened > feed->next) {
         slot = &feed->slot[(feed->opened - 1) % feed->slots];
         if (slot->state != SLOT_FILLING || slot->taken == slot->count)
@@ -172,6 +184,7 @@ static bool take_portion(struct feed *feed, struct portion *portion)
     portion->end =
         slot->count - slot->taken < feed->portion ? slot->count : slot->taken + feed->portion;
     slot->taken = portion->end;
+    feed->in_hand++;
     return true;
 }
 
@@ -186,6 +199,8 @@ static void finish_portion(struct feed *feed, const struct portion *portion, boo
         slot->failed_at = portion->begin;
         slot->error = *error;
     }
+    if (--feed->in_hand == 0)
+        pthread_cond_signal(&feed->idle);
     slot->done += portion->end - portion->begin;
     if (slot->done == slot->count) {
         slot->state = SLOT_READY;
@@ -258,13 +273,18 @@ size_t feed_reader_count(const struct feed_settings *settings, bool stored)
     return choose_readers(settings, stored);
 }
 
-uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,
-                         bool stored)
+uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t images, size_t values,
+                         bool paired, bool stored)
 {
-    const size_t slots = choose_slots(choose_readers(settings, stored), settings->batch);
+    const size_t readers = choose_readers(settings, stored);
+    const size_t slots = choose_slots(readers, settings->batch);
     const uint64_t pixels = (uint64_t)values * sizeof(float) * (paired ? 2 : 1);
     const struct slot *slot = NULL;
-    return slots * settings->batch * (pixels + sizeof *slot->indices + sizeof *slot->labels);
+    uint64_t held = (uint64_t)slots * settings->batch;
+    if (!settings->training && images < held)
+        held = images;
+    return sizeof(struct feed) + readers * (stored ? COPYING_READER : DECODING_READER) +
+           held * (pixels + sizeof *slot->indices + sizeof *slot->labels);
 }
 
 static void *ring_array(struct feed *feed, size_t count, size_t size, struct error *error)
@@ -317,6 +337,7 @@ static void choose_start(struct feed *feed)
 {
     feed->opened = feed->settings.first_epoch * feed->per_epoch + feed->settings.first_batch;
     feed->next = feed->opened;
+    feed->limit = feed->settings.training ? UINT64_MAX : feed->next;
 }
 
 struct feed *feed_open(const struct dataset *dataset, const struct feed_settings *settings,
@@ -337,12 +358,15 @@ struct feed *feed_open(const struct dataset *dataset, const struct feed_settings
         feed->per_epoch++;
     feed->readers = choose_readers(settings, feed->source->quick);
     feed->slots = choose_slots(feed->readers, settings->batch);
+    if (!settings->training && feed->slots > feed->per_epoch)
+        feed->slots = feed->per_epoch;
     feed->portion = feed->source->quick ? QUICK_PORTION : 1;
     sample_table_fill(&feed->table, &settings->normalisation);
     choose_start(feed);
     pthread_mutex_init(&feed->lock, NULL);
     pthread_cond_init(&feed->work, NULL);
     pthread_cond_init(&feed->ready, NULL);
+    pthread_cond_init(&feed->idle, NULL);
     if (allocate_ring(feed, error) && start_readers(feed, error))
         return feed;
     feed->readers = 0;
@@ -371,6 +395,7 @@ void feed_free(struct feed *feed)
         free(feed->slot[i].labels);
         free(feed->slot[i].indices);
     }
+    pthread_cond_destroy(&feed->idle);
     pthread_cond_destroy(&feed->ready);
     pthread_cond_destroy(&feed->work);
     pthread_mutex_destroy(&feed->lock);
@@ -390,6 +415,16 @@ static void release_lent(struct feed *feed)
     if (held->state != SLOT_LENT)
         return;
     held->state = SLOT_FREE;
+    pthread_cond_broadcast(&feed->work);
+}
+
+/* Lets an evaluation's readers begin the epoch that the consumer has come to. With the lock held.
+ */
+static void open_epoch(struct feed *feed)
+{
+    if (feed->next != feed->limit)
+        return;
+    feed->limit += feed->per_epoch - feed->limit % feed->per_epoch;
     pthread_cond_broadcast(&feed->work);
 }
 
@@ -424,6 +459,7 @@ bool feed_next(struct feed *feed, struct feed_batch *batch, struct error *error)
 {
     pthread_mutex_lock(&feed->lock);
     release_lent(feed);
+    open_epoch(feed);
     struct slot *slot = await_slot(feed);
     slot->state = SLOT_LENT;
     feed->next++;
@@ -434,6 +470,23 @@ bool feed_next(struct feed *feed, struct feed_batch *batch, struct error *error)
         *error = slot->error;
     pthread_mutex_unlock(&feed->lock);
     return filled;
+}
+
+void feed_pause(struct feed *feed)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->paused = true;
+    while (feed->in_hand > 0)
+        pthread_cond_wait(&feed->idle, &feed->lock);
+    pthread_mutex_unlock(&feed->lock);
+}
+
+void feed_continue(struct feed *feed)
+{
+    pthread_mutex_lock(&feed->lock);
+    feed->paused = false;
+    pthread_cond_broadcast(&feed->work);
+    pthread_mutex_unlock(&feed->lock);
 }
 
 void feed_statistics(const struct feed *feed, struct feed_statistics *statistics)

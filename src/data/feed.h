@@ -4,8 +4,9 @@
  * that depends on (seed, epoch) only, an epoch has floor(images / batch) full batches, and each
  * image is cropped and flipped by draws that depend on (seed, epoch, image) only: the number of
  * threads and stopping and resuming change nothing. In evaluation the order is the set's, crops are
- * central, and the last batch may be short. One consumer calls feed_next; the feed's readers fill a
- * ring of batches and never touch one that the consumer holds.
+ * central, the last batch may be short, and an epoch is read when its first batch is asked for. One
+ * consumer calls feed_next; the feed's readers fill a ring of batches and never touch one that the
+ * consumer holds.
  */
 #ifndef TINCA_DATA_FEED_H
 #define TINCA_DATA_FEED_H
@@ -50,6 +51,14 @@ void feed_free(struct feed *feed); /* stops the readers; may be NULL */
  * after a batch with `last` begins the next epoch. */
 bool feed_next(struct feed *feed, struct feed_batch *batch, struct error *error);
 
+/* Stops the readers until feed_continue, and returns when they hold no image that they decode:
+ * another feed may read meanwhile, and only one of the two takes memory for decoding. Batches that
+ * are ready stay so; feed_next must not be called while the feed is paused. */
+void feed_pause(struct feed *feed);
+
+/* Lets the readers of a paused feed go on. */
+void feed_continue(struct feed *feed);
+
 struct feed_statistics {
     double waited_seconds; /* the consumer, in all */
     size_t ready;          /* batches prepared and not yet taken */
@@ -62,10 +71,11 @@ void feed_statistics(const struct feed *feed, struct feed_statistics *statistics
  */
 size_t feed_reader_count(const struct feed_settings *settings, bool stored);
 
-/* What the ring of a feed will take whose images are of `values` numbers each; `stored`: of a kind
- * whose images lie in memory (dataset_kind). */
-uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t values, bool paired,
-                         bool stored);
+/* Returns the bytes that a feed with its ring and its threads will touch, for a set of `images`
+ * images (SIZE_MAX: not known) of `values` numbers each; `stored`: of a kind whose images lie in
+ * memory (dataset_kind). An evaluation touches no more of its ring than it has images. */
+uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t images, size_t values,
+                         bool paired, bool stored);
 
 size_t feed_batches_per_epoch(const struct feed *feed);
 

@@ -55,7 +55,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
             return false;
         const struct feed_settings feed = {.batch = batch, .threads = settings->readers};
         uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->forecast.tables +
-                          feed_ring_bytes(&feed, values, paired, settings->stored);
+                          feed_ring_bytes(&feed, images, values, paired, settings->stored);
         if (settings->batch || batch == 1 || settings->memory_free == 0 ||
             needed <= settings->memory_free)
             return true;

@@ -88,6 +88,8 @@ static bool forecast_network(const struct run_config *config, const struct netwo
     snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
     snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
     forecast->input = network->input;
+    const struct dataset_kind *validation =
+        config->validate[0] ? dataset_kind_of(config->validate) : NULL;
     const struct memory_question question = {
         .network = network,
         .driver = driver,
@@ -95,6 +97,7 @@ static bool forecast_network(const struct run_config *config, const struct netwo
         .settings = &settings,
         .beforehand = true,
         .stored = dataset_kind_of(config->data)->stored,
+        .validation_stored = validation && validation->stored,
         .samples = network->classes == 0,
         .data_bytes = dataset_bytes(config->data, "train") +
                       (config->validate[0] ? dataset_bytes(config->validate, "test") : 0),

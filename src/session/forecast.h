@@ -19,7 +19,6 @@ struct forecast {
     struct memory_forecast memory;
     uint64_t feed_bytes;            /* batches prepared ahead */
     uint64_t beside_bytes;          /* what a run holds besides these: see memory_check.c */
-    uint64_t reading_bytes;         /* of these, what the picture files take; 0: not known yet */
     uint64_t program_bytes;         /* what the process holds before it, and the rest of its code */
     uint64_t validation_room;       /* what is left for a validation; UINT64_MAX: not known */
     uint64_t memory_free;           /* bytes that a run may take now, unswapped; 0: not known */

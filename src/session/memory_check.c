@@ -19,8 +19,9 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-enum { LISTED_FILE = 400 };  /* an entry of data.json: five JSON values and a name, once as text */
-enum { RESERVE_SHARE = 20 }; /* the forecast may be wrong by a twentieth: so much stays free */
+enum { LISTED_FILE = 400 }; /* an entry of data.json: five JSON values and a name, once as text */
+enum { PNG_WRITER = 268 << 10 }; /* zlib's window and tables, as libpng asks for them */
+enum { RESERVE_SHARE = 20 };     /* the forecast may be wrong by a twentieth: so much stays free */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
 
@@ -83,7 +84,7 @@ static uint64_t feed_bytes(const struct memory_question *question, const struct 
     const struct feed_settings settings = {.batch = batch, .training = true};
     if (!question->driver->host_memory)
         return batches_there(question, forecast, batch);
-    return feed_ring_bytes(&settings, shape_count(forecast->input), !forecast->classes,
+    return feed_ring_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
                            question->stored);
 }
 
@@ -106,16 +107,27 @@ bool memory_plan(const struct network *network, const struct device_driver *driv
     return built;
 }
 
-/* Pictures while they are decoded, in both feeds at once, and the list of their files. Graphics
- * memory holds none of it. */
+/* Returns what the picture of all samples takes while it is written: see samples_write. */
+static uint64_t bytes_of_sheet(const struct memory_question *question)
+{
+    const struct shape in = question->network->input;
+    return question->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
+}
+
+/* Pictures while they are decoded, by the readers of one feed at a time (feed_pause), and the list
+ * of their files. The readers are ahead and rest when the samples are written. Graphics memory
+ * holds none of it. */
 static uint64_t bytes_of_files(const struct memory_question *question)
 {
     const struct feed_settings any = {.batch = 1};
     if (!question->driver->host_memory)
         return 0;
-    return feed_reader_count(&any, question->stored) * question->reading_bytes +
-           feed_reader_count(&any, false) * question->validation_reading_bytes +
-           LISTED_FILE * (uint64_t)question->files;
+    const uint64_t training = feed_reader_count(&any, question->stored) * question->reading_bytes;
+    const uint64_t validation =
+        feed_reader_count(&any, question->validation_stored) * question->validation_reading_bytes;
+    const uint64_t most = training > validation ? training : validation;
+    const uint64_t sheet = bytes_of_sheet(question);
+    return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)question->files;
 }
 
 /* Beside the weights, which training has. */
@@ -135,8 +147,10 @@ uint64_t memory_of_validation(const struct memory_question *question, size_t bat
 {
     const struct feed_settings feed = {.batch = batch};
     const size_t values = shape_count(question->network->input);
+    const size_t images = question->validation_images ? question->validation_images : SIZE_MAX;
     return batch ? inference_bytes(question, batch, true) +
-                       feed_ring_bytes(&feed, values, !question->network->classes, question->stored)
+                       feed_ring_bytes(&feed, images, values, !question->network->classes,
+                                       question->validation_stored)
                  : 0;
 }
 
@@ -234,7 +248,6 @@ void memory_check(const struct memory_question *question, struct forecast *forec
     const struct host_room room = find_room(question);
     const uint64_t always = (on_host ? question->data_bytes + question->curve_bytes : 0) +
                             bytes_of_samples(question) + bytes_of_files(question);
-    forecast->reading_bytes = bytes_of_files(question);
     forecast->feed_bytes = feed_bytes(question, forecast, question->settings->batch);
     forecast->program_bytes = on_host ? host_process_memory() + host_program_unread() : 0;
     forecast->fits = true;

@@ -21,6 +21,7 @@ struct memory_question {
     const char *device;     /* its name; where it has memory of its own, that is asked about */
     bool beforehand;        /* data set and threads are still to come, and room is left for them */
     bool stored;            /* the images lie in memory (dataset_kind) */
+    bool validation_stored; /* the same of the validation's */
     bool samples;           /* a network that makes images shows some of them (samples.h) */
     uint64_t data_bytes;    /* of the data sets, where they are still to come */
     uint64_t curve_bytes;   /* what the run records */
@@ -28,6 +29,7 @@ struct memory_question {
     uint64_t validation_reading_bytes; /* the same of the validation's */
     size_t files;                 /* images that are files of their own, which data.json lists */
     const struct host_room *room; /* NULL: what the machine leaves now; else that, for tests */
+    size_t validation_images;     /* 0: not known */
     size_t validation; /* images of a batch of validation, at the most; 0: there is none */
 };
 

@@ -131,11 +131,13 @@ static bool make_plan(struct preparation *prepared, const struct run_config *con
         .device = config->device,
         .settings = &settings,
         .stored = dataset_kind_of(config->data)->stored,
+        .validation_stored = validation && dataset_kind_of(config->validate)->stored,
         .samples = prepared->network->classes == 0,
         .curve_bytes = series_bytes(count_iterations(prepared, config)),
         .files = files_of(prepared->data) + files_of(prepared->validation),
         .reading_bytes = dataset_facts(prepared->data)->reading_bytes,
         .validation_reading_bytes = validation ? validation->reading_bytes : 0,
+        .validation_images = validation ? validation->images : 0,
         .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
     if (!build_plans(prepared, config, &settings, error))
         return false;

@@ -36,8 +36,8 @@ struct run_facts worker_describe(const struct trainer *trainer)
     facts.threads = prepared->device->threads;
     if (prepared->validation)
         facts.validation_images = dataset_facts(prepared->validation)->images;
-    /* known since the pictures' headers were read */
-    facts.memory_peak += trainer->prepared.forecast.reading_bytes;
+    /* more is known since the data sets are open: how many images there are, and of what size */
+    facts.memory_peak = forecast_peak(&prepared->forecast);
     return facts;
 }
 

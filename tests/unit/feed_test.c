@@ -349,6 +349,63 @@ static void test_early_end(void)
     dataset_free(set);
 }
 
+/* An evaluation's readers rest between two epochs, so the ring's bytes are those of an epoch. */
+static void test_rest(void)
+{
+    struct dataset *set = opened("shapes,limit=10", &small);
+    struct feed_settings how = settings(8, false, 2);
+    struct feed *feed = feed_open(set, &how, NULL);
+    struct feed_batch batch;
+    struct feed_statistics statistics;
+    const size_t values = small.channels * small.height * small.width;
+    usleep(20000); /* time in which readers that do not rest fill a batch */
+    feed_statistics(feed, &statistics);
+    tap_ok(statistics.ready == 0, "before it is asked, an evaluation's feed reads nothing");
+    tap_ok(feed_next(feed, &batch, NULL) && batch.count == 8 && feed_next(feed, &batch, NULL) &&
+               batch.count == 2 && batch.last,
+           "then an epoch");
+    usleep(20000);
+    feed_statistics(feed, &statistics);
+    tap_ok(statistics.ready == 0, "and no more");
+    tap_ok(feed_next(feed, &batch, NULL) && batch.epoch == 1 && batch.count == 8,
+           "the next one when it is asked again");
+    tap_ok(statistics.bytes < 3 * 8 * values * sizeof(float),
+           "the ring has no more slots than an epoch has batches");
+    feed_free(feed);
+    tap_ok(feed_ring_bytes(&how, 10, values, false, true) <
+               feed_ring_bytes(&how, SIZE_MAX, values, false, true),
+           "of a small set less is touched");
+    dataset_free(set);
+}
+
+static void test_pause(void)
+{
+    struct dataset *set = opened("shapes,limit=64", &small);
+    struct feed_settings how = settings(4, true, 2), same = settings(4, true, 2);
+    uint64_t straight[12], paused[12];
+    const size_t values = small.channels * small.height * small.width;
+    struct feed *feed = feed_open(set, &how, NULL);
+    struct feed_batch batch;
+    struct feed_statistics before, after;
+    bool came = hash_batches(set, &same, 12, straight), rested = true;
+    for (size_t i = 0; came && i < 12; i++) {
+        feed_pause(feed);
+        feed_statistics(feed, &before);
+        usleep(2000);
+        feed_statistics(feed, &after);
+        rested = rested && after.ready == before.ready;
+        feed_continue(feed);
+        came = feed_next(feed, &batch, NULL);
+        if (came)
+            paused[i] = hash_batch(&batch, values);
+    }
+    tap_ok(came && rested, "the readers of a paused feed rest");
+    tap_ok(came && memcmp(straight, paused, sizeof straight) == 0, "and pauses change no batch");
+    feed_pause(feed);
+    feed_free(feed);
+    dataset_free(set);
+}
+
 int main(void)
 {
     if (!files_begin())
@@ -368,6 +425,8 @@ int main(void)
     test_all_broken();
     test_pairs();
     test_refusals();
+    test_rest();
+    test_pause();
     test_early_end();
     return tap_done();
 }
