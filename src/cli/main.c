@@ -162,7 +162,7 @@ static void occupy_standard_streams(void)
 static void return_large_blocks(void)
 {
 #ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 18);
 #endif
 }
 
