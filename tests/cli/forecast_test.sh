@@ -7,6 +7,7 @@
 # out and counted.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+MAKE_PICTURE=${MAKE_PICTURE:-$(dirname "$TINCA")/make_picture}
 most_wrong=5 # percent
 if ldd "$TINCA" | grep -Eq 'lib(asan|tsan|ubsan)'; then
     echo "1..0 # SKIP a sanitizer's own memory is not forecast"
@@ -24,7 +25,8 @@ needs() { "$TINCA" info "$1" --batch "$2" --threads 1 --json 2>/dev/null >"$T/in
 measure() {
     iterations=$1 net=$2 data=$3 batch=$4
     shift 4
-    what="$net, batch $batch${*:+, $*}"
+    options=$(echo "$*" | sed "s#[a-z0-9]*:[^ ]*/##g")
+    what="${net##*/}, ${data##*/}, batch $batch${options:+, $options}"
     if [ "$(needs "$net" "$batch")" -gt "$most" ]; then
         left_out=$((left_out + 1))
         return
@@ -106,6 +108,37 @@ measure 4 mlp "folder:$T/folder" 2
 measure 4 squeezenet "folder:$T/folder" 2
 measure 4 "$T/tiny.json" "pairs:$T/pairs" 1
 measure 2 squeezenet tench,limit=16 2
+# a validation smaller than its largest batch
+mkdir -p "$T/few/a" "$T/few/b"
+cp "$T/folder/a/1.png" "$T/few/a"
+cp "$T/folder/b/1.png" "$T/few/b"
+measure 4 mlp "folder:$T/folder" 2 --validate "folder:$T/few"
+measure 4 squeezenet "folder:$T/folder" 2 --validate "folder:$T/few"
+# pairs beside a network that takes hardly anything, with a validation and without
+cat >"$T/tinier.json" <<'FILE'
+{"name": "tinier", "input": [3, 32, 32], "normalise": "signed", "loss": "l1_loss", "layers": [
+  {"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
+  {"op": "tanh", "name": "tanh"}]}
+FILE
+measure 4 "$T/tinier.json" "pairs:$T/pairs" 1
+measure 4 "$T/tinier.json" maps,limit=20 4
+measure 4 "$T/tinier.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
+measure 4 "$T/tiny.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
+measure 4 "$T/tiny.json" maps,limit=20 1 --validate maps,limit=20
+# what a decoder holds of the whole file: coefficients of a JPEG, rows of a PNG
+for kind in progressive.jpg interlaced.png; do
+    place=$T/${kind%.*}
+    mkdir -p "$place/a" "$place/b" "$place-pairs"
+    "$MAKE_PICTURE" "${kind%.*}" 1200 800 "$T/$kind"
+    for to in "$place/a" "$place/b" "$place-pairs"; do
+        cp "$T/$kind" "$to/1.${kind#*.}"
+        cp "$T/$kind" "$to/2.${kind#*.}"
+    done
+    measure 4 mlp "folder:$place" 2
+    measure 4 squeezenet "folder:$place" 2 --validate "folder:$place"
+    measure 4 "$T/tiny.json" "pairs:$place-pairs" 1
+    measure 4 "$T/tiny.json" "pairs:$place-pairs" 1 --validate "pairs:$place-pairs"
+done
 
 # The published sets, whose IDX and CIFAR files are compressed.
 if [ -d "${TINCA_DATA-}" ]; then
@@ -114,6 +147,9 @@ if [ -d "${TINCA_DATA-}" ]; then
     measure 4 mlp "idx:$TINCA_DATA/mnist" 1
     measure 4 resnet20 "cifar10:$TINCA_DATA/cifar10" 1
     measure 4 squeezenet "folder:$TINCA_DATA/tench" 2
+    measure 4 mlp "folder:$TINCA_DATA/tench" 2
+    measure 4 "$T/tinier.json" "pairs:$TINCA_DATA/maps,limit=20" 1 \
+        --validate "pairs:$TINCA_DATA/maps,limit=20"
     measure 1 pix2pix "pairs:$TINCA_DATA/maps,limit=8" 1
 else
     skip "MNIST, CIFAR-10, tench and maps" "TINCA_DATA names no folder"
