@@ -384,14 +384,14 @@ static void test_pause(void)
     struct feed_settings how = settings(4, true, 2), same = settings(4, true, 2);
     uint64_t straight[12], paused[12];
     const size_t values = small.channels * small.height * small.width;
-    struct feed *feed = feed_open(set, &how, NULL);
+    bool came = hash_batches(set, &same, 12, straight), rested = true;
+    struct feed *feed = feed_open(set, &how, NULL); /* paused before its ring is full */
     struct feed_batch batch;
     struct feed_statistics before, after;
-    bool came = hash_batches(set, &same, 12, straight), rested = true;
     for (size_t i = 0; came && i < 12; i++) {
         feed_pause(feed);
         feed_statistics(feed, &before);
-        usleep(2000);
+        usleep(i == 0 ? 50000 : 500);
         feed_statistics(feed, &after);
         rested = rested && after.ready == before.ready;
         feed_continue(feed);
