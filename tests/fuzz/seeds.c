@@ -136,6 +136,9 @@ static void write_sessions(void)
         snprintf(name, sizeof name, "%zu.json", i);
         put_text("session", name, session_files[i]);
     }
+    put_large("session", "journal", session_files[1],
+              "\n{\"iteration\":%d,\"epoch\":1,\"loss\":0.%d,\"lr\":0.01,\"memory_bytes\":4096}",
+              "\n");
 }
 
 static void write_settings(void)
@@ -154,6 +157,19 @@ static void write_settings(void)
 
 /* --- weights --- */
 
+static void write_many_weights(const float *values)
+{
+    enum { MANY = 10000 };
+    static struct safetensors_array arrays[MANY];
+    static char names[MANY][16];
+    struct error error;
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "layer%zu", i);
+        arrays[i] = (struct safetensors_array){names[i], SAFETENSORS_F32, {1}, 1, values};
+    }
+    failures += !safetensors_write(place("safetensors", "many"), arrays, MANY, NULL, &error);
+}
+
 static void write_weights(void)
 {
     static const float values[6] = {1, 2, 3, 4, 5, 6};
@@ -165,6 +181,7 @@ static void write_weights(void)
     };
     failures += !safetensors_write(place("safetensors", "two"), arrays, 2, metadata, &error);
     failures += !safetensors_write(place("safetensors", "none"), arrays, 0, NULL, &error);
+    write_many_weights(values);
 }
 
 /* --- data sets --- */
@@ -210,6 +227,8 @@ static void write_logs(void)
         "I1103 10:11:13.000000 42 solver.cpp:244]     Train net output #0: loss = -1.2e-08 (* 1 = "
         "-1.2e-08 loss)\n"
         "I1103 10:11:14.000000 42 solver.cpp:404]     Test net output #0: accuracy = 0.98\n");
+    put_large("log", "long", "I1103 10:11:12.100000 42 solver.cpp:44] Initializing solver\n",
+              "I1103 10:11:13.000000 42 solver.cpp:228] Iteration %d, loss = 2.%d\n", "");
     put_text("log", "tensorflow",
              "2017-03-01 12:00:00.1: step 0, loss = 4.68 (2.4 examples/sec; 0.500 sec/batch)\n"
              "INFO:tensorflow:loss = 2.3, step = 101 (0.7 sec)\n");
