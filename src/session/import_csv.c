@@ -188,8 +188,9 @@ static const char *find_figures(const char *columns, size_t *further)
          strncmp(columns, "step,loss,time", 14) != 0 && strncmp(columns, "avg_time", 8) != 0;
          ++*further) {
         columns = strchr(columns, ',');
-        if (!columns++)
+        if (!columns)
             return NULL;
+        columns++;
     }
     return columns;
 }

@@ -162,6 +162,7 @@ damage() {
 
 has_root=$(id -u)
 D=$DAMAGE
+iteration() { grep -ao '"tinca.iteration":"[0-9]*"' checkpoint.safetensors; }
 NAN=7fc00000 INFINITY=7f800000
 
 # the folder and what lies in it
@@ -342,7 +343,7 @@ damage killed checkpoint.safetensors structure error 'NaN' \
     '"$D" value checkpoint.safetensors output.bias 0 $NAN; "$D" seal checkpoint.safetensors'
 damage killed checkpoint.safetensors structure error 'checksum' '"$D" old checkpoint.safetensors'
 damage killed journal.jsonl structure error 'iterations where' \
-    '"$D" replace checkpoint.safetensors "\"tinca.iteration\":\"" "\"tinca.iteration\":\"9"; "$D" replace checkpoint.safetensors " }" "}" 2>/dev/null || "$D" replace checkpoint.safetensors "  " " "; "$D" seal checkpoint.safetensors'
+    '"$D" replace checkpoint.safetensors "$(iteration)" "$(iteration | tr 0-9 1-91)"; "$D" seal checkpoint.safetensors'
 damage stopped checkpoint.safetensors structure error '.' 'cp weights.safetensors checkpoint.safetensors'
 damage pictures-killed checkpoint.safetensors structure error 'discriminator' \
     '"$D" replace checkpoint.safetensors \"discriminator.solver \"discriminator.silver; "$D" seal checkpoint.safetensors'

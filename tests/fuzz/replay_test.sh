@@ -4,5 +4,5 @@ srcdir=${srcdir:-.}
 programs=$(dirname "${TINCA:-./tinca}")
 T=$(mktemp -d) || exit 99
 trap 'rm -rf "$T"' EXIT
-"$programs/fuzz_seeds" "$T" || { echo "Bail out! the seeds cannot be written"; exit 99; }
-"$programs/fuzz_replay" "$T" "$srcdir/tests/fuzz/found"
+"$programs/fuzz_seeds" "$T/seeds" "$T/large" || { echo "Bail out! the seeds cannot be written"; exit 99; }
+"$programs/fuzz_replay" "$T/seeds" "$T/large" "$srcdir/tests/fuzz/found"

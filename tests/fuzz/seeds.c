@@ -1,5 +1,5 @@
-/* Writes the seed corpora: `seeds FOLDER` makes FOLDER/TARGET/FILE, small valid inputs from which
- * the fuzzers start. */
+/* Writes the seed corpora: `seeds FOLDER LARGE` makes FOLDER/TARGET/FILE, small valid inputs from
+ * which the fuzzers start, and LARGE/TARGET/FILE, inputs as large as a fuzzer's may be. */
 #include "base/file.h"
 #include "data/image.h"
 #include "engine/network.h"
@@ -40,31 +40,6 @@ static void put_text(const char *target, const char *name, const char *text)
 
 /* --- JSON --- */
 
-/* As large as the fuzzer's inputs may be: `head`, as many of `item` as fit, `tail`. `item` is
- * printf's and takes its number, and that of the one before. */
-static void put_large(const char *target, const char *name, const char *head, const char *item,
-                      const char *tail)
-{
-    static char text[1 << 20];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", head);
-    for (int i = 1; used + strlen(item) + strlen(tail) + 32 < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, item, i, i - 1);
-    snprintf(text + used, sizeof text - used, "%s", tail);
-    put_text(target, name, text);
-}
-
-/* A chain, and branches that name what they read. */
-static void write_large_networks(void)
-{
-    const char *head = "{\"input\": [1, 2, 2], \"classes\": 2, \"layers\": [{\"op\": \"relu\", "
-                       "\"name\": \"r0\"}";
-    const char *tail = ", {\"op\": \"linear\", \"output\": \"classes\"}]}";
-    put_large("network", "chain", head,
-              ",\n{\"op\": \"conv\", \"name\": \"c%d\", \"output\": 2, \"kernel\": 1}", tail);
-    put_large("network", "branches", head,
-              ",\n{\"op\": \"add\", \"name\": \"r%d\", \"from\": [\"r%d\", \"r0\"]}", tail);
-}
-
 static void write_networks(void)
 {
     for (size_t i = 0; i < network_builtin_count; i++)
@@ -76,7 +51,6 @@ static void write_networks(void)
              "{\"op\": \"max_pool\", \"kernel\": [2, 2], \"stride\": 2}, {\"op\": \"dropout\"},\n"
              "{\"block\": \"residual\", \"output\": 8, \"stride\": 2},\n"
              "{\"op\": \"linear\", \"output\": \"classes\", \"init\": {\"gaussian\": 0.01}}]}");
-    write_large_networks();
 }
 
 static const char *const session_files[] = {
@@ -136,9 +110,6 @@ static void write_sessions(void)
         snprintf(name, sizeof name, "%zu.json", i);
         put_text("session", name, session_files[i]);
     }
-    put_large("session", "journal", session_files[1],
-              "\n{\"iteration\":%d,\"epoch\":1,\"loss\":0.%d,\"lr\":0.01,\"memory_bytes\":4096}",
-              "\n");
 }
 
 static void write_settings(void)
@@ -157,19 +128,6 @@ static void write_settings(void)
 
 /* --- weights --- */
 
-static void write_many_weights(const float *values)
-{
-    enum { MANY = 10000 };
-    static struct safetensors_array arrays[MANY];
-    static char names[MANY][16];
-    struct error error;
-    for (size_t i = 0; i < MANY; i++) {
-        snprintf(names[i], sizeof names[i], "layer%zu", i);
-        arrays[i] = (struct safetensors_array){names[i], SAFETENSORS_F32, {1}, 1, values};
-    }
-    failures += !safetensors_write(place("safetensors", "many"), arrays, MANY, NULL, &error);
-}
-
 static void write_weights(void)
 {
     static const float values[6] = {1, 2, 3, 4, 5, 6};
@@ -181,7 +139,6 @@ static void write_weights(void)
     };
     failures += !safetensors_write(place("safetensors", "two"), arrays, 2, metadata, &error);
     failures += !safetensors_write(place("safetensors", "none"), arrays, 0, NULL, &error);
-    write_many_weights(values);
 }
 
 /* --- data sets --- */
@@ -227,8 +184,6 @@ static void write_logs(void)
         "I1103 10:11:13.000000 42 solver.cpp:244]     Train net output #0: loss = -1.2e-08 (* 1 = "
         "-1.2e-08 loss)\n"
         "I1103 10:11:14.000000 42 solver.cpp:404]     Test net output #0: accuracy = 0.98\n");
-    put_large("log", "long", "I1103 10:11:12.100000 42 solver.cpp:44] Initializing solver\n",
-              "I1103 10:11:13.000000 42 solver.cpp:228] Iteration %d, loss = 2.%d\n", "");
     put_text("log", "tensorflow",
              "2017-03-01 12:00:00.1: step 0, loss = 4.68 (2.4 examples/sec; 0.500 sec/batch)\n"
              "INFO:tensorflow:loss = 2.3, step = 101 (0.7 sec)\n");
@@ -292,10 +247,60 @@ static void write_jpeg(const char *name, bool progressive, int colours)
     failures += fclose(file) != 0;
 }
 
+/* --- large files --- */
+
+/* As large as the fuzzer's inputs may be: `head`, as many of `item` as fit, `tail`. `item` is
+ * printf's and takes its number, and that of the one before. */
+static void put_large(const char *target, const char *name, const char *head, const char *item,
+                      const char *tail)
+{
+    static char text[1 << 20];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", head);
+    for (int i = 1; used + strlen(item) + strlen(tail) + 32 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, item, i, i - 1);
+    snprintf(text + used, sizeof text - used, "%s", tail);
+    put_text(target, name, text);
+}
+
+/* A chain, and branches that name what they read. */
+static void write_large_networks(void)
+{
+    const char *head = "{\"input\": [1, 2, 2], \"classes\": 2, \"layers\": [{\"op\": \"relu\", "
+                       "\"name\": \"r0\"}";
+    const char *tail = ", {\"op\": \"linear\", \"output\": \"classes\"}]}";
+    put_large("network", "chain", head,
+              ",\n{\"op\": \"conv\", \"name\": \"c%d\", \"output\": 2, \"kernel\": 1}", tail);
+    put_large("network", "branches", head,
+              ",\n{\"op\": \"add\", \"name\": \"r%d\", \"from\": [\"r%d\", \"r0\"]}", tail);
+}
+
+static void write_many_weights(void)
+{
+    enum { MANY = 10000 };
+    static struct safetensors_array arrays[MANY];
+    static const float values[1] = {1};
+    static char names[MANY][16];
+    struct error error;
+    for (size_t i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "layer%zu", i);
+        arrays[i] = (struct safetensors_array){names[i], SAFETENSORS_F32, {1}, 1, values};
+    }
+    failures += !safetensors_write(place("safetensors", "many"), arrays, MANY, NULL, &error);
+}
+
+static void write_large_lines(void)
+{
+    put_large("session", "journal", session_files[1],
+              "\n{\"iteration\":%d,\"epoch\":1,\"loss\":0.%d,\"lr\":0.01,\"memory_bytes\":4096}",
+              "\n");
+    put_large("log", "long", "I1103 10:11:12.100000 42 solver.cpp:44] Initializing solver\n",
+              "I1103 10:11:13.000000 42 solver.cpp:228] Iteration %d, loss = 2.%d\n", "");
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s FOLDER LARGE\n", argv[0]);
         return 2;
     }
     char folder[512];
@@ -315,5 +320,9 @@ int main(int argc, char **argv)
     write_jpeg("rgb", false, 3);
     write_jpeg("progressive", true, 3);
     write_jpeg("grey", false, 1);
+    root = argv[2];
+    write_large_networks();
+    write_large_lines();
+    write_many_weights();
     return failures ? 1 : 0;
 }
