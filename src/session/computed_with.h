@@ -21,8 +21,9 @@ void computed_with_here(struct computed_with *here, const char *device);
 /* Adds them to an event of the journal. */
 bool computed_with_add(struct json *event, const char *device);
 
-/* Refuses a checkpoint whose arithmetic was another one for this network on this device, and names the version that can
- * go on with it. Those of versions that recorded no arithmetic have numerics version 1. */
+/* Refuses a checkpoint whose arithmetic was another one for this network on this device, and names
+ * the version that can go on with it. Those of versions that recorded no arithmetic have numerics
+ * version 1. */
 bool computed_with_check(const struct safetensors *checkpoint, const struct graph *graph,
                          const char *device, struct error *error);
 

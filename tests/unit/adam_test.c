@@ -1,9 +1,9 @@
 /* Adam's update of every host device against the same formula in double, fed with the same
  * gradients: a thousand steps, gradients from 1e-12 to 1e3 that keep, change or lose their sign.
  *
- * A whole training cannot tell as much. Where two candidates of a maximum or a ReLU's input are equal
- * within rounding errors its gradient jumps, and Adam makes a step of full length of a gradient
- * however small it is: from the first such place on, programs that round differently part
+ * A whole training cannot tell as much. Where two candidates of a maximum or a ReLU's input are
+ * equal within rounding errors its gradient jumps, and Adam makes a step of full length of a
+ * gradient however small it is: from the first such place on, programs that round differently part
  * (docs/results.md). */
 #include "base/memory.h"
 #include "base/random.h"
