@@ -97,8 +97,8 @@ void app_show_run(struct app *app, size_t index)
 {
     struct run_entry *entry = app_run_at(app, index);
     bool kept = run_entry_is_kept(entry);
-    if (!run_entry_open(entry)) {
-        app_say_error(app, &entry->error);
+    if (kept && !entry->run) {
+        reading_open(app, entry, false);
         return;
     }
     app->run.kept = kept;
@@ -272,6 +272,8 @@ static void take_key(struct app *app, int key)
         menu_key(app, key);
     else if (app->chooser.open)
         key_to_chooser(app, key);
+    else if (key == UI_ESCAPE && reading_abandon(app))
+        app_say(app, ROLE_STRONG, "The run is not read any further.");
     else if (!screen->take_key || !screen->take_key(app, key)) {
         enum action action = keys_find(screen->keys, key);
         if (action)

@@ -23,6 +23,7 @@
 #include "ui/places.h"
 #include "ui/plot_window.h"
 #include "ui/preferences.h"
+#include "ui/reading.h"
 #include "ui/run_list.h"
 #include "ui/runs_view.h"
 #include "ui/sample_view.h"
@@ -115,6 +116,7 @@ struct app {
     struct run_list runs, kept; /* of this session, and of earlier ones */
     struct run_view run;
     struct others_view others;
+    struct reading_view reading;
     struct runs_view table;
     struct compare_view compare;
     struct sweep_view sweep;

@@ -2,10 +2,14 @@
 
 #include "ui/app.h"
 
-static const double LOOK_SECONDS = 0.25;
+#include <math.h>
+
+static const double LOOK_SECONDS = 0.25, READ_SECONDS = 0.02;
 
 void background_step(struct app *app)
 {
+    reading_step(app);
+    others_greet_step(app);
     try_view_step(&app->tryit);
     advisor_step(app);
     study_step(app);
@@ -18,5 +22,9 @@ bool background_busy(const struct app *app, double *seconds)
         *seconds = 0; /* its work goes on between frames */
     else if (!trying)
         *seconds = LOOK_SECONDS;
-    return trying || app->advisor.errand || app->advisor.gathering || app->study.errand;
+    const bool reading = reading_busy(app) || app->others.greeting ||
+                         (app->compare.gathering && app_screen(app) == &screen_compare);
+    if (reading)
+        *seconds = fmin(*seconds, READ_SECONDS);
+    return trying || reading || app->advisor.errand || app->advisor.gathering || app->study.errand;
 }

@@ -1,5 +1,6 @@
-/* background.h: what the workbench has going on besides runs: models that are tried out,
- * measurements, the pictures of a study. Each belongs to a screen, but goes on without it. */
+/* background.h: what the workbench has going on besides runs: kept runs that are read, models that
+ * are tried out, measurements, the pictures of a study. Each belongs to a screen, but goes on
+ * without it. */
 #ifndef TINCA_UI_BACKGROUND_H
 #define TINCA_UI_BACKGROUND_H
 

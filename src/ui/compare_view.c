@@ -23,6 +23,8 @@ void compare_view_clear(struct compare_view *view)
     view->left_out = view->gathering = false;
     view->window = (struct plot_window){0};
     view->in_sight = NULL;
+    run_reader_drop(view->reader);
+    view->reader = NULL;
 }
 
 void compare_view_free(struct compare_view *view)

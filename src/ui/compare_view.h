@@ -7,6 +7,7 @@
 #define TINCA_UI_COMPARE_VIEW_H
 
 #include "session/compare.h"
+#include "session/run_reader.h"
 #include "ui/curves.h"
 #include "ui/plot_window.h"
 
@@ -38,6 +39,7 @@ struct compare_view {
     /* runs are looked up and read one after the other, see screen_compare.c */
     bool gathering, marked_only;
     size_t next;
+    struct run_reader *reader; /* of the run that is being read, or NULL */
     const struct run *in_sight;
     uint64_t built; /* when the table was made, clock_nanoseconds */
 };

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 static const double LIVE_SECONDS = 0.25, WATCH_SECONDS = 1, OWNER_SECONDS = 1, SETTLE_SECONDS = 2,
+                    GREET_SECONDS = 0.05,
                     READ_SECONDS = 0.008; /* at a time: keys must not wait for longer */
 enum { PROBES = 64, GREETED = 200 };
 
@@ -82,13 +83,35 @@ static bool follow(struct app *app, struct run_entry *entry)
 }
 
 /* One that was stopped or interrupted may have been resumed elsewhere. */
-static void probe(struct app *app, struct run_entry *entry)
+static bool may_be_on_again(const struct run_entry *entry)
 {
-    if (!run_entry_is_kept(entry) || entry->live || !entry->peeked ||
-        entry->snapshot.status == RUN_DONE || !run_directory_is_alive(entry->directory))
-        return;
-    app->table.stale = true;
-    open_anew(app, entry);
+    return run_entry_is_kept(entry) && !entry->live && entry->peeked &&
+           entry->snapshot.status != RUN_DONE;
+}
+
+static void take_probes(struct app *app)
+{
+    struct others_view *view = &app->others;
+    for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
+        const struct run_read *read = run_reader_result(view->probes, i);
+        struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
+        if (!entry || !may_be_on_again(entry))
+            continue;
+        app->table.stale = true;
+        open_anew(app, entry);
+    }
+    run_reader_drop(view->probes);
+    view->probes = NULL;
+}
+
+/* What is not known at once is taken in the next time. */
+static void probe(struct app *app, const char *const *directories, size_t count)
+{
+    struct others_view *view = &app->others;
+    if (!view->probes && count > 0)
+        view->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
+    if (view->probes && run_reader_wait(view->probes, READ_SECONDS))
+        take_probes(app);
 }
 
 /* --- those in sight --- */
@@ -131,10 +154,15 @@ static bool follow_all(struct app *app)
 static void probe_some(struct app *app)
 {
     struct others_view *view = &app->others;
-    for (size_t i = 0; i < PROBES && i < app->kept.count; i++) {
+    const char *directories[PROBES];
+    size_t count = 0;
+    for (size_t i = 0; !view->probes && i < PROBES && i < app->kept.count; i++) {
         view->probe = (view->probe + 1) % app->kept.count;
-        probe(app, &app->kept.entries[view->probe]);
+        const struct run_entry *entry = &app->kept.entries[view->probe];
+        if (may_be_on_again(entry))
+            directories[count++] = entry->directory;
     }
+    probe(app, directories, count);
 }
 
 static void watch_folder(struct app *app)
@@ -170,9 +198,10 @@ void others_step(struct app *app)
         return;
     if (entry && entry->live)
         more = follow(app, entry);
-    else if (entry)
-        probe(app, entry);
-    else {
+    else if (entry) {
+        const char *directory = entry->directory;
+        probe(app, &directory, may_be_on_again(entry));
+    } else {
         watch_folder(app);
         more = follow_all(app);
         probe_some(app);
@@ -211,32 +240,51 @@ void others_attach(struct app *app, const char *directory)
         app_say_error(app, &error);
         return;
     }
-    struct run_entry *entry = &app->kept.entries[place];
-    run_entry_peek(entry);
-    app_show_run(app, app->runs.count + app->kept.count - 1 - place);
-    if (!entry->live && !entry->refused)
-        app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
-                language_text(run_entry_status(entry)));
+    reading_open(app, &app->kept.entries[place], true);
 }
 
 void others_greet(struct app *app)
 {
-    char **ids = NULL;
+    char **ids = NULL, *directories[GREETED];
     char *home = run_directory_home(NULL);
-    size_t count = 0, alive = 0;
+    size_t count = 0, asked = 0;
     if (home && run_directory_list(&ids, &count, NULL))
-        for (size_t i = count > GREETED ? count - GREETED : 0; i < count; i++) {
-            char *directory = file_join(home, ids[i]);
-            alive += directory && run_directory_is_alive(directory);
-            free(directory);
-        }
+        for (size_t i = count > GREETED ? count - GREETED : 0; i < count; i++)
+            if ((directories[asked] = file_join(home, ids[i])))
+                asked++;
+    if (asked > 0)
+        app->others.greeting =
+            run_reader_start(RUN_DEPTH_ALIVE, (const char *const *)directories, asked, NULL);
+    for (size_t i = 0; i < asked; i++)
+        free(directories[i]);
     for (size_t i = 0; i < count; i++)
         free(ids[i]);
     free(ids);
     free(home);
-    if (alive > 0)
+    if (app->others.greeting && run_reader_wait(app->others.greeting, GREET_SECONDS))
+        others_greet_step(app);
+}
+
+void others_greet_step(struct app *app)
+{
+    struct run_reader *reader = app->others.greeting;
+    size_t alive = 0;
+    if (!reader || !run_reader_done(reader))
+        return;
+    for (size_t i = 0; i < run_reader_ready(reader); i++)
+        alive += run_reader_result(reader, i)->alive;
+    run_reader_drop(reader);
+    app->others.greeting = NULL;
+    if (alive > 0 && app->runs.count == 0)
         app_say(app, ROLE_STRONG,
                 ngettext("Another process has a run that is on: o leads to it.",
                          "Other processes have %zu runs that are on: o leads to them.", alive),
                 alive);
+}
+
+void others_free(struct others_view *view)
+{
+    run_reader_drop(view->probes);
+    run_reader_drop(view->greeting);
+    *view = (struct others_view){0};
 }

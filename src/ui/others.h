@@ -17,6 +17,8 @@ struct others_view { /* starts as {0} */
     uint64_t due;    /* when they are to be looked at again (clock_nanoseconds) */
     size_t turn;     /* of the kept runs: which is read next, when there was no time for all */
     size_t probe;    /* of those that are over: which is next asked whether it is on again */
+    struct run_reader *probes;      /* those that are being asked; NULL: none */
+    struct run_reader *greeting;    /* the same at the start */
     struct timespec folder_changed; /* the folder of all runs */
     uint64_t folder_settles;        /* until then a new run may still be without its files */
 };
@@ -24,8 +26,11 @@ struct others_view { /* starts as {0} */
 /* Shows the run that lies in `directory`, whoever has it. */
 void others_attach(struct app *app, const char *directory);
 
-/* Says that there are runs of other processes, if there are. */
+/* Looks in the background whether there are runs of other processes; others_greet_step says so. */
 void others_greet(struct app *app);
+void others_greet_step(struct app *app);
+
+void others_free(struct others_view *view);
 
 /* Reads what is new of those in sight, a little at a time. */
 void others_step(struct app *app);

@@ -207,7 +207,7 @@ static void read_unfinished_again(struct run_list *kept)
     for (size_t i = 0; i < kept->count; i++) {
         struct run_entry *entry = &kept->entries[i];
         if (!entry->run && entry->peeked && !run_status_is_over(entry->snapshot.status))
-            entry->peeked = false;
+            entry->outdated = true;
     }
 }
 
@@ -246,19 +246,48 @@ bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, s
     return added;
 }
 
+static void take_outline(struct run_entry *entry, const struct run_outline *outline)
+{
+    entry->config = outline->config;
+    entry->snapshot = outline->snapshot;
+    snprintf(entry->imported, sizeof entry->imported, "%s", outline->facts.imported);
+    entry->live = !run_status_is_over(entry->snapshot.status);
+}
+
+static void take_run(struct run_entry *entry, struct run *run)
+{
+    entry->run = run;
+    entry->config = *run_config(run);
+    snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(run)->imported);
+    run_snapshot(run, &entry->snapshot);
+}
+
+void run_entry_take(struct run_entry *entry, struct run_read *read)
+{
+    entry->outdated = false;
+    entry->peeked = read->outlined;
+    entry->refused = read->error.kind != ERROR_NONE;
+    entry->error = read->error;
+    if (entry->peeked) {
+        take_outline(entry, &read->outline);
+        memcpy(entry->name, read->name, sizeof entry->name);
+    }
+    if (read->run)
+        take_run(entry, read->run);
+    read->run = NULL;
+}
+
 void run_entry_peek(struct run_entry *entry)
 {
     struct run_outline outline;
-    if (!run_entry_is_kept(entry) || entry->peeked || entry->refused)
+    if (!run_entry_is_kept(entry) || (entry->peeked && !entry->outdated) || entry->refused)
         return;
+    entry->outdated = false;
     entry->peeked = run_peek(entry->directory, &outline, &entry->error);
     entry->refused = !entry->peeked;
     if (entry->refused)
         return;
-    entry->config = outline.config;
-    entry->snapshot = outline.snapshot;
-    snprintf(entry->imported, sizeof entry->imported, "%s", outline.facts.imported);
-    entry->live = !run_status_is_over(entry->snapshot.status);
+    take_outline(entry, &outline);
     run_name_read(entry->directory, entry->name);
 }
 
@@ -273,16 +302,8 @@ bool run_entry_open(struct run_entry *entry)
     if (entry->refused)
         return false;
     entry->peeked = true;
-    entry->config = *run_config(entry->run);
-    snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(entry->run)->imported);
-    run_snapshot(entry->run, &entry->snapshot);
+    take_run(entry, entry->run);
     return true;
-}
-
-void run_entry_catch_up(struct run_entry *entry)
-{
-    while (entry->run && entry->live && follow_step(entry->run) == FOLLOW_MORE) {
-    }
 }
 
 void run_entry_close(struct run_entry *entry)

@@ -6,6 +6,7 @@
 #include "session/run.h"
 #include "session/run_name.h"
 #include "session/run_owner.h"
+#include "session/run_reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +26,7 @@ struct run_entry {
     char resumes[512];   /* where the run lies that this one goes on with; "": a new one */
     char directory[512]; /* kept: where it lies; else "" */
     bool peeked;         /* kept: config and snapshot are there */
+    bool outdated;       /* kept: they are to be read again */
     char imported[16];   /* the framework whose log it was taken from; "": none, or not read yet */
 
     bool live;              /* kept: another process has it, and it is not over */
@@ -86,6 +88,10 @@ bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, s
 /* Adds one that lies elsewhere. */
 bool run_list_keep(struct run_list *kept, const char *directory, struct error *error);
 
+/* Takes over what a reader has read of a kept run, whose curves are not there yet; those that it
+ * has read are the entry's from then on. */
+void run_entry_take(struct run_entry *entry, struct run_read *read);
+
 /* Reads how a kept run was set up and ended and what it is called, once; `refused` tells when it
  * cannot be read. */
 void run_entry_peek(struct run_entry *entry);
@@ -93,9 +99,6 @@ void run_entry_peek(struct run_entry *entry);
 /* Reads the whole of a kept run, with its curves; true at once when that is done or it is not kept.
  * False with entry->error. A live one is opened to be followed (session/follow.h). */
 bool run_entry_open(struct run_entry *entry);
-
-/* Reads on to the newest of a live run, at once. */
-void run_entry_catch_up(struct run_entry *entry);
 
 /* Forgets the curves of a kept run. */
 void run_entry_close(struct run_entry *entry);

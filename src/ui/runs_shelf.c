@@ -14,6 +14,14 @@ static bool is_run(const struct app *app, size_t index)
     return index < app_run_count(app);
 }
 
+static bool is_being_read(struct app *app, const struct run_entry *entry)
+{
+    const bool unread = entry && reading_is_unread(entry);
+    if (unread)
+        app_say(app, ROLE_WARNING, _("This run is still being read; try again in a moment."));
+    return unread;
+}
+
 /* --- a name --- */
 
 struct run_entry *shelf_subject(const struct app *app)
@@ -92,9 +100,9 @@ static struct run_config settings_of(const struct run_entry *entry)
 
 void shelf_clone(struct app *app, size_t index)
 {
-    struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
-    if (entry)
-        run_entry_peek(entry);
+    const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
+    if (is_being_read(app, entry))
+        return;
     if (!entry || (run_entry_is_kept(entry) && entry->refused)) {
         app_say(app, ROLE_WARNING, _("There are no settings to take over."));
         return;
@@ -170,15 +178,17 @@ static void forget(struct app *app, struct run_entry *entry)
 
 /* --- going on --- */
 
-static bool may_resume(struct run_entry *entry, struct error *error)
+static bool may_resume(const struct run_entry *entry, struct error *error)
 {
-    run_entry_peek(entry);
     if (run_entry_is_kept(entry) && entry->refused) {
         *error = entry->error;
         return false;
     }
+    struct run_snapshot end = entry->snapshot;
+    if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
+        end.status = RUN_INTERRUPTED; /* its curves can be computed again */
     return import_is_own(entry->imported, runs_id(entry), error) &&
-           resume_allows(&entry->snapshot, runs_id(entry), error);
+           resume_allows(&end, runs_id(entry), error);
 }
 
 /* The list of this sitting may have moved: the run is looked for again. */
@@ -205,7 +215,7 @@ void shelf_resume(struct app *app, size_t index)
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
-    if (others_refuse(app, entry))
+    if (is_being_read(app, entry) || others_refuse(app, entry))
         return;
     snprintf(directory, sizeof directory, "%s", there);
     if (!may_resume(entry, &error) ||

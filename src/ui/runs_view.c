@@ -1,7 +1,6 @@
 #include "ui/runs_view.h"
 #include "session/config_paths.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
@@ -11,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double READ_SECONDS = 0.008; /* at a time: keys must not wait for longer */
 
 /* Widths hold the headings of every language there is; see runs_columns. */
 static const struct table_column columns[RUNS_COLUMNS] = {
@@ -140,11 +137,6 @@ static const char *words_of(const struct run_entry *entry, enum runs_column colu
     }
 }
 
-static bool is_unread(const struct run_entry *entry)
-{
-    return run_entry_is_kept(entry) && !entry->peeked && !entry->refused;
-}
-
 char *runs_cell(const struct app *app, size_t index, enum runs_column column, char *text,
                 size_t size)
 {
@@ -234,7 +226,7 @@ static int by_column(const void *first, const void *second, void *context)
     size_t i = *(const size_t *)first, j = *(const size_t *)second;
     const struct runs_view *view = &app->table;
     const struct run_entry *a = app_run_at(app, i), *b = app_run_at(app, j);
-    int order = (int)is_unread(a) - (int)is_unread(b);
+    int order = (int)reading_is_unread(a) - (int)reading_is_unread(b);
     if (order == 0 && is_figure(view->sort))
         order =
             compare_figures(figure_of(a, view->sort), figure_of(b, view->sort), view->backwards);
@@ -268,7 +260,7 @@ static bool make_order(struct app *app)
     view->named = false;
     for (size_t i = 0; i < count; i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        view->unread += is_unread(entry);
+        view->unread += reading_is_unread(entry);
         view->named = view->named || entry->name[0];
         if (runs_match(app, i))
             view->order[view->count++] = i;
@@ -342,20 +334,6 @@ void runs_view_sort(struct app *app, int direction)
 
 bool runs_view_read(struct app *app)
 {
-    struct runs_view *view = &app->table;
-    uint64_t from = clock_nanoseconds();
     runs_view_update(app);
-    if (view->unread == 0)
-        return false;
-    for (size_t i = app->kept.count; i-- > 0;) { /* the newest first */
-        if (!is_unread(&app->kept.entries[i]))
-            continue;
-        run_entry_peek(&app->kept.entries[i]);
-        view->unread--;
-        view->stale = true;
-        if (clock_seconds(from, clock_nanoseconds()) > READ_SECONDS)
-            return true;
-    }
-    view->unread = 0;
-    return false;
+    return reading_outlines(app);
 }

@@ -46,7 +46,7 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
-enum { PEEKS = 16 }; /* runs looked up between two frames */
+static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
 
 /* --- gathering --- */
 
@@ -100,23 +100,46 @@ static bool is_wanted(const struct app *app, size_t index)
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
-/* Takes one run in; true when it had to be read. */
-static bool gather_one(struct app *app, size_t index)
+/* Takes the run over that was being read. False: it is not there yet. */
+static bool take_read(struct app *app)
 {
     struct compare_view *view = &app->compare;
-    struct run_entry *entry = app_run_at(app, index);
-    run_entry_peek(entry);
-    if (entry->refused || !is_wanted(app, index))
+    if (!run_reader_wait(view->reader, READ_SECONDS))
         return false;
-    bool read = !entry->run;
-    if (view->count == COMPARE_RUNS)
+    struct run_read *read = run_reader_result(view->reader, 0);
+    struct run_entry *entry = reading_entry(app, read->directory);
+    if (entry && !entry->run) {
+        run_entry_take(entry, read);
+        app->table.stale = true;
+        if (!entry->run)
+            app_say_error(app, &entry->error);
+    }
+    run_reader_drop(view->reader);
+    view->reader = NULL;
+    return true;
+}
+
+/* Takes one run in, or begins to read it. */
+static void gather_one(struct app *app, size_t index)
+{
+    struct compare_view *view = &app->compare;
+    const struct run_entry *entry = app_run_at(app, index);
+    struct error error;
+    if (entry->refused || !is_wanted(app, index)) {
+        view->next++;
+    } else if (view->count == COMPARE_RUNS) {
         view->left_out = true;
-    else if (run_entry_open(entry)) {
-        run_entry_catch_up(entry);
+    } else if (entry->run) {
         compare_view_add(view, entry->run);
-    } else
-        app_say_error(app, &entry->error);
-    return read;
+        view->next++;
+    } else {
+        const char *directory = entry->directory;
+        view->reader = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
+        if (view->reader)
+            return;
+        app_say_error(app, &error);
+        view->next++;
+    }
 }
 
 static void end_gathering(struct app *app)
@@ -139,10 +162,13 @@ static bool work(struct app *app)
     struct compare_view *view = &app->compare;
     if (!view->gathering)
         return false;
-    for (int i = 0; i < PEEKS && view->next < app_run_count(app) && !view->left_out; i++)
-        if (gather_one(app, view->next++))
-            break;
-    if (view->next >= app_run_count(app) || view->left_out)
+    if (reading_outlines(app))
+        return true;
+    if (reading_any_unread(app) || (view->reader && !take_read(app)))
+        return false; /* they are looked at again soon */
+    while (!view->reader && view->next < app_run_count(app) && !view->left_out)
+        gather_one(app, view->next);
+    if (!view->reader && (view->next >= app_run_count(app) || view->left_out))
         end_gathering(app);
     return view->gathering;
 }

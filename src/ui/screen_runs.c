@@ -191,7 +191,6 @@ static void draw_row(struct app *app, struct rect line, size_t index, bool selec
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     struct table_column columns[RUNS_COLUMNS];
     runs_columns(&app->table, columns);
-    run_entry_peek(app_run_at(app, index));
     if (selected) {
         draw_fill(&app->canvas, line, ROLE_FOCUS);
         draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");

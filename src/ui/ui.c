@@ -107,6 +107,8 @@ bool ui_run(const struct ui_options *options, struct error *error)
     try_view_free(&app->tryit);
     advisor_view_free(&app->advisor);
     study_view_free(&app->study);
+    reading_free(&app->reading);
+    others_free(&app->others);
     run_list_free(&app->runs);
     run_list_free(&app->kept);
     runs_view_free(&app->table);

@@ -9,6 +9,8 @@
  * behind the file's end at its last good sync, as Linux may do: there are zeros then, and the next
  * sync succeeds without complaint. A failing malloc or thread needs no name. FAULT_COUNT=FILE
  * writes at the end how many calls there were.
+ * GATE=FOLDER:FILE makes every thread that opens a file below FOLDER for reading wait until FILE
+ * exists, as a disk does that does not answer.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
  * is left in place then, for whoever reads the log. */
 #include "record.h"
@@ -182,6 +184,15 @@ static int fail_open(int flags)
     return (flags & O_ACCMODE) != O_RDONLY && fails(OPEN);
 }
 
+static void wait_at_gate(const char *path, int flags)
+{
+    const char *gate = getenv("GATE"), *file = gate ? strrchr(gate, ':') : NULL;
+    if (!file || (flags & O_ACCMODE) != O_RDONLY || strncmp(path, gate, (size_t)(file - gate)) != 0)
+        return;
+    while (access(file + 1, F_OK) != 0)
+        usleep(10000);
+}
+
 int open(const char *path, int flags, ...)
 {
     static int (*next)(const char *, int, ...);
@@ -191,6 +202,7 @@ int open(const char *path, int flags, ...)
     va_end(arguments);
     if (!next)
         next = NEXT(open);
+    wait_at_gate(path, flags);
     if (fail_open(flags))
         return -1;
     struct stat status;

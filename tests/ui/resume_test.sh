@@ -27,6 +27,16 @@ screen_shows 'stopped +lenet' "it can be stopped again"
 screen_keys r
 screen_shows 'iteration +[0-9]+ of' "and go on again"
 screen_end
+
+# --- one that is over, but lost some of its curves ---
+damaged=$(find "$XDG_STATE_HOME/tinca/runs" -name '*-mlp-*')
+sed -i '/^{"iteration":1,/d' "$damaged/journal.jsonl"
+screen_start 100x30 C.UTF-8 "$TINCA" attach "${damaged##*/}"
+screen_shows 'journal' "a damaged journal is a finding"
+screen_keys r
+screen_shows 'Run 1 .*mlp.* is done' "r computes the run again"
+screen_end
+if has_line '^{"iteration":1,' "$damaged/journal.jsonl"; then ok "its curves are whole"; else not_ok "its curves are whole"; fi
 run runs --json
 is "all the time it was the same run" "runs.#" 2
 done_testing
