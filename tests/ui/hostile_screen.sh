@@ -1,0 +1,56 @@
+# Sourced behind tests/ui/screen.sh and tests/cli/hostile_text.sh: the workbench with every byte that it
+# sends to its terminal kept in a file, and what must not be among them.
+RAW=$T/raw
+
+# record_start SIZE LOCALE COMMAND...: as screen_start; what the program sends is in $RAW, from its first
+# byte on
+record_start() {
+    record_size=$1 record_locale=$2
+    shift 2
+    : >"$RAW"
+    rm -f "$T/go"
+    mkfifo "$T/go"
+    screen_start "$record_size" "$record_locale" sh -c 'read -r _ <"$0" && exec "$@"' "$T/go" "$@"
+    tmux -L "$SOCKET" pipe-pane -O "cat >>'$RAW'" # what comes from the program, before tmux reads it
+    echo >"$T/go"
+    looked=0 faults=
+}
+
+# own_bytes: standard input without the control sequences that a workbench may send: those that place,
+# erase and colour, character sets, keypad modes, and vt100's padding. All others stay.
+own_bytes() {
+    escape=$(printf '\033')
+    LC_ALL=C tr -d '\000\r\b\016\017' | LC_ALL=C sed "
+        s/$escape\[[0-9;]\{0,12\}[ABCDGHJKLMPSTXdfhlr@]//g
+        s/$escape\[[0-9;]\{0,20\}m//g
+        s/$escape\[?[0-9;]\{0,12\}[hl]//g
+        s/$escape\[[0-9;]*t//g
+        s/$escape\[[>0-9]*c//g
+        s/$escape[()*+][0AB]//g
+        s/$escape[=>78MDEgc]//g"
+}
+
+# harmless NAME: notes in $faults what was sent since the last look that a terminal obeys or hides
+harmless() {
+    sent=$(wc -c <"$RAW")
+    tail -c +$((looked + 1)) "$RAW" | head -c $((sent - looked)) >"$T/since"
+    own_bytes <"$T/since" >"$T/bytes"
+    LC_ALL=C grep -aq '7777' "$T/since" && LC_ALL=C grep -aq "$(printf '[\033\233]\\[\\{0,1\\}[0-9;]*7777')" "$T/since" &&
+        faults="$faults
+$1: a stranger's control sequence"
+    bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own') # a look may end inside a character
+    [ "$screen_locale" = C ] && LC_ALL=C grep -aq '[^ -~]' "$T/bytes" && bytes="$bytes not ASCII"
+    [ "$bytes" ] && faults="$faults
+$1: $bytes: $(LC_ALL=C grep -a '[^ -~]' "$T/bytes" | cat -v | head -c 500)"
+    looked=$sent
+}
+
+# record_end NAME: a test point: all that was sent, from the first byte to the last
+record_end() {
+    screen_end
+    looked=0
+    harmless "all of it"
+    iconv -f UTF-8 -t UTF-8 <"$T/bytes" >"$T/again" 2>&1 || faults="$faults
+not UTF-8: $(tail -n 1 "$T/again")"
+    if [ -z "$faults" ]; then ok "$1"; else not_ok "$1" "$(printf %s "$faults" | head -c 20000)"; fi
+}

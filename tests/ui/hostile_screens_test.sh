@@ -1,0 +1,205 @@
+#!/bin/sh
+# Every screen over files in which every string is hostile: the bytes that the workbench sends to its
+# terminal contain nothing but what it means to send, and the strings are seen without their poison.
+. "${srcdir:-.}/tests/ui/screen.sh"
+need_tmux "hostile text on every screen"
+case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
+srcdir=$(cd "${srcdir:-.}" && pwd)
+. "$srcdir/tests/cli/hostile_text.sh"
+. "$srcdir/tests/ui/hostile_screen.sh"
+unset COLORTERM TMUX STY
+cd "$T" || exit 99
+runs=$XDG_STATE_HOME/tinca/runs
+evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
+
+# --- a home of a stranger's files ---
+cat >pair.json <<'NETWORK'
+{"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
+            {"op": "tanh"}],
+ "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+NETWORK
+run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
+[ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
+first=$(ls "$runs")
+run measure "$first" --images 4 --threads 1
+run train pair.json --data maps,limit=4 --epochs 1 --batch 1 --threads 1 -q
+run sweep --networks mlp --batches 8 --data digits,limit=16 --iterations 2 --threads 1 -q
+sweeps=$XDG_STATE_HOME/tinca/sweeps
+for folder in "$runs"/*-pair-*; do mv "$folder" "$runs/20200101-000003-pair"; done
+cp -R "$runs/$first" "$runs/20200101-000002-$evil"
+cp -R "$runs/$first" "$runs/20200101-000001-all"
+mv "$runs/$first" "$runs/20300101-000000-mlp"
+for folder in "$runs"/*-mlp-*; do rm -rf "$folder"; done # the sweep's cell
+
+settings="preset technique widths activation precision memory-limit solver schedule normalise"
+hostile_short=1
+hostile_folder "$runs/20300101-000000-mlp" $settings created weights
+printf '{"network": "%s", "data": "folder:%s"}\n' "$(cat payload)" "$T/pictures" >form.json
+hostile_short=
+hostile_folder "$runs/20200101-000002-$evil" $settings network data validate device
+hostile_folder "$runs/20200101-000003-pair" $settings network data validate device
+hostile_folder "$runs/20200101-000001-all"
+for file in "$sweeps"/*/*.json "$sweeps"/*/*/*.json; do
+    "$HOSTILE_JSON" payload format networks technique techniques device devices data preset run status state \
+        <"$file" >changed && cat changed >"$file"
+done
+mkdir -p config/tinca "pictures/$evil" pictures/plain
+printf '{"export-directory": "%s"}\n' "$(head -c 60 payload)" >config/tinca/config.json
+for class in "$evil" plain; do
+    cp "$runs"/*-pair/sample-0001.png "pictures/$class/a$evil.png"
+done
+cat >study.json <<'END'
+{"format": "tinca-study", "version": 1, "studies": [{"network": "it", "real": "it",
+"generated": "it", "fingerprint": "12345678", "seed": 1, "seconds": 1, "shown_twice": 0,
+"seen_in_training": null, "images": [{"name": "it", "generated": true, "practice": false},
+{"name": "it", "generated": false, "practice": false}], "votes": [{"participant": "it",
+"created": "it", "graphics": "it", "columns": 80, "rows": 24, "answers": [
+{"image": 0, "real": true, "seconds": 1}, {"image": 1, "real": true, "seconds": 1}]}]}]}
+END
+printf 'O\\u001b]52;c;T\\u0007\\u202e\302\233m\342\200\256' >payload
+"$HOSTILE_JSON" payload format fingerprint graphics <study.json >tinca-study.json
+
+# --- what is done on each screen ---
+# reach NAME PATTERN: the screen is there, and then its bytes are looked at
+reach() {
+    if ! screen_wait "$2"; then
+        faults="$faults
+$1: no $2 on: $(screen_text)"
+        tap_failed=1 # from now on no wait is long
+    fi
+    harmless "$1"
+}
+
+# list: the runs' screen, from wherever one is
+list() {
+    screen_keys m
+    screen_wait 'o +Runs'
+    screen_keys o
+    screen_wait '# +status'
+}
+
+# every_view: all that the line of tabs offers for the run in sight
+every_view() {
+    for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9]'); do
+        screen_keys "$view"
+        reach "$1, view $view" "^[^!]*$view\["
+    done
+    screen_keys 1 i
+    reach "$1, inspected" '\[Curves\]'
+    screen_keys i y
+    reach "$1, the other curves" '\[Curves\]'
+}
+
+# place LETTER: a place of the menu
+place() {
+    screen_keys m
+    screen_wait 'Go to'
+    screen_keys "$1"
+    case $1 in
+    s) reach "set up" 'Network .*O.\]52' ;;
+    i) reach "pictures" 'x.\]0;p' ;;
+    r) reach "run" 'No run was started' ;;
+    o) reach "runs" 'done +O.\]52' ;;
+    c)
+        reach "compare" '1.* O.\]52'
+        screen_keys v
+        reach "compare: table" 'O.\]52'
+        screen_keys v
+        reach "compare: settings" 'O.\]52|OWNED'
+        screen_keys v
+        ;;
+    t)
+        reach "try it" 'Try it: .*mlp'
+        screen_keys w
+        reach "try it: weights" '20300101'
+        screen_keys Escape
+        ;;
+    a) reach "advisor" 'O.\]52' ;;
+    p) reach "study" 'O.\]52' ;;
+    w)
+        reach "sweep" '\[Set up\]'
+        screen_keys v v
+        reach "sweep: earlier" '\[Earlier\]'
+        screen_keys Enter
+        reach "sweep: cells" '\[Cells\]'
+        ;;
+    e)
+        reach "export" 'Export|no run to export'
+        screen_keys Escape
+        ;;
+    l) reach "log" '! .*x.\]0;p' ;;
+    d) reach "devices" 'Processor' ;;
+    ,) reach "settings" 'Export folder +OWNED' ;;
+    h) reach "help" 'Help' && screen_keys Escape ;;
+    *) faults="$faults
+the menu offers $1, which this test does not know" ;;
+    esac
+}
+
+every_place() {
+    screen_keys m
+    screen_wait 'h +Help'
+    letters=$(screen_text | sed -n 's/^[^a-z,]*\([a-z,]\)  [A-Z].*/\1/p')
+    screen_keys Escape
+    wait_until unseen 'Go to'
+    [ "$(echo $letters | wc -w)" -ge 14 ] || faults="$faults
+the menu was not read: $letters"
+    for letter in $letters; do place "$letter"; done
+}
+
+every_run() {
+    for row in 0 1 2 3; do
+        list
+        screen_keys Up Up Up Up # vt100 has no Home
+        for step in $(seq $row); do screen_keys Down; done
+        harmless "row $row"
+        screen_keys Enter
+        reach "run $row" 'Run \(earlier\)|this is no run|# +status'
+        seen 'Run \(earlier\)' && every_view "run $row"
+    done
+}
+
+every_question() {
+    list
+    screen_keys Up Up Up Up d
+    reach "delete" 'Delete'
+    screen_keys Escape
+    screen_keys R
+    reach "a name" 'A name'
+    screen_keys Escape
+    screen_keys / OWNED Enter
+    reach "search" '# +status'
+    screen_keys Escape
+    screen_keys a e
+    reach "export of all" 'marked runs'
+    screen_keys Escape
+    screen_keys u '>' '>'
+    reach "sorted" 'Runs by'
+    screen_keys r
+    reach "resume" '^ !'
+    screen_keys f
+    reach "to form" 'O.\]52|OWNED'
+}
+
+# session SIZE LOCALE TERMINAL
+session() {
+    screen_terminal=$3
+    cp form.json "$XDG_STATE_HOME/tinca/form.json" # the program writes it
+    record_start "$1" "$2" "$TINCA"
+    reach "the form" 'Network .*O.\]52'
+    screen_keys r # what cannot be run is told
+    reach "what cannot be run" '!.*O.\]52'
+    list # what cannot be read is told, too
+    every_run
+    every_place
+    every_question
+    record_end "every screen at $1, $2, TERM=$3"
+}
+
+session 80x24 C.UTF-8 screen-256color
+session 80x24 C screen-256color
+session 80x24 C.UTF-8 vt100
+session 132x43 C.UTF-8 screen-256color
+[ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" || not_ok "nothing was run by a shell"
+done_testing
