@@ -176,10 +176,11 @@ every_question() {
     screen_keys Escape
     screen_keys u '>' '>'
     reach "sorted" 'Runs by'
-    screen_keys r
-    reach "resume" '^ !'
     screen_keys f
-    reach "to form" 'O.\]52|OWNED'
+    reach "to form" 'Network .*(O.\]52|mlp)'
+    list
+    screen_keys r # it is refused in a line, or a run that failed is shown
+    reach "resume" '^ ! |^ tinca .+ Run .+ (O.\]52|OWNED)'
 }
 
 # session SIZE LOCALE TERMINAL
