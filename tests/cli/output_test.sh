@@ -234,19 +234,20 @@ if chown 4242:4343 "$T/foreign/file" 2>"$T/why"; then
         not_ok "the owner stays" "exit $status: $(told); $(ls -l "$T/foreign")"
     fi
     # somebody else, who may write to the file but cannot give files away, nor write to the folder
+    cp -R "$D/run" "$T/theirs"
+    chown -R 4444:4444 "$T/theirs"
     for folder in 777 755; do
         name="a file of somebody else's in a folder of mode $folder is written in place"
         printf '%0200000d' 0 >"$T/foreign/file"
         chmod 666 "$T/foreign/file"
         chmod $folder "$T/foreign"
-        chmod 755 "$T" "$D"
-        chmod -R a+rX "$D"
+        chmod 755 "$T"
         inode=$(stat -c %i "$T/foreign/file")
         if command -v setpriv >/dev/null &&
             setpriv --reuid 4444 --regid 4444 --clear-groups test -x "$TINCA"; then
             status=0
             HOME=$T XDG_STATE_HOME=$T/none setpriv --reuid 4444 --regid 4444 --clear-groups \
-                "$TINCA" export "$D/run" -o "$T/foreign/file" 2>"$T/err" || status=$?
+                "$TINCA" export "$T/theirs" -o "$T/foreign/file" 2>"$T/err" || status=$?
             if [ "$status" = 0 ] && [ "$(stat -c '%u:%g %i' "$T/foreign/file")" = "4242:4343 $inode" ] &&
                 resembles json "$T/foreign/file"; then
                 ok "$name"
