@@ -289,7 +289,8 @@ static const char **with_checksum(const char *const *metadata, struct error *err
         return NULL;
     all[0] = checksum_key;
     all[1] = checksum_none;
-    memcpy(all + 2, metadata, count * sizeof *all);
+    for (size_t i = 0; i < count; i++)
+        all[i + 2] = metadata[i];
     return all;
 }
 

@@ -141,16 +141,17 @@ for kind in progressive.jpg interlaced.png; do
 done
 
 # The published sets, whose IDX and CIFAR files are compressed.
-if [ -d "${TINCA_DATA-}" ]; then
-    measure 4 lenet "idx:$TINCA_DATA/mnist" 32
-    measure 4 lenet "idx:$TINCA_DATA/mnist" 32 --validate "idx:$TINCA_DATA/mnist"
-    measure 4 mlp "idx:$TINCA_DATA/mnist" 1
-    measure 4 resnet20 "cifar10:$TINCA_DATA/cifar10" 1
-    measure 4 squeezenet "folder:$TINCA_DATA/tench" 2
-    measure 4 mlp "folder:$TINCA_DATA/tench" 2
-    measure 4 "$T/tinier.json" "pairs:$TINCA_DATA/maps,limit=20" 1 \
-        --validate "pairs:$TINCA_DATA/maps,limit=20"
-    measure 1 pix2pix "pairs:$TINCA_DATA/maps,limit=8" 1
+sets=${TINCA_DATA:-$srcdir/../shared/data}
+if [ -d "$sets" ]; then
+    measure 4 lenet "idx:$sets/mnist" 32
+    measure 4 lenet "idx:$sets/mnist" 32 --validate "idx:$sets/mnist"
+    measure 4 mlp "idx:$sets/mnist" 1
+    measure 4 resnet20 "cifar10:$sets/cifar10" 1
+    measure 4 squeezenet "folder:$sets/tench" 2
+    measure 4 mlp "folder:$sets/tench" 2
+    measure 4 "$T/tinier.json" "pairs:$sets/maps,limit=20" 1 \
+        --validate "pairs:$sets/maps,limit=20"
+    measure 1 pix2pix "pairs:$sets/maps,limit=8" 1
 else
     skip "MNIST, CIFAR-10, tench and maps" "TINCA_DATA names no folder"
 fi
