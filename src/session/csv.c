@@ -23,9 +23,11 @@ static void put_losses(FILE *stream, const struct csv_key *key, const struct run
     const struct series *series = run_series(run);
     for (size_t i = 0, count = series_count(series); i < count; i++) {
         const struct series_point *point = &series->points[i];
-        csv_key_write(key, run, stream);
-        fprintf(stream, ",%" PRIu64 ",%.9g,%.6g\n", point->iteration, json_float(point->loss),
+        csv_key_write(run, stream);
+        fprintf(stream, ",%" PRIu64 ",%.9g,%.6g", point->iteration, json_float(point->loss),
                 seconds_of(run, point));
+        csv_key_write_further(key, run, stream);
+        fputc('\n', stream);
     }
 }
 
@@ -41,8 +43,10 @@ static void put_times(FILE *stream, const struct csv_key *key, const struct run 
             known++;
         }
     if (known > 0) {
-        csv_key_write(key, run, stream);
-        fprintf(stream, ",%.6g\n", sum / (double)known);
+        csv_key_write(run, stream);
+        fprintf(stream, ",%.6g", sum / (double)known);
+        csv_key_write_further(key, run, stream);
+        fputc('\n', stream);
     }
 }
 
@@ -73,9 +77,9 @@ static void put_table(FILE *stream, const struct table *table, const struct csv_
                       struct run *const *runs, const struct source *sources, size_t count,
                       size_t first)
 {
-    fputs("#network,mode,batch", stream);
+    fprintf(stream, "#network,mode,batch,%s", table->columns);
     csv_key_write_names(key, stream);
-    fprintf(stream, ",%s\n", table->columns);
+    fputc('\n', stream);
     for (size_t i = first; i < count; i++)
         if (!sources || strcmp(sources[first].name, sources[i].name) == 0)
             table->put(stream, key, runs[i]);

@@ -114,11 +114,16 @@ void csv_key_write_names(const struct csv_key *key, FILE *stream)
         fputs(",run", stream);
 }
 
-void csv_key_write(const struct csv_key *key, const struct run *run, FILE *stream)
+void csv_key_write(const struct run *run, FILE *stream)
 {
-    char head[HEAD_SIZE], value[VALUE_SIZE], shown[VALUE_SIZE];
+    char head[HEAD_SIZE];
     row_head(run, head, sizeof head);
     fputs(head, stream);
+}
+
+void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream)
+{
+    char value[VALUE_SIZE], shown[VALUE_SIZE];
     for (size_t f = 0; f < config_field_count; f++) {
         if (!key->varies[f])
             continue;

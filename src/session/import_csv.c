@@ -1,8 +1,8 @@
 /* The studies' tables, as csv.c writes them too: a row an iteration (step,loss,time) or a row a
  * training (avg_time), each begun by network,mode,batch; time is in seconds an iteration. Rows with
- * the same beginning are one training, until its steps begin anew; further columns behind the batch
- * belong to that beginning (csv_key.h). A table of mean times gives
- * trainings of one point without a loss.
+ * the same beginning are one training, until its steps begin anew; columns behind the figures are
+ * further parts of it (csv_key.h). A table of mean times gives trainings of one point without a
+ * loss.
  *
  * The file is named loss_HOST_FRAMEWORK.csv. What Caffe printed is its running mean, and so is
  * whatever falls below zero. */
@@ -26,7 +26,7 @@ struct table {
     struct error *error;
     char framework[16], host[128];
     bool has_losses;
-    size_t further;     /* columns between the batch and the figures: csv_key.h */
+    size_t further;     /* columns behind the figures: csv_key.h */
     size_t damaged, at; /* rows that could not be read; the training of the last row */
 };
 
@@ -68,15 +68,14 @@ static void read_name(struct table *table)
 
 /* --- rows --- */
 
-/* Takes the further columns, ",0.1,3". Returns what follows them; NULL: there are too few. */
-static const char *read_variant(const struct table *table, const char *at, struct row *row)
+/* Takes the further columns, ",0.1,3", as they stand. False when there are more or fewer. */
+static bool read_variant(const struct table *table, const char *at, struct row *row)
 {
-    const char *end = at;
-    for (size_t i = 0; end && i < table->further; i++)
-        end = *end == ',' ? end + 1 + strcspn(end + 1, ",") : NULL;
-    if (end)
-        snprintf(row->variant, sizeof row->variant, "%.*s", (int)(end - at), at);
-    return end;
+    size_t columns = 0;
+    for (const char *comma = at; *comma; comma++)
+        columns += *comma == ',';
+    snprintf(row->variant, sizeof row->variant, "%s", at);
+    return columns == table->further;
 }
 
 static bool read_row(const struct table *table, const char *line, struct row *row)
@@ -86,14 +85,14 @@ static bool read_row(const struct table *table, const char *line, struct row *ro
     *row = (struct row){.loss = NAN};
     sscanf(line, "%63[^,],%7[^,],%n", row->network, row->mode, &length);
     const char *at = length > 0 ? import_number(line + length, &batch) : NULL;
-    at = at ? read_variant(table, at, row) : NULL;
     if (table->has_losses) {
         at = at && *at == ',' ? import_number(at + 1, &step) : NULL;
         at = at && *at == ',' ? import_number(at + 1, &row->loss) : NULL;
     }
     at = at && *at == ',' ? import_number(at + 1, &row->seconds) : NULL;
-    if (!at || at[strspn(at, " \t")] || !(batch >= 0 && batch <= 65536) ||
-        !(step >= 0 && step <= 1e9) || step != floor(step))
+    at = at ? at + strspn(at, " \t") : NULL;
+    if (!at || (*at && *at != ',') || !read_variant(table, at, row) ||
+        !(batch >= 0 && batch <= 65536) || !(step >= 0 && step <= 1e9) || step != floor(step))
         return false;
     row->batch = (size_t)batch;
     row->step = (uint64_t)step;
@@ -181,18 +180,19 @@ static bool read_rows(struct table *table, char *rest)
     return good;
 }
 
-/* Returns where the names of the figures begin, and how many columns come before; NULL: nowhere. */
-static const char *find_figures(const char *columns, size_t *further)
+/* Reads the names of the columns behind the batch: the figures, and any number of further ones. */
+static bool read_columns(struct table *table, const char *columns)
 {
-    for (*further = 0;
-         strncmp(columns, "step,loss,time", 14) != 0 && strncmp(columns, "avg_time", 8) != 0;
-         ++*further) {
-        columns = strchr(columns, ',');
-        if (!columns)
-            return NULL;
-        columns++;
-    }
-    return columns;
+    static const char losses[] = "step,loss,time", times[] = "avg_time";
+    table->has_losses = strncmp(columns, losses, sizeof losses - 1) == 0;
+    if (!table->has_losses && strncmp(columns, times, sizeof times - 1) != 0)
+        return false;
+    columns += table->has_losses ? sizeof losses - 1 : sizeof times - 1;
+    if (*columns && *columns != ',')
+        return false;
+    for (; *columns; columns++)
+        table->further += *columns == ',';
+    return true;
 }
 
 bool import_csv_read(struct imported_logs *logs, const struct import_request *request, char *text,
@@ -205,9 +205,7 @@ bool import_csv_read(struct imported_logs *logs, const struct import_request *re
     char *rest = line + strcspn(line, "\r\n");
     if (*rest)
         *rest++ = '\0';
-    const char *figures = find_figures(line + sizeof head - 1, &table.further);
-    table.has_losses = figures && strncmp(figures, "step,loss,time", 14) == 0;
-    if (!figures)
+    if (!read_columns(&table, line + sizeof head - 1))
         return error_set(error, ERROR_INPUT, request->path, advice,
                          "its first row names other columns than the studies' tables");
     read_name(&table);

@@ -66,13 +66,13 @@ is "  then devices" cells.10.device reference
 is "  then techniques" cells.20.technique dsc
 is "  the speed-up of both devices, each over the other, in every row and batch" "speedups.#" 80
 times=$(echo csv/times_*_tinca.csv) losses=$(echo csv/loss_*_tinca.csv)
-[ "$(head -n 1 "$times")" = '#network,mode,batch,device,avg_time' ] && ok "CSV: times" ||
+[ "$(head -n 1 "$times")" = '#network,mode,batch,avg_time,device' ] && ok "CSV: times" ||
     not_ok "CSV: times" "$(head -n 2 "$times")"
-[ "$(head -n 1 "$losses")" = '#network,mode,batch,device,step,loss,time' ] && ok "  losses" ||
+[ "$(head -n 1 "$losses")" = '#network,mode,batch,step,loss,time,device' ] && ok "  losses" ||
     not_ok "  losses" "$(head -n 2 "$losses")"
-[ "$(grep -cE '^small(-(dsc|shuffle|shift))?,CPU,[0-9]{3},(cpu|reference),[0-9.e+-]+$' "$times")" = 80 ] &&
+[ "$(grep -cE '^small(-(dsc|shuffle|shift))?,CPU,[0-9]{3},[0-9.e+-]+,(cpu|reference)$' "$times")" = 80 ] &&
     ok "  a row a run, batches of three digits" || not_ok "  a row a run" "$(head -n 3 "$times")"
-[ "$(grep -cE '^small[a-z-]*,CPU,[0-9]{3},[a-z]+,1,[0-9.e+-]+,[0-9.e+-]+$' "$losses")" = 80 ] &&
+[ "$(grep -cE '^small[a-z-]*,CPU,[0-9]{3},1,[0-9.e+-]+,[0-9.e+-]+,[a-z]+$' "$losses")" = 80 ] &&
     ok "  a row an iteration" || not_ok "  a row an iteration" "$(head -n 3 "$losses")"
 
 before=$(runs)
