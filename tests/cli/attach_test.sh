@@ -16,8 +16,15 @@ attached() {
     fi
 }
 
-# newest_has PATTERN: whether the journal of one of the runs has such a line
-newest_has() { has_line "$1" "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; }
+# newest_has PATTERN: whether the journal of a run other than $id, which is over, has such a line
+id=
+newest_has() {
+    for journal in "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; do
+        case $journal in */"${id:-none}"/*) continue ;; esac
+        has_line "$1" "$journal" && return 0
+    done
+    return 1
+}
 
 # watched SIGNAL STATUS PATTERN NAME ARGUMENT...: the same of a run, $child, that gets the signal as soon as
 # it is watched. It stands still until then.
