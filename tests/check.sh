@@ -2,6 +2,7 @@
 # check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, another of the Makefile's
 # check targets, or the tests that are named), and says what matters: what failed, with its
 # log, what was skipped and why, and the totals. A test that leaves a process behind is a failure, too.
+# JOBS is the number of tests that run at once.
 # ./bootstrap check and .ci/run use it.
 set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that runs this
@@ -42,8 +43,8 @@ left_behind() {
     return 1
 }
 
-# one more than there are cores: many tests wait, for a screen or a process
-jobs=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))
+# one more than there are cores, unless JOBS says otherwise: many tests wait, for a screen or a process
+jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 {
     env "$suite" make -C "$directory" -s -k -j"$jobs" "$target" "$@" </dev/null
     echo $? >"$directory/check.status"

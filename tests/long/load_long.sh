@@ -13,6 +13,9 @@ WAITING="run_test inspection_test setup_test probe_test follow_test measurement_
 scripts=$(cd "$srcdir" && grep -lE 'screen_wait|screen_shows|wait_until|eventually|wait ' \
     tests/ui/*_test.sh tests/cli/*_test.sh tests/faults/*_test.sh)
 
+# Beside eight loops two tests at once would have a tenth of the machine.
+export JOBS=8
+
 stress-ng --cpu 8 --quiet </dev/null >/dev/null 2>&1 &
 
 passes() { # passes NAME [TEST...]
