@@ -49,14 +49,14 @@ run() {
 
 # Tests wait for what they want to see, never for a time. The limit is there for what never comes:
 # so many tenths of a second, which a busy machine makes longer; ten seconds after a first failure.
-PATIENCE=${PATIENCE:-1800}
+PATIENCE=${PATIENCE:-1800} PATIENCE_AFTER_FAILURE=100
 
 # wait_until COMMAND...: true as soon as it succeeds; false, and a note in the log, when it never does
 wait_until() {
     tries=0
     until "$@"; do
         tries=$((tries + 1))
-        if [ $tries -ge "$PATIENCE" ] || { [ "$tap_failed" = 1 ] && [ $tries -ge 100 ]; }; then
+        if [ $tries -ge "$PATIENCE" ] || { [ "$tap_failed" = 1 ] && [ $tries -ge "$PATIENCE_AFTER_FAILURE" ]; }; then
             echo "# waited in vain for: $*" >&2
             return 1
         fi

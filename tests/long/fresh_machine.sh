@@ -2,20 +2,22 @@
 # The README's two commands on machines that have nothing but git: each a bare Debian that debootstrap
 # makes from the mirror this machine's apt uses. Needs root.
 #
-#   fresh_machine.sh           Debian 12 and 13: ./bootstrap run and the whole of ./bootstrap check;
-#                              run and a few tests as an ordinary user with sudo, in a clone and in
-#                              an unpacked release
-#   fresh_machine.sh --smoke   Debian 12: run, and a few tests of check, as root (.ci/run)
+#   fresh_machine.sh [RELEASE]   Debian 12 and 13, or this one: ./bootstrap run and the whole of
+#                                ./bootstrap check; run and a few tests as an ordinary user with
+#                                sudo, in a clone and in an unpacked release
+#   fresh_machine.sh --smoke     Debian 12: run, and a few tests of check, as root (.ci/run)
 . "${srcdir:-.}/tests/ui/screen.sh"
 srcdir=$(cd "${srcdir:-.}" && pwd)
-RELEASES="bookworm trixie"
-[ "${1-}" != --smoke ] || RELEASES=bookworm
+case ${1-} in
+--smoke) RELEASES=bookworm ;;
+*) RELEASES=${1:-bookworm trixie} ;;
+esac
 FEW="tests/ui/terminal_test.sh tests/ui/study_test.sh tests/cli/manual_test.sh tests/cli/attach_test.sh \
 tests/check_test.sh series_test"
 # What a bare machine lacks, by the reasons of the tests that are skipped; the README lists it. In root's
 # home no other user can run the program, and root writes into files that refuse others.
 LACKS='TINCA_DATA|no NVIDIA|CUDA|GPU|driver|munged|clang-format|libFuzzer|no other user|root writes|root may write'
-PATIENCE=18000 # it installs and builds
+PATIENCE=18000 PATIENCE_AFTER_FAILURE=18000 # it installs and builds
 
 for program in debootstrap unshare tmux git; do
     command -v $program >/dev/null && continue
