@@ -166,7 +166,9 @@ void setup_step(struct setup_view *view, const struct form *form)
 
 bool setup_waits(const struct setup_view *view)
 {
-    return view->search || !view->past_known || !view->preview || preview_is_busy(view->preview);
+    return view->search || !view->past_known || !view->preview ||
+           view->status == PREVIEW_OPENING || /* the view has not heard how that ended */
+           preview_is_busy(view->preview);
 }
 
 /* --- the defaults --- */

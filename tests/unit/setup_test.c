@@ -299,6 +299,30 @@ static void test_defaults(void)
     tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 13, "and comes back");
 }
 
+/* The data set may have been opened after the last setup_step and before the screen rests. */
+static void test_waits_until_told(void)
+{
+    static struct form form;
+    static struct setup_view view;
+    struct run_config config;
+    struct dataset_facts facts;
+    struct error error;
+    config_defaults(&config);
+    form_begin(&form, &config);
+    form.stale = false;
+    setup_step(&view, &form);
+    past_search_drop(view.search); /* only the data set is waited for */
+    view.search = NULL;
+    view.past_known = true;
+    while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)
+        clock_sleep(0.001);
+    tap_ok(view.status == PREVIEW_OPENED || setup_waits(&view),
+           "the screen asks again until it knows that the data set is open");
+    setup_step(&view, &form);
+    tap_ok(view.status == PREVIEW_OPENED && !setup_waits(&view), "and rests then");
+    setup_free(&view);
+}
+
 int main(void)
 {
     char folder[] = "/tmp/tinca-setup-XXXXXX", command[64];
@@ -314,6 +338,7 @@ int main(void)
     test_as_trained();
     test_no_pictures();
     test_defaults();
+    test_waits_until_told();
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command) != 0)
         return 99;
