@@ -38,8 +38,11 @@ ends() { # ends NAME PATTERN
     fi
 }
 
+# rm takes the files one after the other; the run looks when all are gone
 start --save "$T/saved.safetensors"
+kill -STOP $child
 rm -rf "$T/r"
+kill -CONT $child
 ends "a run whose folder is removed ends, and says so" "folder was removed"
 if "$TINCA" info "$T/saved.safetensors" >/dev/null 2>&1 || [ -s "$T/saved.safetensors" ]; then
     ok "  and has saved its weights where --save said"
@@ -49,8 +52,10 @@ fi
 if [ ! -e "$T/r" ]; then ok "  and has made no new folder"; else not_ok "  a new folder" "$(ls "$T/r")"; fi
 
 start
+kill -STOP $child
 mv "$T/r" "$T/elsewhere"
 mkdir "$T/r"
+kill -CONT $child
 ends "one whose folder is replaced too" "folder was removed or replaced"
 if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing into the other"; else
     not_ok "  and has written nothing into the other" "$(ls "$T/r")"
