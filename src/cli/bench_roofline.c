@@ -134,15 +134,15 @@ static bool has_long_names(const struct bench_part *part)
 static void limit_cell(struct table *table, const struct bench_pass *pass)
 {
     const double reached = bench_pass_of_attainable(pass);
-    char percent[16];
+    char share[16];
     if (reached > 999) /* the limits were measured while others used the machine */
-        snprintf(percent, sizeof percent, ">999");
+        snprintf(share, sizeof share, ">999");
     else
-        snprintf(percent, sizeof percent, "%3.0f", reached);
+        snprintf(share, sizeof share, "%3.0f", reached);
     if (pass->limit == ROOFLINE_COMPUTE)
-        table_cell(table, _("compute %s %%"), percent);
+        table_cell(table, _("compute %s %%"), share);
     else if (pass->limit == ROOFLINE_MEMORY)
-        table_cell(table, _("memory %s %%"), percent);
+        table_cell(table, _("memory %s %%"), share);
     else
         table_cell(table, "-");
 }
