@@ -1,5 +1,6 @@
 #include "base/background.h"
 
+#include "base/clock.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -76,6 +77,14 @@ struct background *background_start(void (*work)(void *state), void (*free_state
 bool background_is_done(const struct background *background)
 {
     return atomic_load(&background->done);
+}
+
+bool background_wait(const struct background *background, double seconds)
+{
+    const uint64_t from = clock_nanoseconds();
+    while (!background_is_done(background) && clock_seconds(from, clock_nanoseconds()) < seconds)
+        clock_sleep(0.0005);
+    return background_is_done(background);
 }
 
 void background_drop(struct background *background)

@@ -24,6 +24,9 @@ struct background *background_start(void (*work)(void *state), void (*free_state
 /* Whether the work has returned; the state is then the caller's alone. */
 bool background_is_done(const struct background *background);
 
+/* Returns whether the work has returned; false when `seconds` have passed without. */
+bool background_wait(const struct background *background, double seconds);
+
 /* Lets go of the work and its state; never waits. May be NULL. */
 void background_drop(struct background *background);
 

@@ -57,6 +57,20 @@ static char *newest_running(struct error *error)
 }
 
 /* In full: the workbench knows runs by their folders. */
+/* The path under which the workbench lists the run that lies in `whole`; NULL: it lies elsewhere.
+ */
+static char *as_listed(const char *whole)
+{
+    char other[PATH_MAX];
+    char *home = run_directory_home(NULL);
+    char *listed = home ? file_join(home, file_base_name(whole)) : NULL;
+    free(home);
+    if (listed && realpath(listed, other) && strcmp(whole, other) == 0)
+        return listed;
+    free(listed);
+    return NULL;
+}
+
 static char *find(const struct operands *operands, struct error *error)
 {
     char whole[PATH_MAX];
@@ -65,7 +79,8 @@ static char *find(const struct operands *operands, struct error *error)
     if (!directory || !realpath(directory, whole))
         return directory;
     free(directory);
-    return memory_copy_text(whole, error);
+    directory = as_listed(whole);
+    return directory ? directory : memory_copy_text(whole, error);
 }
 
 /* --- lines --- */

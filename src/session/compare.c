@@ -52,18 +52,6 @@ static void strip_technique(const char *network, const char *technique, char *ba
     base[strcspn(base, " ")] = '\0';
 }
 
-/* Its ID, where that finds it; a run in a folder of its own is called by that folder. */
-static void name_run(struct compare_row *row, const struct run_facts *facts)
-{
-    char *found = run_directory_find(facts->id, NULL);
-    bool by_id = found && strcmp(found, facts->directory) == 0;
-    bool path = strchr(facts->directory, '/');
-    free(found);
-    snprintf(row->name, sizeof row->name, "%s%s", by_id || path ? "" : "./",
-             by_id ? facts->id : facts->directory);
-    run_name_read(facts->directory, row->given);
-}
-
 /* Accuracy does not depend on the device: the measurement of the most images. */
 static const struct measurement *widest(const struct measurements *list)
 {
@@ -99,28 +87,81 @@ static void fill_accuracy(struct compare_row *row, const struct run *run)
         row->efficiency = row->top1 / (double)row->parameters;
 }
 
-bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error)
+static bool copy_measurements(struct measurements *to, const struct measurements *from,
+                              struct error *error)
+{
+    if (!memory_grow(&to->entries, &to->capacity, from->count, sizeof *to->entries,
+                     "the comparison", error))
+        return false;
+    if (from->count > 0)
+        memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
+    to->count = from->count;
+    return true;
+}
+
+bool compare_add(struct comparison *comparison, const struct run *run,
+                 const struct compare_files *files, struct error *error)
 {
     const struct run_facts *facts = run_facts(run);
     struct compare_row *row = new_row(comparison, error);
-    if (!row || !measurements_read(&row->ms, facts->directory, error))
+    if (!row || !copy_measurements(&row->ms, &files->ms, error))
         return false;
     comparison->count++;
     row->run = run;
     row->parameters = facts->parameters;
     row->flops = facts->flops;
     row->memory_bytes = facts->forecast.total;
+    row->model_bytes = files->model_bytes;
+    snprintf(row->name, sizeof row->name, "%s", files->name);
+    snprintf(row->given, sizeof row->given, "%s", files->given);
     snprintf(row->network, sizeof row->network, "%s", facts->network);
     snprintf(row->technique, sizeof row->technique, "%s", facts->technique);
     strip_technique(row->network, row->technique, row->base, sizeof row->base);
-    name_run(row, facts);
     fill_accuracy(row, run);
-    free(measurement_model_path(facts->directory, &row->model_bytes, NULL));
     for (size_t i = 0; i < row->ms.count; i++)
         if (!add_device(comparison, row->ms.entries[i].device, error))
             return false;
     return true;
 }
+
+/* --- files --- */
+
+/* Its ID, where that finds it; a run in a folder of its own is called by that folder. */
+static void name_run(struct compare_files *files, const struct run_facts *facts)
+{
+    char *found = run_directory_find(facts->id, NULL);
+    bool by_id = found && strcmp(found, facts->directory) == 0;
+    bool path = strchr(facts->directory, '/');
+    free(found);
+    snprintf(files->name, sizeof files->name, "%s%s", by_id || path ? "" : "./",
+             by_id ? facts->id : facts->directory);
+    run_name_read(facts->directory, files->given);
+}
+
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error)
+{
+    *files = (struct compare_files){0};
+    name_run(files, facts);
+    free(measurement_model_path(facts->directory, &files->model_bytes, NULL));
+    return measurements_read(&files->ms, facts->directory, error);
+}
+
+void compare_files_free(struct compare_files *files)
+{
+    measurements_free(&files->ms);
+}
+
+bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error)
+{
+    struct compare_files files;
+    bool added = compare_read_files(&files, run_facts(run), error) &&
+                 compare_add(comparison, run, &files, error);
+    compare_files_free(&files);
+    return added;
+}
+
+/* --- what is known of all --- */
 
 static bool may_be_measured(const struct compare_row *row)
 {

@@ -49,7 +49,25 @@ struct comparison {
     size_t published_devices;
 };
 
-/* Starts from {0}. */
+/* What a comparison reads of a run's directory beside the run. */
+struct compare_files {
+    char name[520]; /* what commands call the run */
+    char given[RUN_NAME_SIZE];
+    uint64_t model_bytes;
+    struct measurements ms;
+};
+
+/* Reads them. False, with what could be read, when the measurements cannot be understood. */
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error);
+void compare_files_free(struct compare_files *files);
+
+/* Adds a row for the run, and copies what was read; touches no file. `comparison` starts from {0}.
+ */
+bool compare_add(struct comparison *comparison, const struct run *run,
+                 const struct compare_files *files, struct error *error);
+
+/* Reads, and adds. */
 bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error);
 
 /* Adds the published rows of the networks that are compared (of all, when none of those is known).

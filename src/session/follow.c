@@ -10,6 +10,7 @@
 #include "session/run_reading.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -19,7 +20,8 @@ struct follower {
     struct run_reading reading;
     struct run_snapshot snapshot;
     struct tempo tempo;
-    bool published; /* facts and series */
+    _Atomic(double) written; /* when the journal was written last, for whoever shows the run */
+    bool published;          /* facts and series */
 };
 
 void follower_free(struct follower *follower)
@@ -69,7 +71,7 @@ static void read_end(struct run *run, struct run_snapshot *snapshot)
 {
     snapshot->status = RUN_INTERRUPTED;
     run_files_read_summary(run->directory, snapshot);
-    run->inspection_sought = false; /* what was seen inside is kept at the end */
+    run_state_read_inspection(run); /* what was seen inside is kept at the end */
 }
 
 static void set_status(struct run *run, bool alive, enum journal_news news)
@@ -105,6 +107,7 @@ enum follow_news follow_step(struct run *run)
                                                      run_reading_take, &follower->reading, &error);
     if (news == JOURNAL_CUT)
         return FOLLOW_AFRESH;
+    atomic_store(&follower->written, follower->tail.written);
     if (news != JOURNAL_SAME)
         run_reading_sum_up(&follower->reading);
     now->error = error;
@@ -118,8 +121,9 @@ enum follow_news follow_step(struct run *run)
 double follow_silence(const struct run *run)
 {
     struct timespec now;
-    if (!run->follower || !(run->follower->tail.written > 0))
+    const double written = run->follower ? atomic_load(&run->follower->written) : 0;
+    if (!(written > 0))
         return -1;
     clock_gettime(CLOCK_REALTIME, &now);
-    return fmax(0, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - run->follower->tail.written);
+    return fmax(0, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - written);
 }

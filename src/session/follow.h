@@ -1,8 +1,8 @@
 /* follow.h: a run that another process has, read while it is on.
  *
  * Only files are read, each time what is new of the journal: the trainer notices nothing. The run
- * looks like any other one (snapshot, series, findings). Everything here is for one thread, and
- * never waits for the other process. */
+ * looks like any other one (snapshot, series, findings), also to another thread while this one
+ * reads on. follow_step is for one thread at a time, and never waits for the other process. */
 #ifndef TINCA_SESSION_FOLLOW_H
 #define TINCA_SESSION_FOLLOW_H
 
@@ -23,7 +23,7 @@ struct run *follow_open(const char *directory, struct error *error);
  * word makes it RUN_INTERRUPTED. What cannot be read now is the snapshot's error until it can. */
 enum follow_news follow_step(struct run *run);
 
-/* Seconds since the journal was written last; negative: not known. */
+/* Seconds since the journal was written last; negative: not known. For any thread. */
 double follow_silence(const struct run *run);
 
 #endif

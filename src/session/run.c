@@ -213,7 +213,7 @@ bool run_wait(struct run *run, double seconds)
 
 void run_free(struct run *run)
 {
-    if (!run)
+    if (!run || atomic_fetch_sub(&run->users, 1) != 1)
         return;
     if (run->has_worker) {
         commands_send(&run->commands, COMMAND_STOP, 0);

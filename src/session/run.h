@@ -129,6 +129,10 @@ bool run_peek(const char *directory, struct run_outline *outline, struct error *
 /* Waits for the worker (after asking it to stop, when it is not over) and frees. May be NULL. */
 void run_free(struct run *run);
 
+/* Returns the run, which is freed by the last run_free of all who share it: one thread may read on
+ * (follow.h) what another shows. */
+struct run *run_share(struct run *run);
+
 const struct run_config *run_config(const struct run *run);
 const struct run_facts *run_facts(const struct run *run);
 /* What a resumed run met before its first iteration and went on from all the same (a damaged
@@ -144,9 +148,9 @@ const struct series *run_series(const struct run *run);
 /* Copies finding `index` (< snapshot.finding_count). */
 void run_finding(const struct run *run, size_t index, struct finding *finding);
 
-/* The newest look inside the run, or the one that its directory has kept; NULL with error->kind
- * ERROR_NONE: nobody has looked yet. Never waits, and never makes the worker wait. Belongs to the
- * run and lives until the next call; to be called by one thread at a time. */
+/* The newest look inside the run, or of one that is over the look that its directory has kept; NULL
+ * with error->kind ERROR_NONE: nobody has looked yet. Never waits, and never makes the worker wait.
+ * Belongs to the run and lives until the next call; to be called by one thread at a time. */
 const struct inspection *run_inspection(struct run *run, struct error *error);
 
 /* False for a run without a worker (run_open). Never blocks and is never full; of two contrary

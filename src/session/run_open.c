@@ -120,8 +120,10 @@ struct run *run_open(const char *directory, struct error *error)
     if (!run)
         return NULL;
     run->directory = memory_copy_text(directory, error);
-    if (run->directory && rebuild(run, error))
+    if (run->directory && rebuild(run, error)) {
+        run_state_read_inspection(run);
         return run;
+    }
     run_free(run);
     return NULL;
 }

@@ -1,14 +1,16 @@
 #include "session/run_reader.h"
 
 #include "base/background.h"
-#include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
+
+const char *const run_saved_files[RUN_SAVED_KINDS] = {
+    [RUN_SAVED_BEST] = "best.safetensors", [RUN_SAVED_LAST] = "weights.safetensors"};
 
 struct run_reader {
     struct background *background; /* the caller's alone */
@@ -24,6 +26,7 @@ static void free_reader(void *state)
     struct run_reader *reader = state;
     for (size_t i = 0; i < reader->count; i++) {
         run_free(reader->results[i].run);
+        compare_files_free(&reader->results[i].files);
         free(reader->results[i].directory);
     }
     free(reader->results);
@@ -39,20 +42,68 @@ static struct run *open_live(const char *directory, const atomic_bool *dropped, 
     return run;
 }
 
-static void read_one(const struct run_reader *reader, struct run_read *result)
+static void read_saved(struct run_read *result)
 {
-    if (reader->depth == RUN_DEPTH_ALIVE) {
-        result->alive = run_directory_is_alive(result->directory);
-        return;
+    for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++) {
+        char *path = file_join(result->directory, run_saved_files[kind]);
+        result->saved[kind] = path && file_exists(path);
+        free(path);
     }
+}
+
+static void read_outline(struct run_read *result)
+{
     result->outlined = run_peek(result->directory, &result->outline, &result->error);
     if (!result->outlined)
         return;
     run_name_read(result->directory, result->name);
-    if (reader->depth == RUN_DEPTH_WHOLE)
+    read_saved(result);
+}
+
+static void open_whole(const struct run_reader *reader, struct run_read *result)
+{
+    result->opened = true;
+    read_outline(result);
+    if (result->outlined)
         result->run = run_status_is_over(result->outline.snapshot.status)
                           ? run_open(result->directory, &result->error)
                           : open_live(result->directory, &reader->dropped, &result->error);
+}
+
+static void read_news(const struct run_reader *reader, struct run_read *result)
+{
+    enum follow_news news = FOLLOW_MORE;
+    run_owner_find(result->directory, &result->owner);
+    while (result->run && news == FOLLOW_MORE && !atomic_load(&reader->dropped))
+        news = follow_step(result->run);
+    read_saved(result);
+    if (result->run && news != FOLLOW_AFRESH)
+        return;
+    run_free(result->run);
+    result->run = NULL;
+    open_whole(reader, result);
+}
+
+static void read_one(const struct run_reader *reader, struct run_read *result)
+{
+    switch (reader->depth) {
+    case RUN_DEPTH_ALIVE:
+        result->alive = run_directory_is_alive(result->directory);
+        break;
+    case RUN_DEPTH_OUTLINE:
+        read_outline(result);
+        break;
+    case RUN_DEPTH_WHOLE:
+    case RUN_DEPTH_COMPARED:
+        if (!result->run)
+            open_whole(reader, result);
+        if (result->run && reader->depth == RUN_DEPTH_COMPARED)
+            compare_read_files(&result->files, run_facts(result->run), &result->files_error);
+        break;
+    case RUN_DEPTH_NEWS:
+        read_news(reader, result);
+        break;
+    }
 }
 
 static void work(void *state)
@@ -77,8 +128,8 @@ static bool copy_directories(struct run_reader *reader, const char *const *direc
     return reader->results;
 }
 
-struct run_reader *run_reader_start(enum run_depth depth, const char *const *directories,
-                                    size_t count, struct error *error)
+struct run_reader *run_reader_start_open(enum run_depth depth, const char *const *directories,
+                                         struct run *const *runs, size_t count, struct error *error)
 {
     struct run_reader *reader = memory_new(1, sizeof *reader, "runs to be read", error);
     if (!reader)
@@ -86,11 +137,20 @@ struct run_reader *run_reader_start(enum run_depth depth, const char *const *dir
     reader->depth = depth;
     atomic_init(&reader->ready, 0);
     atomic_init(&reader->dropped, false);
-    if (copy_directories(reader, directories, count, error) &&
-        (reader->background = background_start(work, free_reader, reader, error)))
+    const bool copied = copy_directories(reader, directories, count, error);
+    for (size_t i = 0; copied && runs && i < count; i++)
+        if (runs[i])
+            reader->results[i].run = run_share(runs[i]);
+    if (copied && (reader->background = background_start(work, free_reader, reader, error)))
         return reader;
     free_reader(reader);
     return NULL;
+}
+
+struct run_reader *run_reader_start(enum run_depth depth, const char *const *directories,
+                                    size_t count, struct error *error)
+{
+    return run_reader_start_open(depth, directories, NULL, count, error);
 }
 
 size_t run_reader_ready(const struct run_reader *reader)
@@ -100,16 +160,12 @@ size_t run_reader_ready(const struct run_reader *reader)
 
 bool run_reader_done(const struct run_reader *reader)
 {
-    return run_reader_ready(reader) == reader->count;
+    return background_is_done(reader->background);
 }
 
 bool run_reader_wait(const struct run_reader *reader, double seconds)
 {
-    const uint64_t from = clock_nanoseconds();
-    const struct timespec pause = {.tv_nsec = 500000};
-    while (!run_reader_done(reader) && clock_seconds(from, clock_nanoseconds()) < seconds)
-        nanosleep(&pause, NULL);
-    return run_reader_done(reader);
+    return background_wait(reader->background, seconds);
 }
 
 struct run_read *run_reader_result(struct run_reader *reader, size_t index)

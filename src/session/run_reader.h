@@ -5,17 +5,24 @@
 #ifndef TINCA_SESSION_RUN_READER_H
 #define TINCA_SESSION_RUN_READER_H
 
+#include "session/compare.h"
 #include "session/run.h"
 #include "session/run_name.h"
+#include "session/run_owner.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum run_depth {
-    RUN_DEPTH_ALIVE,   /* whether a process has the run */
-    RUN_DEPTH_OUTLINE, /* its settings, its name and how it ended */
-    RUN_DEPTH_WHOLE,   /* the curves as well */
+    RUN_DEPTH_ALIVE,    /* whether a process has the run */
+    RUN_DEPTH_OUTLINE,  /* its settings, its name, how it ended and what it has saved */
+    RUN_DEPTH_WHOLE,    /* the curves as well */
+    RUN_DEPTH_COMPARED, /* and what a comparison wants to know */
+    RUN_DEPTH_NEWS,     /* who has it, and what its journal holds by now */
 };
+
+enum { RUN_SAVED_BEST, RUN_SAVED_LAST, RUN_SAVED_KINDS };
+extern const char *const run_saved_files[RUN_SAVED_KINDS]; /* best.safetensors, ... */
 
 struct run_read {
     char *directory;
@@ -23,7 +30,13 @@ struct run_read {
     bool outlined; /* `outline` and `name` are valid; else `error` says why not */
     struct run_outline outline;
     char name[RUN_NAME_SIZE];
-    struct run *run; /* RUN_DEPTH_WHOLE; NULL with `error`. Who takes it puts NULL here */
+    bool saved[RUN_SAVED_KINDS]; /* which of the files are there; but for RUN_DEPTH_ALIVE */
+    struct run
+        *run; /* RUN_DEPTH_WHOLE and beyond; NULL with `error`. Who takes it puts NULL here */
+    struct compare_files files; /* RUN_DEPTH_COMPARED; what is wrong with them: `files_error` */
+    struct error files_error;
+    bool opened;            /* RUN_DEPTH_NEWS: `run` is not the one that was given */
+    struct run_owner owner; /* RUN_DEPTH_NEWS */
     struct error error;
 };
 
@@ -33,6 +46,13 @@ struct run_reader;
  * can be no thread. */
 struct run_reader *run_reader_start(enum run_depth depth, const char *const *directories,
                                     size_t count, struct error *error);
+
+/* The same for runs that may be open: `runs` has one for each directory, NULL where none is. They
+ * are shared, not read a second time, at the depth RUN_DEPTH_NEWS read on to the newest of them
+ * (follow.h; one reader at a time), and opened anew when their process has begun again. */
+struct run_reader *run_reader_start_open(enum run_depth depth, const char *const *directories,
+                                         struct run *const *runs, size_t count,
+                                         struct error *error);
 
 /* Returns how many results are complete. Never waits. */
 size_t run_reader_ready(const struct run_reader *reader);

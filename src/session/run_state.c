@@ -49,6 +49,8 @@ struct run *run_state_create(const struct run_config *config, struct error *erro
         free(run);
         return NULL;
     }
+    atomic_init(&run->users, 1);
+    atomic_init(&run->has_inspection_error, false);
     atomic_init(&run->facts, &run->early_facts);
     atomic_init(&run->series, &run->no_series);
     atomic_init(&run->finding_count, 0);
@@ -80,6 +82,18 @@ void run_state_put_inspection(struct run *run, struct inspection *inspection)
         atomic_exchange_explicit(&run->inspection_new, inspection, memory_order_acq_rel));
 }
 
+void run_state_read_inspection(struct run *run)
+{
+    struct error error;
+    struct inspection *kept = inspection_load(run->directory, &error);
+    if (kept)
+        run_state_put_inspection(run, kept);
+    if (error.kind == ERROR_NONE || atomic_load(&run->has_inspection_error))
+        return;
+    run->inspection_error = error;
+    atomic_store_explicit(&run->has_inspection_error, true, memory_order_release);
+}
+
 /* --- what readers ask for --- */
 
 const struct inspection *run_inspection(struct run *run, struct error *error)
@@ -89,12 +103,17 @@ const struct inspection *run_inspection(struct run *run, struct error *error)
     if (newer) {
         inspection_free(run->inspection);
         run->inspection = newer;
-    } else if (!run->has_worker && !run->inspection_sought) {
-        run->inspection_sought = true;
-        run->inspection = inspection_load(run->directory, &run->inspection_error);
     }
-    *error = run->inspection_error;
+    *error = (struct error){0};
+    if (atomic_load_explicit(&run->has_inspection_error, memory_order_acquire))
+        *error = run->inspection_error;
     return run->inspection;
+}
+
+struct run *run_share(struct run *run)
+{
+    atomic_fetch_add(&run->users, 1);
+    return run;
 }
 
 const struct run_config *run_config(const struct run *run)

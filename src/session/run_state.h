@@ -21,6 +21,7 @@
 struct follower;
 
 struct run {
+    atomic_size_t users; /* run_free counts them down */
     struct run_config config;
     char *directory, *save_path; /* save_path NULL: none */
     struct run_hold hold;        /* while it is on here */
@@ -37,10 +38,10 @@ struct run {
     atomic_size_t finding_count;
     _Atomic(struct inspection *) inspection_new; /* put down, not taken up yet */
     struct inspection *inspection;               /* the reader's */
-    bool inspection_sought;                      /* the reader has looked into the directory */
     struct error notice;                         /* the worker's, until it is RUN_RUNNING */
     struct error damage;                         /* of a run that was over: what its journal has */
-    struct error inspection_error;               /* why what is kept there cannot be read */
+    struct error inspection_error;               /* why what is kept there cannot be read; */
+    atomic_bool has_inspection_error;            /* it is there, and does not change any more */
     struct follower *follower;                   /* of another process's run; NULL: none */
 
     struct command_box commands;
@@ -62,6 +63,10 @@ bool run_state_add_finding(struct run *run, const struct finding *finding);
 
 /* Hands a look over to the readers. */
 void run_state_put_inspection(struct run *run, struct inspection *inspection);
+
+/* Reads the look inside a run that is over from its directory, if it has kept one, and hands it
+ * over; or the reason why it cannot be read. */
+void run_state_read_inspection(struct run *run);
 
 /* In run_open.c: config.json, and what follows from it. */
 bool run_state_read_config(const char *directory, struct run_config *config,
