@@ -19,6 +19,8 @@ void advisor_view_begin(struct advisor_view *view)
 
 void advisor_view_forget(struct advisor_view *view)
 {
+    run_reader_drop(view->reader);
+    view->reader = NULL;
     compare_free(&view->comparison);
     view->comparison = (struct comparison){0};
     for (size_t i = 0; i < view->own_count; i++)

@@ -5,6 +5,7 @@
 
 #include "session/advise.h"
 #include "session/measurement.h"
+#include "session/run_reader.h"
 #include "ui/line_edit.h"
 
 #include <stdbool.h>
@@ -32,7 +33,8 @@ struct advisor_view {
     /* the runs: opened for the advisor alone, one between two frames */
     bool gathering;
     size_t next;
-    struct run **own; /* those of earlier sessions */
+    struct run_reader *reader; /* of the run that is being read, or NULL */
+    struct run **own;          /* those of earlier sessions */
     size_t own_count, own_capacity;
     struct comparison comparison;
 

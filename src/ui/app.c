@@ -113,9 +113,7 @@ void app_show_run(struct app *app, size_t index)
 
 void app_show_runs(struct app *app)
 {
-    struct error error;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error))
-        app_say_error(app, &error);
+    reading_list(app, true);
     app_show(app, &screen_runs);
 }
 
@@ -507,7 +505,7 @@ bool app_run(struct app *app, struct error *error)
         frame_draw(app);
     }
     if (app->options->attach)
-        others_attach(app, app->options->attach);
+        others_attach(app);
     else if (!app->message[0])
         others_greet(app);
     loop(app);

@@ -18,13 +18,14 @@ void background_step(struct app *app)
 bool background_busy(const struct app *app, double *seconds)
 {
     bool trying = try_view_busy(&app->tryit, seconds);
-    if (app->advisor.gathering && app_screen(app) == &screen_advisor)
-        *seconds = 0; /* its work goes on between frames */
-    else if (!trying)
+    if (!trying)
         *seconds = LOOK_SECONDS;
-    const bool reading = reading_busy(app) || app->others.greeting ||
+    const bool reading = reading_busy(app) ||
+                         (app_screen(app) == &screen_run && sample_view_busy(&app->run.sample)) ||
+                         others_greet_busy(app) ||
+                         (app->advisor.gathering && app_screen(app) == &screen_advisor) ||
                          (app->compare.gathering && app_screen(app) == &screen_compare);
     if (reading)
         *seconds = fmin(*seconds, READ_SECONDS);
-    return trying || reading || app->advisor.errand || app->advisor.gathering || app->study.errand;
+    return trying || reading || app->advisor.errand || app->study.errand;
 }

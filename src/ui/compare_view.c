@@ -17,8 +17,10 @@ static const char *const sort_names[FIXED_COLUMNS] = {"",    "network", "top1", 
 void compare_view_clear(struct compare_view *view)
 {
     compare_free(&view->table);
-    for (size_t i = 0; i < COMPARE_RUNS; i++)
+    for (size_t i = 0; i < COMPARE_RUNS; i++) {
         curves_free(&view->curves[i]);
+        compare_files_free(&view->files[i]);
+    }
     view->count = view->selected = view->top = view->left = view->scroll = view->next = 0;
     view->left_out = view->gathering = false;
     view->window = (struct plot_window){0};
@@ -33,7 +35,7 @@ void compare_view_free(struct compare_view *view)
     *view = (struct compare_view){0};
 }
 
-bool compare_view_add(struct compare_view *view, const struct run *run)
+bool compare_view_add(struct compare_view *view, const struct run *run, struct compare_files *files)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->runs[i] == run)
@@ -42,6 +44,8 @@ bool compare_view_add(struct compare_view *view, const struct run *run)
         view->left_out = true;
         return false;
     }
+    view->files[view->count] = *files;
+    *files = (struct compare_files){0};
     view->runs[view->count++] = run;
     return true;
 }
@@ -61,7 +65,7 @@ bool compare_view_build(struct compare_view *view, struct error *error)
     compare_free(&view->table);
     view->built = clock_nanoseconds();
     for (size_t i = 0; made && i < view->count; i++)
-        made = compare_add_run(&view->table, view->runs[i], error);
+        made = compare_add(&view->table, view->runs[i], &view->files[i], error);
     made = made && (!view->published || compare_add_published(&view->table, error));
     if (made)
         compare_complete(&view->table);

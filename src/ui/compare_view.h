@@ -20,6 +20,7 @@ enum compare_kind { COMPARE_CURVES, COMPARE_TABLE, COMPARE_SETTINGS, COMPARE_KIN
 
 struct compare_view {
     const struct run *runs[COMPARE_RUNS];
+    struct compare_files files[COMPARE_RUNS]; /* of each */
     size_t count;
     bool left_out; /* there were more than COMPARE_RUNS */
 
@@ -47,8 +48,10 @@ struct compare_view {
 void compare_view_clear(struct compare_view *view); /* no runs; what was chosen to be shown stays */
 void compare_view_free(struct compare_view *view);
 
-/* False: it is full (left_out is set then), or the run is there already. */
-bool compare_view_add(struct compare_view *view, const struct run *run);
+/* Takes over what was read of the run. False: it is full (left_out is set then), or the run is
+ * there already. */
+bool compare_view_add(struct compare_view *view, const struct run *run,
+                      struct compare_files *files);
 
 /* Makes the table afresh, sorted. */
 bool compare_view_build(struct compare_view *view, struct error *error);

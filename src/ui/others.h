@@ -9,30 +9,29 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 struct app;
 
 struct others_view { /* starts as {0} */
     uint64_t due;    /* when they are to be looked at again (clock_nanoseconds) */
-    size_t turn;     /* of the kept runs: which is read next, when there was no time for all */
     size_t probe;    /* of those that are over: which is next asked whether it is on again */
-    struct run_reader *probes;      /* those that are being asked; NULL: none */
-    struct run_reader *greeting;    /* the same at the start */
-    struct timespec folder_changed; /* the folder of all runs */
-    uint64_t folder_settles;        /* until then a new run may still be without its files */
+    struct run_reader *news;     /* of those that are live; NULL: none is being read */
+    struct run_reader *probes;   /* those that are being asked; NULL: none */
+    struct run_reader *greeting; /* the same at the start */
+    bool greets;                 /* at the start: once it is known which runs there are */
 };
 
-/* Shows the run that lies in `directory`, whoever has it. */
-void others_attach(struct app *app, const char *directory);
+/* Shows the run that `tinca attach` has named, whoever has it. */
+void others_attach(struct app *app);
 
 /* Looks in the background whether there are runs of other processes; others_greet_step says so. */
 void others_greet(struct app *app);
 void others_greet_step(struct app *app);
+bool others_greet_busy(const struct app *app);
 
 void others_free(struct others_view *view);
 
-/* Reads what is new of those in sight, a little at a time. */
+/* Takes what is new of those in sight, and has it read again when it is time. */
 void others_step(struct app *app);
 /* In how many seconds it is to be called again; negative: none is in sight. */
 double others_rest(const struct app *app);

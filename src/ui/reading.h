@@ -1,22 +1,35 @@
-/* reading.h: the kept runs that are being read in the background (session/run_reader.h): the
- * outlines of those in the list, and the one that is to be shown. No key waits for them. */
+/* reading.h: what is being read of the runs in the background (session/run_listing.h,
+ * run_reader.h): which there are, the outlines of the kept ones, and the one that is to be shown.
+ * No key waits for them. */
 #ifndef TINCA_UI_READING_H
 #define TINCA_UI_READING_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
 
 struct app;
 struct run_entry;
-struct run_read;
+struct run_listing;
 struct run_reader;
 struct screen;
 
+typedef void reading_follower(struct app *app);
+
 struct reading_view {            /* starts as {0} */
+    struct run_listing *listing; /* NULL: the folder of all runs is not being read */
+    bool listed;                 /* it has been, once */
+    bool asked;                  /* the user is to hear why it cannot be read */
+    struct timespec changed;     /* when that folder was changed last */
+    uint64_t settles;            /* until then a new run may still be without its files */
+    reading_follower *then;      /* is called when that is done; NULL: nothing is */
+    bool outlines_first;         /* and the outlines are known, too */
+    struct run_reader *sitting;  /* those of this sitting's runs, for `then` */
     struct run_reader *outlines; /* NULL: none are being read */
     size_t taken;                /* of the outlines' results */
     struct run_reader *whole;    /* the run that is to be shown; NULL: none */
-    const struct screen *from;   /* it replaces this screen, once that is in front */
+    const struct screen *from;   /* that, or `then`, waits until this screen is in front */
     bool attached;               /* `tinca attach` asked for it */
 };
 
@@ -27,6 +40,16 @@ void reading_step(struct app *app);
 
 /* Whether something is being read. */
 bool reading_busy(const struct app *app);
+
+/* Looks which runs there are; `afresh`: even if none seems to have been added. */
+void reading_list(struct app *app, bool afresh);
+
+/* Calls `then` once it is known which runs there are: at once where the disk is fast, else when the
+ * screen that is in front now is there. Esc abandons it. */
+void reading_list_then(struct app *app, reading_follower *then);
+
+/* The same once their outlines and saved models (entry->saved) are known as well. */
+void reading_all_then(struct app *app, reading_follower *then);
 
 /* Reads the kept runs that are not known yet, the newest first. True: call it again at once. */
 bool reading_outlines(struct app *app);
@@ -40,7 +63,7 @@ bool reading_any_unread(const struct app *app);
 /* Reads the whole of a kept run and shows it then; Esc abandons that. */
 void reading_open(struct app *app, const struct run_entry *entry, bool attached);
 
-/* Esc on the screen that waits for a run. False: none waits. */
+/* Esc on the screen that waits for a run, or for all. False: none waits. */
 bool reading_abandon(struct app *app);
 
 /* The kept run that lies there, or NULL. */

@@ -3,8 +3,6 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/follow.h"
-#include "session/run_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,8 +211,8 @@ static void read_unfinished_again(struct run_list *kept)
 
 /* Adds those of `ids` that are new; adding moves the texts of the known ones, so what is new is
  * found out first. */
-static bool add_new(struct run_list *kept, const struct run_list *sitting, char **ids, size_t count,
-                    const char *home, struct error *error)
+static bool add_new(struct run_list *kept, const struct run_list *sitting, char *const *ids,
+                    size_t count, const char *home, struct error *error)
 {
     size_t known_count;
     const char **known = known_ids(kept, sitting, &known_count, error);
@@ -230,20 +228,11 @@ static bool add_new(struct run_list *kept, const struct run_list *sitting, char 
     return added;
 }
 
-bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error)
+bool run_list_add_kept(struct run_list *kept, const struct run_list *sitting, const char *home,
+                       char *const *ids, size_t count, struct error *error)
 {
-    char **ids;
-    size_t count;
-    char *home = run_directory_home(error);
-    bool found = home && run_directory_list(&ids, &count, error);
-    bool added = found && add_new(kept, sitting, ids, count, home, error);
-    for (size_t i = 0; found && i < count; i++)
-        free(ids[i]);
-    if (found)
-        free(ids);
-    free(home);
     read_unfinished_again(kept);
-    return added;
+    return add_new(kept, sitting, ids, count, home, error);
 }
 
 static void take_outline(struct run_entry *entry, const struct run_outline *outline)
@@ -256,6 +245,7 @@ static void take_outline(struct run_entry *entry, const struct run_outline *outl
 
 static void take_run(struct run_entry *entry, struct run *run)
 {
+    run_free(entry->run);
     entry->run = run;
     entry->config = *run_config(run);
     snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(run)->imported);
@@ -271,39 +261,11 @@ void run_entry_take(struct run_entry *entry, struct run_read *read)
     if (entry->peeked) {
         take_outline(entry, &read->outline);
         memcpy(entry->name, read->name, sizeof entry->name);
+        memcpy(entry->saved, read->saved, sizeof entry->saved);
     }
     if (read->run)
         take_run(entry, read->run);
     read->run = NULL;
-}
-
-void run_entry_peek(struct run_entry *entry)
-{
-    struct run_outline outline;
-    if (!run_entry_is_kept(entry) || (entry->peeked && !entry->outdated) || entry->refused)
-        return;
-    entry->outdated = false;
-    entry->peeked = run_peek(entry->directory, &outline, &entry->error);
-    entry->refused = !entry->peeked;
-    if (entry->refused)
-        return;
-    take_outline(entry, &outline);
-    run_name_read(entry->directory, entry->name);
-}
-
-bool run_entry_open(struct run_entry *entry)
-{
-    if (!run_entry_is_kept(entry) || entry->run)
-        return true;
-    run_entry_peek(entry);
-    entry->run = entry->live ? follow_open(entry->directory, &entry->error)
-                             : run_open(entry->directory, &entry->error);
-    entry->refused = !entry->run;
-    if (entry->refused)
-        return false;
-    entry->peeked = true;
-    take_run(entry, entry->run);
-    return true;
 }
 
 void run_entry_close(struct run_entry *entry)

@@ -23,16 +23,17 @@ struct run_entry {
     struct error error;
     struct run_snapshot snapshot; /* as of the last step */
 
-    char resumes[512];   /* where the run lies that this one goes on with; "": a new one */
-    char directory[512]; /* kept: where it lies; else "" */
-    bool peeked;         /* kept: config and snapshot are there */
-    bool outdated;       /* kept: they are to be read again */
-    char imported[16];   /* the framework whose log it was taken from; "": none, or not read yet */
+    char resumes[512];           /* where the run lies that this one goes on with; "": a new one */
+    char directory[512];         /* kept: where it lies; else "" */
+    bool peeked;                 /* kept: config and snapshot are there */
+    bool outdated;               /* kept: they are to be read again */
+    bool saved[RUN_SAVED_KINDS]; /* which models are there, as of the last look (run_reader.h) */
+    char imported[16]; /* the framework whose log it was taken from; "": none, or not read yet */
 
     bool live;              /* kept: another process has it, and it is not over */
     bool followed;          /* kept: its journal has been read to where it grows (others.h) */
     struct run_owner owner; /* of a live one, as of the last look */
-    uint64_t owner_due;     /* when it is looked at again */
+    bool reopens;           /* kept: another process goes on with it; `run` is out of date */
 };
 
 struct run_list {
@@ -81,24 +82,18 @@ size_t run_list_started(const struct run_list *list, struct run **runs);
 
 bool run_entry_is_kept(const struct run_entry *entry);
 
-/* Adds the kept runs that are not in the list yet and are none of this sitting's, oldest first;
- * nothing of them is read yet. Those that were not over when they were read will be read again. */
-bool run_list_find_kept(struct run_list *kept, const struct run_list *sitting, struct error *error);
+/* Adds the runs `ids` (sorted) of the folder `home` that are not in the list yet and are none of
+ * this sitting's; nothing of them is read yet. Those that were not over when they were read will be
+ * read again. */
+bool run_list_add_kept(struct run_list *kept, const struct run_list *sitting, const char *home,
+                       char *const *ids, size_t count, struct error *error);
 
 /* Adds one that lies elsewhere. */
 bool run_list_keep(struct run_list *kept, const char *directory, struct error *error);
 
-/* Takes over what a reader has read of a kept run, whose curves are not there yet; those that it
- * has read are the entry's from then on. */
+/* Takes over what a reader has read of a kept run; curves that it has read are the entry's from
+ * then on, in the place of those that were there. */
 void run_entry_take(struct run_entry *entry, struct run_read *read);
-
-/* Reads how a kept run was set up and ended and what it is called, once; `refused` tells when it
- * cannot be read. */
-void run_entry_peek(struct run_entry *entry);
-
-/* Reads the whole of a kept run, with its curves; true at once when that is done or it is not kept.
- * False with entry->error. A live one is opened to be followed (session/follow.h). */
-bool run_entry_open(struct run_entry *entry);
 
 /* Forgets the curves of a kept run. */
 void run_entry_close(struct run_entry *entry);

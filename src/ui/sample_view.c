@@ -1,12 +1,25 @@
 #include "ui/sample_view.h"
 
+#include "base/background.h"
 #include "base/clock.h"
 #include "base/language.h"
+#include "base/memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const double LOOK_SECONDS = 1;
+static const double LOOK_SECONDS = 1, FIRST_SECONDS = 0.05;
+
+/* One look into the directory. */
+struct sample_look {
+    char directory[512];
+    struct sample_file known; /* what is in sight; an empty path: nothing */
+    bool newer;               /* `file` is another one, with its picture or an error */
+    struct sample_file file;
+    struct image image;
+    struct error error;
+};
 
 static void forget_cells(struct sample_view *view)
 {
@@ -16,6 +29,7 @@ static void forget_cells(struct sample_view *view)
 
 void sample_view_free(struct sample_view *view)
 {
+    background_drop(view->background);
     forget_cells(view);
     image_free(&view->image);
     *view = (struct sample_view){0};
@@ -29,31 +43,74 @@ void sample_view_move(struct sample_view *view, int step)
 
 /* --- the file --- */
 
-static void read_picture(struct sample_view *view, const struct sample_file *file)
+static void free_look(void *state)
 {
-    image_free(&view->image);
-    forget_cells(view);
-    view->error = (struct error){0};
-    view->file = *file;
-    view->found = true;
-    image_read(&view->image, file->path, 3, &view->error);
+    struct sample_look *look = state;
+    image_free(&look->image);
+    free(look);
+}
+
+static void work(void *state)
+{
+    struct sample_look *look = state;
+    if (!sample_file_newest(look->directory, &look->file) ||
+        (look->file.stamp == look->known.stamp && strcmp(look->file.path, look->known.path) == 0))
+        return;
+    look->newer = true;
+    image_read(&look->image, look->file.path, 3, &look->error);
+}
+
+/* Without memory or a thread it is tried again a second later. */
+static void begin_look(struct sample_view *view)
+{
+    struct sample_look *look = memory_new(1, sizeof *look, "a picture", NULL);
+    view->looked = clock_nanoseconds();
+    if (!look)
+        return;
+    memcpy(look->directory, view->directory, sizeof look->directory);
+    if (view->found)
+        look->known = view->file;
+    view->background = background_start(work, free_look, look, NULL);
+    if (view->background)
+        view->look = look;
+    else
+        free(look);
+}
+
+static void end_look(struct sample_view *view)
+{
+    struct sample_look *look = view->look;
+    if (look->newer) {
+        image_free(&view->image);
+        forget_cells(view);
+        view->found = true;
+        view->file = look->file;
+        view->image = look->image;
+        view->error = look->error;
+        look->image = (struct image){0};
+    }
+    background_drop(view->background);
+    view->background = NULL;
+    view->look = NULL;
 }
 
 static void look(struct sample_view *view, const char *directory)
 {
-    struct sample_file file;
-    uint64_t now = clock_nanoseconds();
-    bool same = strcmp(view->directory, directory) == 0;
-    if (same && view->looked && clock_seconds(view->looked, now) < LOOK_SECONDS)
-        return;
-    if (!same) {
+    const bool first = strcmp(view->directory, directory) != 0;
+    if (first) {
         sample_view_free(view);
         snprintf(view->directory, sizeof view->directory, "%s", directory);
     }
-    view->looked = now;
-    if (sample_file_newest(directory, &file) &&
-        (!view->found || file.stamp != view->file.stamp || strcmp(file.path, view->file.path) != 0))
-        read_picture(view, &file);
+    if (!view->background &&
+        (first || clock_seconds(view->looked, clock_nanoseconds()) >= LOOK_SECONDS))
+        begin_look(view);
+    if (view->background && background_wait(view->background, first ? FIRST_SECONDS : 0))
+        end_look(view);
+}
+
+bool sample_view_busy(const struct sample_view *view)
+{
+    return view->background;
 }
 
 /* --- the cells --- */
@@ -160,7 +217,9 @@ void sample_view_draw(struct sample_view *view, struct canvas *canvas, struct re
     char text[1100];
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
     look(view, run_directory);
-    if (!view->found)
+    if (!view->found && view->background)
+        draw_wrapped(canvas, inside, 1, ROLE_FAINT, _("Reading the newest sample ..."));
+    else if (!view->found)
         draw_wrapped(canvas, inside, 1, ROLE_FAINT,
                      _("No sample yet: the first one is saved when the first epoch ends."));
     else if (view->error.kind == ERROR_NONE)

@@ -1,5 +1,5 @@
 /* sample_view.h: the newest picture that a run has saved, shown in character cells. It is looked
- * for once a second, and decoded only when there is a newer one or the room changes. */
+ * for once a second, and decoded only when there is a newer one, both in the background. */
 #ifndef TINCA_UI_SAMPLE_VIEW_H
 #define TINCA_UI_SAMPLE_VIEW_H
 
@@ -8,11 +8,16 @@
 #include "ui/draw.h"
 #include "ui/halfblock.h"
 
+struct background;
+struct sample_look;
+
 struct sample_view {
     size_t example; /* the first one in sight */
     /* what was looked at last */
     char directory[512];
-    uint64_t looked; /* clock_nanoseconds; 0: never */
+    struct background *background; /* of the look that goes on; NULL: none does */
+    struct sample_look *look;      /* the same */
+    uint64_t looked;               /* clock_nanoseconds; 0: never */
     bool found;
     struct sample_file file;
     struct image image;
@@ -23,9 +28,13 @@ struct sample_view {
     size_t from, count;
 };
 
-/* Looks for a newer picture of the run and draws it. `examples` is sample_examples' of the run. */
+/* Has a newer picture of the run looked for, and draws the newest one that was found. `examples` is
+ * sample_examples' of the run. */
 void sample_view_draw(struct sample_view *view, struct canvas *canvas, struct rect area,
                       const char *run_directory, size_t examples);
+
+/* Whether a look goes on: then it should be drawn again soon. */
+bool sample_view_busy(const struct sample_view *view);
 
 /* The next or previous example; stops at the ends. */
 void sample_view_move(struct sample_view *view, int step);

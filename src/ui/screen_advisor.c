@@ -1,6 +1,6 @@
 /* The advisor: what a network is to become on the left (or above), what the user's own runs say to
- * it beside. Runs are read one between two frames, for the advisor alone: it needs their settings
- * and measurements. What is not known is a list that Enter sets going. */
+ * it beside. Runs are read one after the other in the background: it needs their settings and
+ * measurements. What is not known is a list that Enter sets going. */
 #include "ui/app.h"
 
 #include "base/language.h"
@@ -28,14 +28,14 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Asking the advisor"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
+static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
+
 /* --- reading the runs --- */
 
 static void gather_again(struct app *app)
 {
     struct advisor_view *view = &app->advisor;
-    struct error error;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error))
-        app_say_error(app, &error);
+    reading_list(app, true);
     advisor_view_forget(view);
     view->gathering = true;
     view->next = 0;
@@ -59,37 +59,59 @@ static bool keep_own(struct advisor_view *view, struct run *run, struct error *e
     return true;
 }
 
-/* What cannot be read, or has not begun, has nothing to say. True when something was read. */
-static bool gather_one(struct app *app, size_t index)
+/* What cannot be read, or has not begun, has nothing to say; an imported run was not measured here.
+ */
+static void take_read(struct app *app)
 {
     struct advisor_view *view = &app->advisor;
-    struct run_entry *entry = app_run_at(app, index);
+    struct run_read *read = run_reader_result(view->reader, 0);
+    struct run *run = read->run;
     struct error error;
-    if (!run_entry_is_kept(entry)) {
-        if (entry->run && entry->snapshot.status != RUN_PREPARING &&
-            !compare_add_run(&view->comparison, entry->run, &error))
+    if (!run || run_facts(run)->imported[0] || read->files_error.kind != ERROR_NONE)
+        return;
+    if (read->opened) {
+        read->run = NULL;
+        if (!keep_own(view, run, &error)) {
             app_say_error(app, &error);
-        return false;
+            return;
+        }
     }
-    struct run *run = run_open(entry->directory, NULL);
-    if (run && run_facts(run)->imported[0]) { /* it was not measured here */
-        run_free(run);
-        return true;
-    }
-    if (run && (!keep_own(view, run, &error) || !compare_add_run(&view->comparison, run, &error)))
+    if (!compare_add(&view->comparison, run, &read->files, &error))
         app_say_error(app, &error);
-    return run;
+}
+
+/* Begins to read a run, if it may have something to say. Those of this session are shared, the kept
+ * ones are read for the advisor alone. */
+static void begin_read(struct app *app, size_t index)
+{
+    struct advisor_view *view = &app->advisor;
+    const struct run_entry *entry = app_run_at(app, index);
+    const bool kept = run_entry_is_kept(entry);
+    const char *directory = run_entry_directory(entry);
+    struct run *const own = kept ? NULL : entry->run;
+    struct error error;
+    if (!directory || (!kept && entry->snapshot.status == RUN_PREPARING))
+        return;
+    view->reader = run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &own, 1, &error);
+    if (!view->reader)
+        app_say_error(app, &error);
 }
 
 static bool work(struct app *app)
 {
     struct advisor_view *view = &app->advisor;
-    bool read = false;
-    if (!view->gathering)
+    if (!view->gathering || app->reading.listing)
         return false;
-    while (!read && view->next < app_run_count(app))
-        read = gather_one(app, view->next++);
-    view->gathering = view->next < app_run_count(app);
+    if (view->reader) {
+        if (!run_reader_wait(view->reader, READ_SECONDS))
+            return false; /* it is looked at again soon */
+        take_read(app);
+        run_reader_drop(view->reader);
+        view->reader = NULL;
+    }
+    while (!view->reader && view->next < app_run_count(app))
+        begin_read(app, view->next++);
+    view->gathering = view->reader != NULL;
     if (!view->gathering) {
         compare_complete(&view->comparison);
         advisor_view_answer(view);

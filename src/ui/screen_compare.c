@@ -70,10 +70,8 @@ static void close_kept(struct app *app)
 void compare_open(struct app *app)
 {
     struct compare_view *view = &app->compare;
-    struct error error;
     const struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error))
-        app_say_error(app, &error);
+    reading_list(app, true);
     compare_view_clear(view);
     close_kept(app);
     view->in_sight = entry ? entry->run : NULL;
@@ -100,41 +98,55 @@ static bool is_wanted(const struct app *app, size_t index)
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
-/* Takes the run over that was being read. False: it is not there yet. */
+/* The entry whose run was read; NULL: it is gone. */
+static struct run_entry *entry_of(struct app *app, const struct run_read *read)
+{
+    if (read->opened)
+        return reading_entry(app, read->directory);
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->run == read->run)
+            return app_run_at(app, i);
+    return NULL;
+}
+
+/* Takes over what was being read. False: it is not there yet. */
 static bool take_read(struct app *app)
 {
     struct compare_view *view = &app->compare;
     if (!run_reader_wait(view->reader, READ_SECONDS))
         return false;
     struct run_read *read = run_reader_result(view->reader, 0);
-    struct run_entry *entry = reading_entry(app, read->directory);
+    struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
         run_entry_take(entry, read);
         app->table.stale = true;
         if (!entry->run)
             app_say_error(app, &entry->error);
     }
+    if (read->files_error.kind != ERROR_NONE)
+        app_say_error(app, &read->files_error);
+    if (entry && entry->run)
+        compare_view_add(view, entry->run, &read->files);
+    view->next++;
     run_reader_drop(view->reader);
     view->reader = NULL;
     return true;
 }
 
-/* Takes one run in, or begins to read it. */
+/* Begins to read one run, if it is wanted. */
 static void gather_one(struct app *app, size_t index)
 {
     struct compare_view *view = &app->compare;
     const struct run_entry *entry = app_run_at(app, index);
+    const char *directory = run_entry_directory(entry);
     struct error error;
-    if (entry->refused || !is_wanted(app, index)) {
+    if (entry->refused || !directory || !is_wanted(app, index)) {
         view->next++;
     } else if (view->count == COMPARE_RUNS) {
         view->left_out = true;
-    } else if (entry->run) {
-        compare_view_add(view, entry->run);
-        view->next++;
     } else {
-        const char *directory = entry->directory;
-        view->reader = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
+        view->reader =
+            run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
         if (view->reader)
             return;
         app_say_error(app, &error);
@@ -164,7 +176,7 @@ static bool work(struct app *app)
         return false;
     if (reading_outlines(app))
         return true;
-    if (reading_any_unread(app) || (view->reader && !take_read(app)))
+    if (app->reading.listing || reading_any_unread(app) || (view->reader && !take_read(app)))
         return false; /* they are looked at again soon */
     while (!view->reader && view->next < app_run_count(app) && !view->left_out)
         gather_one(app, view->next);

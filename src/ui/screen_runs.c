@@ -315,7 +315,9 @@ static void draw(struct app *app, struct rect body)
     struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
     if (app_run_count(app) == 0) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     _("There is no run yet: n sets one up, and r there starts it."));
+                     app->reading.listing
+                         ? _("Reading the folder of runs ...")
+                         : _("There is no run yet: n sets one up, and r there starts it."));
         return;
     }
     draw_head(app, head, starts, widths);

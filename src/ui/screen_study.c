@@ -42,22 +42,19 @@ static bool makes_pictures(const struct run_config *config)
 static bool find_runs(struct app *app, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
-        struct run_entry *entry = app_run_at(app, i);
-        run_entry_peek(entry);
+        const struct run_entry *entry = app_run_at(app, i);
         const char *directory = run_entry_is_kept(entry) ? entry->directory
                                 : entry->run             ? run_facts(entry->run)->directory
                                                          : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
-        char *weights = file_join(directory, "weights.safetensors");
-        bool saved = weights && file_exists(weights);
-        free(weights);
         char technique[32], network[96];
         config_get(&entry->config, "technique", technique, sizeof technique);
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
-        if (saved && !study_view_add_run(&app->study, directory, network, error))
+        if (entry->saved[RUN_SAVED_LAST] &&
+            !study_view_add_run(&app->study, directory, network, error))
             return false;
     }
     return true;
@@ -72,15 +69,20 @@ static void look_at_display(struct study_view *view)
     graphics_possible(&facts, NULL, &view->display_error);
 }
 
-void study_open(struct app *app)
+static void open_now(struct app *app)
 {
     struct error error;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error) || !find_runs(app, &error))
+    if (!find_runs(app, &error))
         app_say_error(app, &error);
     study_view_begin(&app->study);
     study_view_read(&app->study);
     look_at_display(&app->study);
     app_show(app, &screen_study);
+}
+
+void study_open(struct app *app)
+{
+    reading_all_then(app, open_now);
 }
 
 /* --- making pictures --- */

@@ -88,15 +88,12 @@ static void start(struct app *app)
 }
 
 /* The cell's run, of this sitting or an earlier one. */
-static void show_run(struct app *app)
+static void show_now(struct app *app)
 {
-    struct sweep_view *view = &app->sweep;
-    struct error error;
+    const struct sweep_view *view = &app->sweep;
     if (view->sweep.count == 0)
         return;
     const char *id = view->sweep.cells[view->selected].run;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error))
-        app_say_error(app, &error);
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
         const char *name = run_entry_is_kept(entry) ? file_base_name(entry->directory)
@@ -108,6 +105,11 @@ static void show_run(struct app *app)
         }
     }
     app_say(app, ROLE_WARNING, "%s", _("This cell has no run to show."));
+}
+
+static void show_run(struct app *app)
+{
+    reading_list_then(app, show_now);
 }
 
 static void pause_or_go_on(struct app *app)

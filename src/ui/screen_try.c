@@ -91,16 +91,18 @@ static void tell_unsaved(struct app *app)
                 _("This run has saved no weights yet: w on its screen writes them."));
 }
 
-void try_open(struct app *app)
+static void open_now(struct app *app)
 {
     struct try_source source;
-    struct error error;
-    if (!run_list_find_kept(&app->kept, &app->runs, &error))
-        app_say_error(app, &error);
     tell_unsaved(app);
     if (is_asked_for(app) && find_first(app, &source))
         open_source(app, &source);
     app_show(app, &screen_try);
+}
+
+void try_open(struct app *app)
+{
+    reading_all_then(app, open_now);
 }
 
 /* --- questions --- */
@@ -218,7 +220,7 @@ static void ask_go(struct app *app)
 
 /* --- weights --- */
 
-static void choose_weights(struct app *app)
+static void choose_now(struct app *app)
 {
     struct try_view *view = &app->tryit;
     struct form_item items[FORM_MAX_ITEMS];
@@ -231,6 +233,11 @@ static void choose_weights(struct app *app)
         items[i] = (struct form_item){view->sources[i].name, view->sources[i].note};
     chooser_begin(&view->chooser, _("Which weights? Or type a model file's path"), items,
                   view->source_count, view->name, true);
+}
+
+static void choose_weights(struct app *app)
+{
+    reading_all_then(app, choose_now);
 }
 
 static void take_weights(struct app *app)

@@ -10,10 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *file, *mark;
-} kinds[] = {{"best.safetensors", N_("best")}, {"weights.safetensors", N_("last")}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
+static const char *const marks[RUN_SAVED_KINDS] = {
+    [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
 
 static const char *directory_of(const struct run_entry *entry)
 {
@@ -26,7 +24,7 @@ static const char *directory_of(const struct run_entry *entry)
 static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
 {
     const struct run_snapshot *now = &entry->snapshot;
-    const double top1 = kind == 0 ? now->best_top1 : now->top1;
+    const double top1 = kind == RUN_SAVED_BEST ? now->best_top1 : now->top1;
     const char *network = file_base_name(entry->config.network);
     char data[512];
     config_short_value("data", entry->config.data, data, sizeof data);
@@ -36,29 +34,26 @@ static void write_note(const struct run_entry *entry, size_t kind, char *text, s
         snprintf(text, size, _("%.60s on %.60s"), network, data);
 }
 
-static bool make_source(struct run_entry *entry, size_t kind, struct try_source *source)
+static bool make_source(const struct run_entry *entry, size_t kind, struct try_source *source)
 {
     const char *directory = directory_of(entry);
     const struct run_config *config = &entry->config;
-    if (!directory[0])
+    if (!directory[0] || entry->refused || !entry->saved[kind])
         return false;
     *source = (struct try_source){.tolerance = (double)config->tolerance};
-    snprintf(source->path, sizeof source->path, "%.511s/%s", directory, kinds[kind].file);
-    if (!file_exists(source->path))
-        return false;
+    snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);
     snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
-             gettext(kinds[kind].mark));
+             gettext(marks[kind]));
     snprintf(source->data, sizeof source->data, "%s",
              config->validate[0] ? config->validate : config->data);
     write_note(entry, kind, source->note, sizeof source->note);
     return true;
 }
 
-bool try_source_of_run(struct run_entry *entry, struct try_source *source)
+bool try_source_of_run(const struct run_entry *entry, struct try_source *source)
 {
-    run_entry_peek(entry);
-    for (size_t kind = 0; kind < KINDS; kind++)
-        if (!entry->refused && make_source(entry, kind, source))
+    for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
+        if (make_source(entry, kind, source))
             return true;
     return false;
 }
@@ -75,8 +70,6 @@ void try_source_of_file(const char *path, struct try_source *source)
 bool try_sources_find(struct app *app, struct error *error)
 {
     struct try_view *view = &app->tryit;
-    if (!run_list_find_kept(&app->kept, &app->runs, error))
-        return false;
     if (!view->sources)
         view->sources =
             memory_new(TRY_SOURCES, sizeof *view->sources, "the list of weights", error);
@@ -86,9 +79,8 @@ bool try_sources_find(struct app *app, struct error *error)
     /* this session's list begins with its oldest run */
     for (size_t n = 0; n < app_run_count(app) && view->source_count < TRY_SOURCES; n++) {
         const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
-        struct run_entry *entry = app_run_at(app, index);
-        run_entry_peek(entry);
-        for (size_t kind = 0; kind < KINDS && !entry->refused; kind++)
+        const struct run_entry *entry = app_run_at(app, index);
+        for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
             if (view->source_count < TRY_SOURCES &&
                 make_source(entry, kind, &view->sources[view->source_count]))
                 view->source_count++;

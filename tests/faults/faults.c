@@ -9,12 +9,13 @@
  * behind the file's end at its last good sync, as Linux may do: there are zeros then, and the next
  * sync succeeds without complaint. A failing malloc or thread needs no name. FAULT_COUNT=FILE
  * writes at the end how many calls there were.
- * GATE=FOLDER:FILE makes every thread that opens a file below FOLDER for reading wait until FILE
- * exists, as a disk does that does not answer.
+ * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
+ * wait until FILE exists, as a disk does that does not answer.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
  * is left in place then, for whoever reads the log. */
 #include "record.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -191,6 +192,15 @@ static void wait_at_gate(const char *path, int flags)
         return;
     while (access(file + 1, F_OK) != 0)
         usleep(10000);
+}
+
+DIR *opendir(const char *path)
+{
+    static DIR *(*next)(const char *);
+    if (!next)
+        next = NEXT(opendir);
+    wait_at_gate(path, O_RDONLY);
+    return next(path);
 }
 
 int open(const char *path, int flags, ...)

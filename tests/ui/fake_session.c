@@ -14,6 +14,7 @@
 #include "data/image.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 enum { EPOCH = 100, RATE = 200 }; /* iterations of an epoch, and of a second */
 
 struct run {
+    atomic_int shared; /* by so many besides */
     struct run_config config;
     struct run_facts facts;
     struct run_snapshot snapshot;
@@ -292,12 +294,18 @@ bool run_peek(const char *directory, struct run_outline *outline, struct error *
     return true;
 }
 
+struct run *run_share(struct run *run)
+{
+    atomic_fetch_add(&run->shared, 1);
+    return run;
+}
+
 void run_free(struct run *run)
 {
-    if (run) {
-        series_free(&run->series);
-        inspection_free(run->inspection);
-    }
+    if (!run || atomic_fetch_sub(&run->shared, 1) > 0)
+        return;
+    series_free(&run->series);
+    inspection_free(run->inspection);
     free(run);
 }
 

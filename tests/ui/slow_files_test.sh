@@ -18,19 +18,20 @@ for seed in 1 2; do
 done
 newest=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 
-# slow_start GATE ARGUMENT...: files of runs wait for the file GATE
+# slow_start GATE ARGUMENT...: what lies below $slow (the files of runs) waits for the file GATE
+slow=$runs/
 slow_start() {
     gate=$T/$1
     shift
-    screen_start 100x30 C.UTF-8 GATE="$runs/:$gate" LD_PRELOAD="$FAULTS" "$TINCA" "$@"
+    screen_start 100x30 C.UTF-8 GATE="$slow:$gate" LD_PRELOAD="$FAULTS" "$TINCA" "$@"
 }
 
 # keys_are_answered WHILE: on the screen that waits
 keys_are_answered() {
     screen_keys '?'
-    screen_shows 'Everywhere' "? shows help while $1"
+    screen_shows '[?] close' "? shows help while $1"
     screen_keys Escape
-    screen_lacks 'Everywhere' "and Esc leaves it"
+    screen_lacks '[?] close' "and Esc leaves it"
     screen_keys m
     screen_shows 'Go to' "m opens the menu while $1"
     screen_keys Escape
@@ -73,11 +74,65 @@ keys_are_answered "a comparison is read"
 : >"$gate"
 screen_shows 'Compare 2 runs' "then they are compared"
 
+# --- what is on elsewhere ---
+screen_end
+"$TINCA" train lenet --data digits,limit=400 --batch 10 --epochs 100000 --seed 7 --threads 1 -q \
+    >/dev/null 2>&1 &
+live=$!
+begun() { for file in "$runs"/*/journal.jsonl; do [ "$(wc -l <"$file")" -ge "$1" ] || return 1; done; }
+wait_until begun 3
+on=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+slow_start live
+: >"$gate"
+screen_keys o
+screen_wait "running +lenet"
+screen_keys Home
+screen_wait "$on"
+screen_keys Enter
+screen_shows 'Attached, read-only: process' "a run of another process is watched"
+rm "$gate"
+screen_shows 'newest figures ([2-9]|[1-9][0-9]+) s ago' "a journal that cannot be read grows old on the screen"
+keys_are_answered "it waits"
+: >"$gate"
+screen_shows 'newest figures [01] s ago' "then the run goes on"
+screen_end
+
+# --- screens that look through all runs ---
+slow_start advisor
+screen_wait 'Network'
+screen_keys m a
+screen_shows 'Advisor' "the advisor opens"
+keys_are_answered "it reads the runs"
+: >"$gate"
+screen_shows 'lenet' "then it knows the networks"
+slow_start try
+screen_wait 'Network'
+screen_keys m t
+screen_shows 'Reading the folder of runs' "what is tried is looked for"
+keys_are_answered "it is"
+screen_keys Escape
+screen_lacks 'Reading the folder' "Esc abandons that"
+screen_keys m t
+screen_wait 'Reading the folder'
+: >"$gate"
+screen_shows 'Try it.*lenet|lenet.*(best|last)' "then the newest weights are tried"
+
+# --- the folder itself ---
+slow=$runs
+slow_start home
+screen_shows 'Network' "the workbench starts where not even the names can be read"
+screen_keys o
+screen_shows 'Reading the folder of runs' "the list says so"
+keys_are_answered "the folder is read"
+: >"$gate"
+screen_shows '3 runs' "then they are listed"
+slow=$runs/
+
 # --- quitting ---
 slow_start list_quit
 screen_wait 'Network'
 screen_keys o
-screen_wait "reading: 0 of 2"
+screen_wait "reading: 0 of 3"
 screen_keys q
 screen_wait 'Esc|quit'
 screen_keys q
@@ -86,4 +141,42 @@ slow_start attach_quit attach "$newest"
 screen_shows "Reading run $newest" "attach says that it reads"
 screen_keys q
 ended "q quits while a run is read"
+kill "$live"
+wait "$live" 2>/dev/null
+
+# --- whose thread ---
+# Over all views and lists the thread of the screen opens nothing below the folder of runs.
+if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
+    skip "the thread of the screen reads no file of a run" "strace cannot be used"
+    done_testing
+fi
+screen_start 100x30 C.UTF-8 strace -f -o "$T/calls" -e trace=%file "$TINCA"
+screen_wait 'Network'
+from=$(($(wc -l <"$T/calls") + 1)) # before that its configuration was read
+screen_keys o
+screen_wait '3 runs|of 3 marked'
+screen_keys Home Enter
+screen_wait '\(earlier\)'
+for view in 2 3 4 5 6 7 8 9 1; do screen_keys $view; done
+screen_keys Escape
+screen_wait '3 runs|of 3 marked'
+screen_keys a c
+screen_wait 'Compare [23] runs'
+screen_keys v s Escape
+screen_keys m a
+screen_wait 'Advisor'
+screen_wait 'lenet'
+screen_keys Escape
+screen_wait '3 runs|of 3 marked'
+screen_keys m t
+screen_wait 'lenet.*(best|last)'
+screen_keys q
+screen_wait '3 runs|of 3 marked'
+screen_end
+main=$(head -n 1 "$T/calls" | cut -d' ' -f1)
+sed -n "$from,\$p" "$T/calls" | grep -F "$runs/" >"$T/below"
+grep "^$main " "$T/below" >"$T/main"
+if [ -s "$T/below" ] && [ ! -s "$T/main" ]; then ok "the thread of the screen reads no file of a run"; else
+    not_ok "the thread of the screen reads no file of a run" "$(head -n 20 "$T/main")"
+fi
 done_testing

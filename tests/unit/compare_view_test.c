@@ -1,6 +1,7 @@
 /* What the comparison on the screen decides, without a terminal; the runs are fake_session's, their
  * measurements real files. */
 #include "session/measurement.h"
+#include "session/run_listing.h"
 #include "tap.h"
 #include "ui/compare_view.h"
 #include "ui/run_list.h"
@@ -40,32 +41,64 @@ static bool make_kept(const char *id, double ms, double ci95)
     return made && write_text(path, "{}");
 }
 
-static const struct run *opened(size_t index)
+/* Reads a kept run as far as `depth`, and how it compares into `files` (may be NULL). */
+static void read_kept(enum run_depth depth, size_t index, struct compare_files *files)
 {
-    return run_entry_open(&kept.entries[index]) ? kept.entries[index].run : NULL;
+    struct error error;
+    struct run_entry *entry = &kept.entries[index];
+    const char *directory = entry->directory;
+    struct run_reader *reader = run_reader_start(depth, &directory, 1, &error);
+    if (reader && run_reader_wait(reader, 60)) {
+        struct run_read *read = run_reader_result(reader, 0);
+        run_entry_take(entry, read);
+        if (files)
+            *files = read->files;
+        if (files)
+            read->files = (struct compare_files){0};
+    }
+    run_reader_drop(reader);
+}
+
+static void look_again(const struct run_list *sitting)
+{
+    struct error error;
+    struct run_listing *listing = run_listing_start(NULL, &error);
+    if (tap_ok(listing && run_listing_wait(listing, 60), "the folder of runs is read")) {
+        const struct run_ids *found = run_listing_result(listing);
+        run_list_add_kept(&kept, sitting, found->home, found->ids, found->count, &error);
+    }
+    run_listing_drop(listing);
+}
+
+static bool add(struct compare_view *to, size_t index)
+{
+    struct compare_files files = {0};
+    read_kept(RUN_DEPTH_COMPARED, index, &files);
+    const bool added = compare_view_add(to, kept.entries[index].run, &files);
+    compare_files_free(&files);
+    return added;
 }
 
 static void test_kept(void)
 {
     struct run_list sitting = {0};
-    struct error error;
     for (size_t i = 0; i < IDS; i++)
         tap_ok(make_kept(ids[i], i == 3 ? 0 : 2 + (double)i * 0.1, i == 0 ? 0.2 : 0.01),
                "a kept run is there");
-    bool found = run_list_find_kept(&kept, &sitting, &error);
-    tap_ok(found && kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
+    look_again(&sitting);
+    tap_ok(kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
            "kept runs are found, the oldest first");
     tap_ok(!kept.entries[0].run && !kept.entries[0].peeked && !run_entry_waits(&kept.entries[0]),
            "nothing of them is read, and they wait for nothing");
-    run_entry_peek(&kept.entries[1]);
+    read_kept(RUN_DEPTH_OUTLINE, 1, NULL);
     tap_ok(kept.entries[1].config.batch == 64 && kept.entries[1].snapshot.status == RUN_DONE &&
                !kept.entries[1].run && strcmp(run_entry_status(&kept.entries[1]), "done") == 0,
            "a look tells how one was set up and ended");
-    run_list_find_kept(&kept, &sitting, &error);
+    look_again(&sitting);
     tap_ok(kept.count == IDS, "looking again finds nothing twice");
     make_kept("20261122-000000-broken", 0, 0);
-    run_list_find_kept(&kept, &sitting, &error);
-    run_entry_peek(&kept.entries[IDS]);
+    look_again(&sitting);
+    read_kept(RUN_DEPTH_OUTLINE, IDS, NULL);
     tap_ok(kept.count == IDS + 1 && kept.entries[IDS].refused &&
                strcmp(run_entry_status(&kept.entries[IDS]), "unreadable") == 0,
            "one that cannot be read is listed as such");
@@ -74,10 +107,11 @@ static void test_kept(void)
 
 static void test_runs(void)
 {
+    struct compare_files none = {0};
     struct error error;
     char label[128];
-    tap_ok(compare_view_add(&view, opened(0)) && compare_view_add(&view, opened(1)) &&
-               !compare_view_add(&view, opened(1)) && view.count == 2,
+    tap_ok(add(&view, 0) && add(&view, 1) && !compare_view_add(&view, kept.entries[1].run, &none) &&
+               view.count == 2,
            "a run is taken once");
     tap_ok(compare_view_build(&view, &error) && view.table.count == 2, "two runs are two rows");
     tap_ok(strcmp(compare_view_label(&view, 1, label, sizeof label), "lenet, batch 64") == 0,
@@ -85,7 +119,7 @@ static void test_runs(void)
     const struct config_field *fields[64];
     tap_ok(compare_view_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
            "settings that differ");
-    compare_view_add(&view, opened(3));
+    add(&view, 3);
     compare_view_build(&view, &error);
     tap_ok(compare_view_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
            "another network is a difference, too");
@@ -147,20 +181,22 @@ static void test_curves(void)
     for (; view.trace != TRACE_SMOOTHED && others < 20; others++)
         compare_view_next_trace(&view);
     tap_ok(others == 6, "and round, without raw losses and a discriminator");
-    compare_view_add(&view, opened(2));
+    add(&view, 2);
     tap_ok(compare_view_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
 static void test_limit(void)
 {
     struct compare_view full = {0};
+    struct compare_files none = {0};
     static char places[COMPARE_RUNS + 1]; /* runs are only told apart by where they are */
     for (size_t i = 0; i < COMPARE_RUNS; i++)
-        compare_view_add(&full, (const struct run *)(const void *)&places[i]);
+        compare_view_add(&full, (const struct run *)(const void *)&places[i], &none);
     tap_ok(full.count == COMPARE_RUNS && !full.left_out, "so many runs fit");
-    tap_ok(!compare_view_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS]) &&
-               full.left_out,
-           "one more is left out");
+    tap_ok(
+        !compare_view_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS], &none) &&
+            full.left_out,
+        "one more is left out");
 }
 
 int main(void)
