@@ -5,6 +5,7 @@
 #include "engine/plan_memory.h"
 
 #include "base/memory.h"
+#include "engine/placed_blocks.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,47 +20,14 @@ static int largest_first(const void *a, const void *b)
     return x < y ? -1 : x > y; /* array order, so that a plan does not depend on qsort */
 }
 
-static bool live_together(const struct memory_block *a, const struct memory_block *b)
-{
-    return a->first <= b->last && b->first <= a->last;
-}
-
-/* The offset for `block` among `placed`, which is sorted by offset. */
-static size_t find_gap(const struct memory_block *block, struct memory_block *const *placed,
-                       size_t count)
-{
-    size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
-    for (size_t i = 0; i < count; i++) {
-        const struct memory_block *other = placed[i];
-        if (!live_together(block, other))
-            continue;
-        size_t gap = other->offset > end ? other->offset - end : 0;
-        if (gap == block->bytes) /* none is smaller */
-            return end;
-        if (gap >= block->bytes && gap < best_size) {
-            best = end;
-            best_size = gap;
-        }
-        if (other->offset + other->bytes > end)
-            end = other->offset + other->bytes;
-    }
-    return best != SIZE_MAX ? best : end;
-}
-
-static void insert_by_offset(struct memory_block **placed, size_t count, struct memory_block *block)
-{
-    size_t at = count;
-    for (; at > 0 && placed[at - 1]->offset > block->offset; at--)
-        placed[at] = placed[at - 1];
-    placed[at] = block;
-}
-
 bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struct error *error)
 {
-    struct memory_block **order = memory_new(count, 2 * sizeof *order, "the plan", error);
-    if (!order)
+    struct placed_blocks placed = {0};
+    struct memory_block **order = memory_new(count, sizeof *order, "the plan", error);
+    if (!order || !placed_blocks_create(&placed, count, error)) {
+        free(order);
         return false;
-    struct memory_block **placed = order + count;
+    }
     for (size_t i = 0; i < count; i++) {
         order[i] = &blocks[i];
         blocks[i].bytes = memory_round_up(blocks[i].bytes);
@@ -73,12 +41,14 @@ bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struc
             block->offset = 0;
             continue;
         }
-        block->offset = find_gap(block, placed, i);
+        block->offset = placed_blocks_find_gap(&placed, block);
         fits = block->bytes <= SIZE_MAX / 2 - block->offset;
-        insert_by_offset(placed, i, block);
+        if (fits)
+            placed_blocks_add(&placed, block);
         if (fits && block->offset + block->bytes > *total)
             *total = block->offset + block->bytes;
     }
+    placed_blocks_free(&placed);
     free(order);
     return fits || error_set(error, ERROR_MEMORY, "the plan", "choose a smaller batch",
                              "the activations do not fit the address space");

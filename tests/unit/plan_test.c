@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "engine/network.h"
 #include "engine/ops/op.h"
+#include "engine/placed_blocks.h"
 #include "engine/plan.h"
 #include "engine/plan_memory.h"
 #include "tap.h"
@@ -60,6 +61,112 @@ static void test_random_packing(void)
     tap_ok(disjoint, "what lives at the same time never overlaps (50 random sets)");
     tap_ok(inside && aligned, "all of it lies inside the arena, aligned");
     tap_ok(tight, "the arena is at most a quarter above the lower bound");
+}
+
+/* The best gap as its definition says: by looking at all blocks, lowest first. */
+static size_t plain_gap(const struct memory_block *block, struct memory_block *const *sorted,
+                        size_t count)
+{
+    size_t end = 0, best = SIZE_MAX, best_size = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct memory_block *other = sorted[i];
+        if (other->first > block->last || block->first > other->last)
+            continue;
+        const size_t gap = other->offset > end ? other->offset - end : 0;
+        if (gap >= block->bytes && gap < best_size) {
+            best = end;
+            best_size = gap;
+        }
+        end = other->offset + other->bytes > end ? other->offset + other->bytes : end;
+    }
+    return best != SIZE_MAX ? best : end;
+}
+
+/* Places blocks in their order, each in the gap that is found, and returns how many have another
+ * offset than the plain search finds. */
+static size_t count_other_gaps(struct placed_blocks *placed, struct memory_block *blocks,
+                               size_t count)
+{
+    size_t wrong = 0;
+    struct memory_block **sorted = memory_new(count, sizeof *sorted, "the test", NULL);
+    for (size_t i = 0; sorted && i < count; i++) {
+        blocks[i].offset = placed_blocks_find_gap(placed, &blocks[i]);
+        wrong += blocks[i].offset != plain_gap(&blocks[i], sorted, i);
+        placed_blocks_add(placed, &blocks[i]);
+        size_t at = i;
+        for (; at > 0 && sorted[at - 1]->offset > blocks[i].offset; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = &blocks[i];
+    }
+    free(sorted);
+    return sorted ? wrong : count;
+}
+
+/* Few sizes and many, short lifetimes and long ones; not largest first, so that gaps abound. */
+static void test_random_gaps(void)
+{
+    enum { COUNT = 300, TIMES = 200 };
+    static const size_t sizes[] = {1, 3, 40, 5000};
+    size_t wrong = 0;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        struct memory_block blocks[COUNT];
+        struct placed_blocks placed;
+        struct random_stream draws = random_stream_at(seed, RANDOM_TEST, 0, 0);
+        for (size_t i = 0; i < COUNT; i++) {
+            const size_t first = random_next_below(&draws, TIMES);
+            const size_t length = random_next_below(&draws, i % 3 ? 4 : TIMES);
+            const size_t bytes = 1 + random_next_below(&draws, (uint32_t)sizes[seed % 4]);
+            blocks[i] =
+                (struct memory_block){.bytes = bytes * 64, .first = first, .last = first + length};
+        }
+        if (!placed_blocks_create(&placed, COUNT, NULL))
+            break;
+        wrong += count_other_gaps(&placed, blocks, COUNT);
+        placed_blocks_free(&placed);
+    }
+    tap_ok(wrong == 0, "a search finds the gap that looking at all blocks finds (%zu others)",
+           wrong);
+}
+
+/* The blocks of a chain of `layers` in training, largest first: all values are kept, or those of
+ * every 50th layer, the others being computed again before their backward pass. The layers form
+ * `stages`, in each of which values are smaller than in the one before. */
+static size_t make_chain(struct memory_block *blocks, size_t layers, bool again, size_t stages)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < layers; i++) {
+        const size_t bytes = (stages - i * stages / layers) * 3136, back = 3 * layers - 2 * i;
+        const bool kept = !again || i % 50 == 0;
+        blocks[count++] = (struct memory_block){bytes, i, kept ? back : i + 1, 0};
+        blocks[count++] = (struct memory_block){bytes, back - 2, back, 0};
+        if (!kept)
+            blocks[count++] =
+                (struct memory_block){bytes, 3 * layers - 2 * (i - i % 50 + 50), back, 0};
+    }
+    return count;
+}
+
+/* What a search visits, not its time: of 4,000 layers a plain search compares thousands a block. */
+static void test_search_work(void)
+{
+    enum { LAYERS = 4000 };
+    for (size_t k = 0; k < 4; k++) {
+        const bool again = k % 2;
+        const size_t stages = k < 2 ? 1 : 4;
+        struct memory_block *blocks = memory_new(3 * LAYERS, sizeof *blocks, "the test", NULL);
+        struct placed_blocks placed = {0};
+        size_t count = 0, wrong = 1;
+        if (blocks && placed_blocks_create(&placed, 3 * LAYERS, NULL)) {
+            count = make_chain(blocks, LAYERS, again, stages);
+            wrong = count_other_gaps(&placed, blocks, count);
+        }
+        tap_ok(wrong == 0, "%zu blocks in %zu stages, values %s: each lies in the best gap", count,
+               stages, again ? "computed again" : "kept");
+        tap_ok(placed.visits <= 120 * count, "and a search visits %zu nodes, not thousands",
+               placed.visits / (count ? count : 1));
+        placed_blocks_free(&placed);
+        free(blocks);
+    }
 }
 
 static struct plan *plan_for(struct network **network, const char *name, enum plan_mode mode,
@@ -182,6 +289,8 @@ static void test_arrays(void)
 int main(void)
 {
     test_random_packing();
+    test_random_gaps();
+    test_search_work();
     test_forecast();
     test_inference_is_small();
     test_in_place();
