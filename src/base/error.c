@@ -1,7 +1,7 @@
 #include "base/error.h"
 
+#include "base/character.h"
 #include "base/language.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -52,5 +52,5 @@ char *error_format(const struct error *error, char *text, size_t size)
     int length = snprintf(text, size, "%s: %s", error->what, error->why);
     if (error->advice[0] && length >= 0 && (size_t)length < size)
         snprintf(text + length, size - (size_t)length, ": %s", error->advice);
-    return text_make_visible(text);
+    return character_replace_hidden(text);
 }

@@ -2,9 +2,10 @@
  * of the text, in reading order, is the n-th value of the tree in preorder. */
 #include "base/json.h"
 
+#include "base/character.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/visible.h"
+#include "base/text.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -339,8 +340,8 @@ static char *escape_hidden(const char *text, bool valid)
     struct text out = {0};
     while (*text && !out.failed) {
         uint32_t code_point = 0;
-        const size_t found = visible_decode_utf8(text, &code_point), length = found ? found : 1;
-        if (found && code_point >= 0x7f && !visible_code_point(code_point))
+        const size_t found = character_decode_utf8(text, &code_point), length = found ? found : 1;
+        if (found && code_point >= 0x7f && !character_is_visible(code_point))
             append_escaped(&out, code_point);
         else if (!found && valid)
             append_escaped(&out, 0xfffd);

@@ -70,8 +70,9 @@ bool json_add_null(struct json *parent, const char *key);
 bool json_add_tree(struct json *parent, const char *key, struct json *tree);
 struct json *json_copy(const struct json *value);
 
-/* The text of a tree, owned by the caller (free()). What visible.h hides is written as \uXXXX, so
- * that the text can be shown on a terminal; bytes that are not UTF-8 stay as they are. */
+/* The text of a tree, owned by the caller (free()). Hidden characters (character.h) are written as
+ * \uXXXX, so that the text can be shown on a terminal; bytes that are not UTF-8 stay as they are.
+ */
 char *json_print(const struct json *root, bool pretty, struct error *error);
 
 /* The same for a document that others read: with U+FFFD for each byte that is not UTF-8 (of a

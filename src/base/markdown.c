@@ -1,6 +1,6 @@
 #include "base/markdown.h"
 
-#include "base/visible.h"
+#include "base/character.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@ void markdown_append(struct text *text, const char *plain)
 {
     while (*plain) {
         bool visible;
-        const size_t length = visible_character(plain, &visible);
+        const size_t length = character_length(plain, &visible);
         if (strchr("\n\r\t", *plain))
             text_append_bytes(text, " ", 1);
         else if (!visible)

@@ -6,7 +6,7 @@
 
 /* Appends a text so that it cannot become markup, HTML, a link or the end of a table's cell: every
  * character that Markdown may take for its own gets a backslash, the ends of lines become spaces,
- * and what visible.h hides becomes a question mark. */
+ * and hidden characters (character.h) become question marks. */
 void markdown_append(struct text *text, const char *plain);
 
 #endif

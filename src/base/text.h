@@ -33,10 +33,6 @@ char *text_duration(double seconds, char *out, size_t size);
 /* Columns that a text takes on a terminal; its bytes where it is not valid in this locale. */
 size_t text_columns(const char *text);
 
-/* Replaces what a terminal would obey or hide, in place, by question marks (visible.h): a name out
- * of a file must not control the terminal. The text may become shorter. Returns `text`. */
-char *text_make_visible(char *text);
-
 /* Parses the whole of `text`; false when it is not a number or leaves the range. */
 bool text_to_size(const char *text, size_t *value);
 bool text_to_uint64(const char *text, uint64_t *value);

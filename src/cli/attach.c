@@ -11,10 +11,10 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/shell.h"
 #include "session/folder_trust.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
-#include "session/train_command.h"
 #include "ui/last_form.h"
 
 #include <limits.h>

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "base/character.h"
 #include "base/memory.h"
 #include "base/visible.h"
 #include "cli/command.h"
@@ -162,7 +163,7 @@ void table_cell(struct table *table, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(cell, sizeof cell, format, arguments);
     va_end(arguments);
-    text_make_visible(cell);
+    character_replace_hidden(cell);
     if (table->failed ||
         !memory_grow(&table->cells, &table->capacity, table->count + 1, sizeof *table->cells,
                      "a table", NULL) ||

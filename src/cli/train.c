@@ -9,12 +9,12 @@
 
 #include "base/language.h"
 #include "base/output_file.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "data/dataset.h"
 #include "session/export.h"
 #include "session/forecast.h"
 #include "session/run.h"
-#include "session/train_command.h"
 
 #include <math.h>
 #include <stdio.h>

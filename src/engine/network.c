@@ -5,11 +5,11 @@
  * "activation" is the one that was chosen. */
 #include "engine/network.h"
 
+#include "base/character.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "engine/blocks/block.h"
 #include "engine/layer_reader.h"
 #include "engine/network_name.h"
@@ -352,7 +352,7 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 {
     const char *text = json_string(json_member(root, key));
     snprintf(out, size, "%s", text ? text : fallback);
-    text_make_visible(out);
+    character_replace_hidden(out);
 }
 
 static bool check_keys(const struct builder *builder, const struct json *root)

@@ -3,6 +3,7 @@
 #include "session/advise.h"
 
 #include "base/language.h"
+#include "base/shell.h"
 #include "session/train_command.h"
 
 #include <math.h>

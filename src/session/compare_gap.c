@@ -2,6 +2,7 @@
 #include "session/compare.h"
 
 #include "base/language.h"
+#include "base/shell.h"
 #include "session/train_command.h"
 
 #include <math.h>

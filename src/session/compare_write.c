@@ -2,6 +2,7 @@
  * empty where nothing was measured. */
 #include "session/compare.h"
 
+#include "base/character.h"
 #include "base/language.h"
 #include "base/markdown.h"
 #include "base/visible.h"
@@ -50,7 +51,7 @@ char *compare_heading(const struct comparison *comparison, size_t column, char *
         snprintf(text, size,
                  device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
                  comparison->devices[device]);
-    return text_make_visible(text);
+    return character_replace_hidden(text);
 }
 
 /* "2.31 +- 0.04 ~2,5": the intervals of rows 2 and 5 meet this one. */
@@ -149,7 +150,7 @@ char *compare_cell(const struct comparison *comparison, size_t row, size_t colum
         write_fixed(&comparison->rows[row], row, column, text, size);
     else
         write_time(comparison, row, column - FIRST_TIME, text, size);
-    return text_make_visible(text);
+    return character_replace_hidden(text);
 }
 
 /* --- what stands below a table --- */

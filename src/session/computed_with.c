@@ -1,5 +1,6 @@
 #include "session/computed_with.h"
 
+#include "base/character.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/blas_name.h"
@@ -93,7 +94,7 @@ void computed_with_report(struct trainer *trainer)
         if (!words[i] || !then || !here.values[i][0] || strcmp(then, here.values[i]) == 0)
             continue;
         snprintf(text, sizeof text, language_text(words[i]), then, here.values[i]);
-        report(trainer, text_make_visible(text));
+        report(trainer, character_replace_hidden(text));
     }
 }
 

@@ -1,7 +1,7 @@
 #include "session/differences.h"
 
+#include "base/character.h"
 #include "base/language.h"
-#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ void differences_add(struct differences *differences, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(differences->text + used + joint, room - joint, language_text(format), arguments);
     va_end(arguments);
-    text_make_visible(differences->text);
+    character_replace_hidden(differences->text);
 }
 
 char *differences_words(const struct differences *differences, char *words, size_t size)

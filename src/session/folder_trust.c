@@ -1,7 +1,7 @@
 #include "session/folder_trust.h"
 
 #include "base/language.h"
-#include "session/train_command.h"
+#include "base/shell.h"
 #include "session/user_settings.h"
 
 #include <errno.h>

@@ -1,16 +1,17 @@
 #include "session/report.h"
 
+#include "base/character.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
 #include "base/language.h"
 #include "base/markdown.h"
 #include "base/output_file.h"
+#include "base/shell.h"
 #include "base/visible.h"
 #include "session/compare.h"
 #include "session/run_name.h"
 #include "session/timing.h"
-#include "session/train_command.h"
 
 #include <config.h>
 #include <inttypes.h>
@@ -311,7 +312,7 @@ static void append_link(struct text *text, const char *path)
 {
     while (*path) {
         bool visible;
-        const size_t length = visible_character(path, &visible);
+        const size_t length = character_length(path, &visible);
         for (size_t i = 0; i < length; i++)
             text_append(text, visible && !strchr("<>\\%()", *path) ? "%c" : "%%%02X",
                         (unsigned char)path[i]);

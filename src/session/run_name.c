@@ -1,8 +1,8 @@
 #include "session/run_name.h"
 
+#include "base/character.h"
 #include "base/file.h"
 #include "base/language.h"
-#include "base/visible.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,10 +19,10 @@ static const char *objection(const char *name)
         return N_("a name does not begin with \"-\": commands would take it for an option");
     for (const char *at = name; *at;) {
         uint32_t code_point;
-        const size_t bytes = visible_decode_utf8(at, &code_point);
+        const size_t bytes = character_decode_utf8(at, &code_point);
         if (bytes == 0)
             return N_("a name is UTF-8");
-        if (!visible_code_point(code_point) || *at == '/')
+        if (!character_is_visible(code_point) || *at == '/')
             return N_("a name has no slashes and no control characters");
         at += bytes;
     }

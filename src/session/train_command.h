@@ -11,12 +11,4 @@
 void train_command_append(struct text *text, const struct run_config *config, const char *network,
                           const char *technique);
 
-/* Appends a word so that a shell reads it as one, and so that it can be shown: the one way in which
- * text that others wrote gets into a command line that the user copies. */
-void shell_word_append(struct text *text, const char *word);
-
-/* Writes a word behind a command's options, with "--" before it where it would be one. Half a
- * word would be another one: what does not fit becomes "RUN". Returns `out`. */
-char *shell_operand(const char *word, char *out, size_t size);
-
 #endif

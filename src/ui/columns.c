@@ -1,6 +1,6 @@
 #include "ui/columns.h"
 
-#include "base/visible.h"
+#include "base/character.h"
 
 #include <string.h>
 #include <wchar.h>
@@ -18,7 +18,7 @@ static struct character next_character(const char *text)
     size_t bytes = mbrtowc(&wide, text, strlen(text), &state);
     if (bytes == 0 || bytes > strlen(text)) /* the end, a broken or an unfinished sequence */
         return (struct character){*text != '\0', -1};
-    return (struct character){bytes, visible_code_point((uint32_t)wide) ? wcwidth(wide) : -1};
+    return (struct character){bytes, character_is_visible((uint32_t)wide) ? wcwidth(wide) : -1};
 }
 
 size_t columns_of(const char *text)

@@ -1,8 +1,8 @@
 /* columns.h: text measured in the terminal's columns, not in bytes.
  *
- * Everything follows LC_CTYPE. What the locale cannot show, and what base/visible.h hides (control
- * characters, bidirectional overrides, zero widths), becomes '?', so that nothing from a file name
- * or a class name can disturb the screen.
+ * Everything follows LC_CTYPE. What the locale cannot show, and what base/character.h hides
+ * (control characters, bidirectional overrides, zero widths), becomes '?', so that nothing from a
+ * file name or a class name can disturb the screen.
  */
 #ifndef TINCA_UI_COLUMNS_H
 #define TINCA_UI_COLUMNS_H

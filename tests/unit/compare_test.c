@@ -3,6 +3,7 @@
 #include "session/compare.h"
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "session/train_command.h"
 
 #include "made_runs.h"

@@ -1,14 +1,15 @@
 /* Files that lie, change while they are read, or are no files; names that speak to the terminal;
  * and what may be seen and written of the state folder. */
+#include "base/character.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/markdown.h"
+#include "base/shell.h"
 #include "base/visible.h"
 #include "engine/network.h"
 #include "engine/safetensors.h"
 #include "session/run_directory.h"
 #include "session/run_name.h"
-#include "session/train_command.h"
 #include "session_files.h"
 
 #include <sys/stat.h>
@@ -19,7 +20,7 @@ static void check_visible(const char *text, const char *expected, const char *na
 {
     char copy[128];
     snprintf(copy, sizeof copy, "%s", text);
-    tap_ok(strcmp(text_make_visible(copy), expected) == 0, "%s", name);
+    tap_ok(strcmp(character_replace_hidden(copy), expected) == 0, "%s", name);
 }
 
 static void test_visible(void)
@@ -57,6 +58,16 @@ static void check_append(visible_appender *append, const char *expected, const c
     visible_append_format(&text, append, "%%<%s>%*d|%-6s|%.3s|%5.2f|%zu|%c|%llx\n", string, 4, -7,
                           "a\x1b", "abcdef", 2.5, (size_t)12, 'x', 255ull);
     tap_ok(text.data && strcmp(text.data, expected) == 0, "%s: %s", name, text.data);
+    text_free(&text);
+}
+
+static void test_negative_stars(void)
+{
+    struct text text = {0};
+    visible_append_format(&text, visible_append, "%.*s|%.*f|%.0s|%*s|%*d|", -1, "abc", -1, 2.5,
+                          "abc", -1, "", -3, 7);
+    tap_ok(text.data && strcmp(text.data, "abc|2.500000|| |7  |") == 0,
+           "a negative star is no precision, or a width to the left: %s", text.data);
     text_free(&text);
 }
 
@@ -247,6 +258,7 @@ int main(void)
     }
     test_visible();
     test_writers();
+    test_negative_stars();
     test_json_print();
     test_json();
     test_networks();
