@@ -163,7 +163,7 @@ static void print_help(const struct reader *reader)
     output_print_wrapped(gettext(command->summary), 0, 0, OUTPUT_WIDTH);
     if (command->details[0]) {
         output_print("\n");
-        output_print_wrapped(gettext(command->details), 0, 0, OUTPUT_WIDTH);
+        output_print_paragraphs(gettext(command->details), OUTPUT_WIDTH);
     }
     output_print(_("\nOptions (defaults in brackets):\n"));
     for (size_t i = 0; i < reader->count; i++) {

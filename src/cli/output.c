@@ -93,10 +93,14 @@ static size_t columns_of_word(const char *word, size_t length)
     return columns;
 }
 
-void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width)
+/* Wraps the first `length` bytes of a text. */
+static void print_words(const char *text, size_t length, size_t indent, size_t column, size_t width)
 {
-    for (const char *word = text; *word;) {
-        size_t length = strcspn(word, " \n"), columns = columns_of_word(word, length);
+    const char *const end = text + length;
+    for (const char *word = text; word < end;) {
+        const char *const space = memchr(word, ' ', (size_t)(end - word));
+        const size_t bytes = (size_t)((space ? space : end) - word);
+        const size_t columns = columns_of_word(word, bytes);
         if (column > indent && column + 1 + columns > width) {
             printf("\n");
             column = 0;
@@ -105,16 +109,25 @@ void output_print_wrapped(const char *text, size_t indent, size_t column, size_t
             column += (size_t)printf("%*s", (int)(indent - column), "");
         else if (column > indent)
             column += (size_t)printf(" ");
-        output_print("%.*s", (int)length, word);
+        output_print("%.*s", (int)bytes, word);
         column += columns;
-        word += length;
-        if (*word == '\n') {
-            printf("\n");
-            column = 0;
-        }
-        word += *word != '\0';
+        word += bytes + (space != NULL);
     }
     printf("\n");
+}
+
+void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width)
+{
+    print_words(text, strlen(text), indent, column, width);
+}
+
+void output_print_paragraphs(const char *text, size_t width)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        print_words(text, length, 0, 0, width);
+        text += length + (text[length] == '\n');
+    }
 }
 
 bool output_add_shape(struct json *parent, const char *key, struct shape shape)

@@ -31,8 +31,12 @@ int output_json(struct json *root, bool complete);
 enum { OUTPUT_WIDTH = 79 };
 
 /* Prints `text` and a newline, broken between words so that lines end by column `width`. The cursor
- * stands at `column`; further lines begin at `indent`. A newline in the text begins a line. */
+ * stands at `column`; further lines begin at `indent`. A newline in the text is shown as a question
+ * mark, as every control character of an untrusted text is. */
 void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width);
+
+/* Prints a text of ours, each of whose newlines begins a paragraph, and a newline. */
+void output_print_paragraphs(const char *text, size_t width);
 
 /* "key": [channels, height, width] */
 bool output_add_shape(struct json *parent, const char *key, struct shape shape);

@@ -55,7 +55,7 @@ const char *columns_wrap(const char *text, size_t columns, char *out, size_t siz
 {
     const char *end = text, *space = NULL;
     size_t used = 0;
-    while (*end && *end != '\n') {
+    while (*end) {
         struct character character = next_character(end);
         size_t width = character.width < 0 ? 1 : (size_t)character.width;
         if (used + width > columns)
@@ -65,15 +65,13 @@ const char *columns_wrap(const char *text, size_t columns, char *out, size_t siz
         used += width;
         end += character.bytes;
     }
-    if (*end && *end != '\n' && *end != ' ' && space && space > text)
+    if (*end && *end != ' ' && space && space > text)
         end = space;
-    else if (end == text && *end && *end != '\n')
+    else if (end == text && *end)
         end += next_character(end).bytes; /* wider than the line: go on all the same */
     size_t length = (size_t)(end - text) < size ? (size_t)(end - text) : size - 1;
     memcpy(out, text, length);
     out[length] = '\0';
-    if (*end == '\n')
-        return end + 1;
     while (*end == ' ')
         end++;
     return *end ? end : NULL;

@@ -2,7 +2,8 @@
  *
  * Everything follows LC_CTYPE. What the locale cannot show, and what base/character.h hides
  * (control characters, bidirectional overrides, zero widths), becomes '?', so that nothing from a
- * file name or a class name can disturb the screen.
+ * file name or a class name can disturb the screen. A line feed is such a character, too: the
+ * workbench's own texts contain none, so one that is there came out of a file.
  */
 #ifndef TINCA_UI_COLUMNS_H
 #define TINCA_UI_COLUMNS_H

@@ -96,8 +96,9 @@ every_command() {
             done
             ;;
         advise)
-            try advise "$1"
-            try advise "$1" --json
+            try advise "$1" --need both
+            try advise "$1" --limit-ms 1 --limit-mb 1
+            try advise "$1" --need both --json
             try advise
             ;;
         study) try study "$1" ;;

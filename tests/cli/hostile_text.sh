@@ -8,8 +8,8 @@ hostile_payload() { # hostile_payload FILE: as the inside of a JSON string
     printf '%s' 'OWNED\u001b]52;c;T1dORUQ=\u0007\u001b]0;OWNED\u0007\u001b[31;7777mred\u009b7777m' >"$1"
     printf '\302\233\063\061m\233\063\061m\302\220q\342\200\256\342\201\246\342\200\217\330\234' >>"$1"
     printf '\342\200\250\342\200\213\357\273\277\363\240\201\201\377\300\233\355\240\200' >>"$1"
-    printf '%s' '\n\r\t\b\u007f<img src=x onerror=alert(1)>|`id`$(touch owned)%n%s%s&amp;[a](b)' >>"$1"
-    printf '%s\n' "'; touch owned; '" >>"$1"
+    printf '%s' '\r\t\b\u007f\n<img src=x onerror=alert(1)>|`id`$(touch owned)%n%s%s&amp;[a](b)' >>"$1"
+    printf '%s\n' '\n'"'; touch owned; '" >>"$1"
 }
 
 # hostile_folder FOLDER [KEY]...: every string of the run there, but for the values of the KEYs
@@ -18,7 +18,7 @@ hostile_folder() {
     shift
     hostile_payload "$T/payload"
     [ "${hostile_short:-}" ] && # where a setting has few bytes
-        printf 'O\\u001b]52;c;T\\u0007\\n\302\233m\342\200\256\377<img onerror=a>|`id`$(touch owned)' >"$T/payload"
+        printf 'O\\u001b]52;c;T\\u0007\302\233m\342\200\256\377\\n<img onerror=a>|`id`$(touch owned)' >"$T/payload"
     [ "${hostile_long:-}" ] && head -c 10000 /dev/zero | tr '\0' 'A' >>"$T/payload"
     cat >>"$folder/journal.jsonl" <<'END'
 {"event":"finding","kind":"plateau","iteration":6,"epoch":1.5,"text":"it"}
@@ -45,6 +45,6 @@ hostile_bytes() {
         LC_ALL=C grep -aq "$(printf '\357\273\277')" "$shown" && echo "$shown: byte order mark"
         LC_ALL=C grep -aq "$(printf '\363\240[\200-\277]')" "$shown" && echo "$shown: tags"
         iconv -f UTF-8 -t UTF-8 <"$shown" >/dev/null 2>&1 || echo "$shown: no UTF-8"
-        grep -aq '^<img\|^.; touch' "$shown" && echo "$shown: a line of its own"
+        grep -aq '^ *<img\|^ *.; touch' "$shown" && echo "$shown: a line of its own"
     done
 }

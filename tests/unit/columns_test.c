@@ -40,5 +40,9 @@ int main(void)
     tap_ok(rest && strcmp(line, "\346\227\245") == 0,
            "a letter wider than the line does not stop it");
     tap_ok(columns_lines(wide, 2) == 2, "lines are counted by columns");
+    rest = columns_wrap("a\nb c", 3, line, sizeof line);
+    tap_ok(rest && columns_of(line) == 3 && strcmp(rest, "c") == 0 &&
+               columns_lines("a\n\nb", 9) == 1,
+           "a line feed out of a file begins no line");
     return tap_done();
 }
