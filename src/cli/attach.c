@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/shell.h"
 #include "session/folder_trust.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
@@ -20,7 +19,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const double poll_seconds = 0.25;
@@ -102,17 +100,16 @@ static bool is_over(const struct run *run)
     return run_status_is_over(snapshot.status);
 }
 
-static int report(struct run *run, const char *directory, bool quiet)
+static int report(struct run *run, bool quiet)
 {
     struct run_snapshot snapshot;
     struct error error;
-    char advice[700], operand[600];
-    const bool at_home = strcmp(run_facts(run)->id, file_base_name(directory)) == 0;
+    char operand[200], advice[sizeof error.advice]; /* a longer one would be cut */
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
     snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
-             shell_operand(at_home ? run_facts(run)->id : directory, operand, sizeof operand));
+             train_operand(run, operand, sizeof operand));
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
               "it was interrupted: its process is gone without a word");
     return output_error(&error);
@@ -135,7 +132,7 @@ static int show_lines(const char *directory, bool quiet)
     if (!run)
         return output_error(&error);
     progress_end(&progress, run);
-    const int status = report(run, directory, quiet);
+    const int status = report(run, quiet);
     run_free(run);
     return status;
 }

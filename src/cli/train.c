@@ -7,6 +7,7 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
+#include "base/file.h"
 #include "base/language.h"
 #include "base/output_file.h"
 #include "base/shell.h"
@@ -83,6 +84,19 @@ bool train_check_targets(const struct train *train, struct error *error)
 
 /* --- after --- */
 
+char *train_operand(const struct run *run, char *out, size_t size)
+{
+    const struct run_facts *facts = run_facts(run);
+    const char *directory = facts->directory;
+    if (strcmp(file_base_name(directory), facts->id) == 0)
+        return shell_operand(facts->id, out, size);
+    struct text path = {0};
+    text_append(&path, "%s%s", strchr(directory, '/') ? "" : "./", directory);
+    shell_operand(path.data && !path.failed ? path.data : directory, out, size);
+    text_free(&path);
+    return out;
+}
+
 /* What it cost to be able to resume the run. */
 static void print_checkpoints(output_printer *print_line, const struct run_snapshot *snapshot)
 {
@@ -128,7 +142,7 @@ static void print_summary(const struct train *train, const struct run *run,
         print_line(_("  session in %s\n"), train->export_path);
     if (snapshot->status == RUN_STOPPED)
         print_line(_("  tinca resume %s goes on with it\n"),
-                   shell_operand(facts->id, operand, sizeof operand));
+                   train_operand(run, operand, sizeof operand));
 }
 
 /* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
@@ -144,7 +158,7 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
         status = output_error(&snapshot.error);
         if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
             output_note(_("tinca resume %s goes on after iteration %llu\n"),
-                        shell_operand(run_facts(run)->id, operand, sizeof operand),
+                        train_operand(run, operand, sizeof operand),
                         (unsigned long long)snapshot.checkpoint_iteration);
     } else if (snapshot.error.kind != ERROR_NONE) {
         output_error(&snapshot.error);

@@ -27,4 +27,8 @@ int train_follow(const struct train *train, struct run *run);
  * stopped is not what was wanted here. */
 int train_finish(const struct train *train, struct run *run, bool interrupted);
 
+/* Writes a run as the operand of a command that the user copies: its ID, or the folder that
+ * --run-dir named, which no ID finds. "RUN" when that does not fit. Returns `out`. */
+char *train_operand(const struct run *run, char *out, size_t size);
+
 #endif

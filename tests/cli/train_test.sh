@@ -107,6 +107,21 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         is "  the run is stopped" runs.0.status stopped "$T/i.json"
         has "  with its losses" runs.0.series.loss.0 "$T/i.json"
     done
+
+    # the command that it prints finds a run outside the folder of all runs, too
+    "$TINCA" train mlp --data digits,limit=64 --batch 8 --epochs 1000 --threads 1 \
+        --run-dir "$T/its own/run" >"$T/out" 2>"$T/err" </dev/null &
+    child=$!
+    wait_until [ -s "$T/its own/run/journal.jsonl" ]
+    kill -TERM $child
+    wait $child
+    words=$(sed -n 's/^ *tinca \(resume .*\) goes on with it$/\1/p' "$T/out")
+    eval "run ${words:-resume} --epochs 1" # only a run that is found is refused with these words
+    if grep -q "a resumed run can become longer" "$T/err"; then
+        ok "a run with a folder of its own is resumed by the command that it prints"
+    else
+        not_ok "a run with a folder of its own is resumed by the command that it prints" "$words $(told)"
+    fi
 }
 
 # Networks that make pictures translate them.
