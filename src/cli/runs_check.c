@@ -53,7 +53,7 @@ static void clear_progress(void)
 
 static void print_problem(const char *id, const struct run_problem *problem)
 {
-    char line[2048];
+    char line[3072];
     snprintf(line, sizeof line, "%s: %s: %s%s: %s", id,
              strcmp(problem->file, ".") == 0 ? _("its folder") : problem->file,
              problem->severity == RUN_PROBLEM_WARNING ? _("warning: ") : "", problem->what,

@@ -7,7 +7,7 @@
 
 #include "base/character.h"
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_checksum.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/blocks/block.h"
@@ -357,9 +357,12 @@ static void copy_member(const struct json *root, const char *key, const char *fa
 
 static bool check_keys(const struct builder *builder, const struct json *root)
 {
-    static const char *const known[] = {"name",           "title",  "input",     "classes",
-                                        "normalise",      "loss",   "layers",    "discriminator",
-                                        "shuffle_groups", "widths", "activation"};
+    static const char *const known[] = {"name",           "title",
+                                        "input",          "classes",
+                                        "normalise",      "loss",
+                                        "layers",         "discriminator",
+                                        "shuffle_groups", "widths",
+                                        "activation",     "crc32"}; /* of a run's network.json */
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
         char why[256];
@@ -658,7 +661,8 @@ static bool open_document(struct json_document *document, const struct network_r
 {
     const char *name = request->network, *text = request->text;
     if (!text && !builtin)
-        return json_read_file(document, name, FILE_LIMIT, error);
+        return json_read_file(document, name, FILE_LIMIT, error) &&
+               json_check(document, NULL, error);
     if (!text)
         text = builtin->text;
     return json_parse(document, text, strlen(text), name, error);

@@ -1,11 +1,13 @@
 #include "session/experiment.h"
 
 #include "base/file.h"
+#include "base/json_checksum.h"
 #include "base/language.h"
 #include "engine/network_write.h"
 #include "session/data_difference.h"
 #include "session/data_fingerprint.h"
 #include "session/network_difference.h"
+#include "session/run_json.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@ static const char network_name[] = "network.json", data_name[] = "data.json";
 
 static char *print_and_free(struct json *tree, struct error *error)
 {
-    char *text = tree ? json_print(tree, true, error) : NULL;
+    char *text = tree ? json_print_checked(tree, error) : NULL;
     json_free(tree);
     return text;
 }
@@ -66,19 +68,6 @@ void experiment_free(struct trainer *trainer)
 }
 
 /* --- comparing --- */
-
-/* Opens a file of the run's directory. True with document->root NULL: there is none. */
-static bool open_document(const struct run *run, const char *name, struct json_document *document,
-                          struct error *error)
-{
-    char *path = file_join(run->directory, name);
-    *document = (struct json_document){0};
-    bool opened = path || error_set_memory(error, "a path", 0);
-    if (path && file_exists(path))
-        opened = json_read_file(document, path, JSON_MAX_BYTES, error);
-    free(path);
-    return opened;
-}
 
 static bool refuse(const struct differences *differences, const char *what, const char *advice,
                    const char *why, struct error *error)
@@ -143,10 +132,12 @@ bool experiment_check(struct trainer *trainer, bool *known)
 {
     struct json_document network, data = {0};
     const struct run *run = trainer->run;
-    bool same = open_document(run, network_name, &network, trainer->error) &&
-                open_document(run, data_name, &data, trainer->error) &&
-                (!network.root || check_network(trainer, network.root)) &&
-                (!data.root || check_data(trainer, data.root));
+    bool same =
+        run_json_open(&network, run->directory, network_name, JSON_MAX_BYTES, NULL,
+                      trainer->error) &&
+        run_json_open(&data, run->directory, data_name, JSON_MAX_BYTES, NULL, trainer->error) &&
+        (!network.root || check_network(trainer, network.root)) &&
+        (!data.root || check_data(trainer, data.root));
     *known = network.root && data.root;
     json_document_free(&network);
     json_document_free(&data);

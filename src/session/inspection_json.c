@@ -1,14 +1,16 @@
 /* Each structure has one table of its members: the same rows write and read them. */
 #include "session/inspection.h"
 
-#include "base/file.h"
+#include "base/language.h"
 #include "base/memory.h"
+#include "session/run_json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char file_name[] = "profile.json";
 enum { FILE_LIMIT = 64 << 20 };
 
 enum member_kind { MEMBER_TEXT, MEMBER_COUNT, MEMBER_NUMBER, MEMBER_BOOL };
@@ -407,29 +409,19 @@ struct inspection *inspection_from_json(const struct json_document *document, st
 bool inspection_save(const struct inspection *inspection, const char *directory,
                      struct error *error)
 {
-    char *path = file_join(directory, "profile.json");
     struct json *tree = inspection_to_json(inspection);
-    char *text = path && tree ? json_print(tree, true, error) : NULL;
-    bool saved = text ? file_write(path, text, strlen(text), true, error)
-                      : error_set_memory(error, "the profile", 0);
-    free(text);
-    free(path);
-    json_free(tree);
-    return saved;
+    return run_json_write(directory, file_name, tree, tree, error);
 }
 
 struct inspection *inspection_load(const char *directory, struct error *error)
 {
     struct json_document document;
     struct inspection *inspection = NULL;
-    char *path = file_join(directory, "profile.json");
     *error = (struct error){0};
-    if (!path)
-        error_set_memory(error, "a path", 0);
-    else if (file_exists(path) && json_read_file(&document, path, FILE_LIMIT, error)) {
+    if (!run_json_open(&document, directory, file_name, FILE_LIMIT, N_("delete it"), error))
+        return NULL;
+    if (document.root)
         inspection = inspection_from_json(&document, error);
-        json_document_free(&document);
-    }
-    free(path);
+    json_document_free(&document);
     return inspection;
 }

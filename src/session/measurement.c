@@ -2,9 +2,9 @@
  * table of members, so that the two directions cannot differ. */
 #include "session/measurement.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/language.h"
 #include "base/memory.h"
+#include "session/run_json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 static const char file_name[] = "measurements.json";
+static const char measure_again[] = N_("remove it and measure again");
 enum { FILE_LIMIT = 1 << 20 };
 
 /* --- the table --- */
@@ -116,12 +117,12 @@ static bool read_entry(const struct json_document *document, const struct json *
         if (!value && members[i].optional)
             continue;
         if (!value || !read_member(value, &members[i], (char *)entry + members[i].offset))
-            return error_set(error, ERROR_INPUT, document->name, "remove it and measure again",
+            return error_set(error, ERROR_INPUT, document->name, measure_again,
                              "line %zu: \"%s\" is missing or wrong", json_line(document, object),
                              members[i].key);
     }
     if (!isfinite(entry->ms_per_image.mean))
-        return error_set(error, ERROR_INPUT, document->name, "remove it and measure again",
+        return error_set(error, ERROR_INPUT, document->name, measure_again,
                          "line %zu: a time is no number", json_line(document, object));
     return true;
 }
@@ -133,7 +134,7 @@ static bool read_list(struct measurements *measurements, const struct json_docum
 {
     const char *format = json_string(json_member(document->root, "format"));
     if (!format || strcmp(format, "tinca-measurements") != 0)
-        return error_set(error, ERROR_INPUT, document->name, "remove it and measure again",
+        return error_set(error, ERROR_INPUT, document->name, measure_again,
                          "these are no measurements of tinca");
     const struct json *item = json_first(json_member(document->root, "devices"));
     for (; item; item = json_next(item)) {
@@ -167,15 +168,9 @@ bool measurements_read(struct measurements *measurements, const char *run_direct
 {
     struct json_document document;
     *measurements = (struct measurements){0};
-    char *path = file_join(run_directory, file_name);
-    if (!path)
-        return error_set_memory(error, "a path", 0);
-    bool exists = file_exists(path);
-    bool read = !exists || json_read_file(&document, path, FILE_LIMIT, error);
-    free(path);
-    if (!exists || !read)
-        return read;
-    read = read_list(measurements, &document, error);
+    if (!run_json_open(&document, run_directory, file_name, FILE_LIMIT, measure_again, error))
+        return false;
+    const bool read = !document.root || read_list(measurements, &document, error);
     json_document_free(&document);
     if (read)
         mark_stale(measurements, run_directory);
@@ -201,14 +196,7 @@ static bool write_list(const struct measurements *measurements, const char *run_
     struct json *list = json_add_array(root, "devices");
     for (size_t i = 0; i < measurements->count; i++)
         complete = complete && add_entry(list, &measurements->entries[i]);
-    char *path = file_join(run_directory, file_name);
-    char *text = complete && list && path ? json_print(root, true, error) : NULL;
-    bool written = text ? file_write(path, text, strlen(text), true, error)
-                        : error_set_memory(error, file_name, 0);
-    free(text);
-    free(path);
-    json_free(root);
-    return written;
+    return run_json_write(run_directory, file_name, root, complete && list, error);
 }
 
 static bool place_entry(struct measurements *measurements, const struct measurement *entry,

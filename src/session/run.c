@@ -131,7 +131,8 @@ static bool read_kept(struct run *run, const struct run_config *changes, struct 
 {
     struct run_snapshot end = {.status = RUN_INTERRUPTED};
     struct run_facts *facts = &run->early_facts;
-    if (!run_state_read_config(run->directory, &run->config, facts, error))
+    if (!run_files_verify(run->directory, error) ||
+        !run_state_read_config(run->directory, &run->config, facts, error))
         return false;
     run_files_read_summary(run->directory, &end);
     if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, &run->damage))

@@ -18,9 +18,9 @@ enum run_problem_severity {
 
 struct run_problem {
     enum run_problem_severity severity;
-    char file[256];   /* in the folder; "." is the folder itself */
-    char what[512];   /* what is wrong with it */
-    char remedy[768]; /* what can be done */
+    char file[256];    /* in the folder; "." is the folder itself */
+    char what[512];    /* what is wrong with it */
+    char remedy[1536]; /* what can be done */
 };
 
 enum { RUN_CHECK_PROBLEMS_MAX = 200 }; /* what comes behind them is counted only */

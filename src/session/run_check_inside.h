@@ -17,6 +17,7 @@
 enum check_remedy {
     REMEDY_NONE,        /* nothing is to be done */
     REMEDY_CONFIG,      /* config.json, without which there is no run */
+    REMEDY_CHANGED,     /* config.json can be read, but its checksum is wrong */
     REMEDY_RECORD,      /* the journal */
     REMEDY_CHECKPOINT,  /* one of the two */
     REMEDY_MODEL,       /* weights, best model, discriminator */
@@ -136,6 +137,14 @@ void check_old_journal(struct check *check, const char *file);
 void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
 void check_picture(struct check *check, const char *file);
+
+/* In run_check_json.c. */
+/* Reads a JSON file of at most `limit` bytes, to be freed; one that cannot be read is reported. */
+bool check_read_json(struct check *check, const char *file, size_t limit, enum check_remedy remedy,
+                     struct json_document *document);
+/* Reports a checksum that is not that of the document's text. */
+void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
+                    const struct json_document *document);
 
 /* In run_check_journal_line.c: one line of a journal. */
 struct check_line {

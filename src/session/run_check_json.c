@@ -2,6 +2,7 @@
 #include "session/run_check_inside.h"
 
 #include "base/file.h"
+#include "base/json_checksum.h"
 #include "base/language.h"
 #include "data/dataset.h"
 #include "engine/network_write.h"
@@ -37,13 +38,35 @@ static bool is_time(const char *text)
     return text && i == sizeof shape - 1 && !text[i];
 }
 
+/* --- every file --- */
+
+bool check_read_json(struct check *check, const char *file, size_t limit, enum check_remedy remedy,
+                     struct json_document *document)
+{
+    struct error error = {0};
+    char *path = check_path(check, file);
+    const bool read = path && json_read_file(document, path, limit, &error);
+    free(path);
+    if (path && !read)
+        check_damage_by(check, file, remedy, &error);
+    return read;
+}
+
+void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
+                    const struct json_document *document)
+{
+    struct error error = {0};
+    if (!json_check(document, NULL, &error))
+        check_damage_by(check, file, remedy, &error);
+}
+
 /* --- config.json --- */
 
 static void look_at_members(struct check *check, const char *file,
                             const struct json_document *document)
 {
-    static const char *const known[] = {"format", "version",  "id",     "created", "host",
-                                        "tinca",  "imported", "config", NULL};
+    static const char *const known[] = {"crc32", "format", "version",  "id",     "created",
+                                        "host",  "tinca",  "imported", "config", NULL};
     size_t version = 0;
     const struct json *number = json_member(document->root, "version");
     const char *id = json_string(json_member(document->root, "id"));
@@ -86,21 +109,15 @@ void check_config(struct check *check, const char *file)
 {
     struct error error = {0};
     struct json_document document;
-    char *path = check_path(check, file);
-    if (!path)
+    if (!check_read_json(check, file, JSON_LIMIT, REMEDY_CONFIG, &document))
         return;
-    if (!json_read_file(&document, path, JSON_LIMIT, &error)) {
-        free(path);
-        check_damage_by(check, file, REMEDY_CONFIG, &error);
-        return;
-    }
-    free(path);
     if (run_files_read_config(&check->config, &check->facts, check->directory, &error)) {
         look_at_members(check, file, &document);
         look_at_settings(check, file, &document);
     } else
         check_damage_by(check, file, REMEDY_CONFIG, &error);
     check->has_config = check_is_sound(check, file);
+    check_checksum(check, file, REMEDY_CHANGED, &document);
     json_document_free(&document);
 }
 
@@ -170,20 +187,11 @@ void check_profile(struct check *check, const char *file)
 
 /* --- what the run was trained with --- */
 
-/* Its checksums are of the data set's files, not of its own text. */
 void check_data(struct check *check, const char *file)
 {
-    struct error error = {0};
     struct json_document document;
-    char *path = check_path(check, file);
-    const bool read = path && json_read_file(&document, path, DATA_LIMIT, &error);
-    free(path);
-    if (!path)
+    if (!check_read_json(check, file, DATA_LIMIT, REMEDY_EXPERIMENT, &document))
         return;
-    if (!read) {
-        check_damage_by(check, file, REMEDY_EXPERIMENT, &error);
-        return;
-    }
     const char *format = json_string(json_member(document.root, "format"));
     size_t images = 0;
     const struct json *training = json_member(document.root, "training");
@@ -194,6 +202,7 @@ void check_data(struct check *check, const char *file)
              (check->record.started && images != check->record.facts.images))
         check_damage(check, file, REMEDY_EXPERIMENT,
                      _("it has another number of images than the run's journal"));
+    check_checksum(check, file, REMEDY_EXPERIMENT, &document);
     json_document_free(&document);
 }
 
@@ -217,13 +226,8 @@ void check_network(struct check *check, const char *file)
 {
     struct error error = {0};
     struct json_document document;
-    char *path = check_path(check, file);
-    const bool read = path && json_read_file(&document, path, DATA_LIMIT, &error);
-    free(path);
-    if (!read) {
-        check_damage_by(check, file, REMEDY_EXPERIMENT, &error);
+    if (!check_read_json(check, file, DATA_LIMIT, REMEDY_EXPERIMENT, &document))
         return;
-    }
     const struct network_request request = {.network = file, .text = document.source};
     struct network *network = network_build(&request, &error);
     const size_t parameters = network ? graph_parameter_count(&network->graph) : 0;
@@ -236,5 +240,6 @@ void check_network(struct check *check, const char *file)
     else
         compare_with_model(check, file, document.root);
     network_free(network);
+    check_checksum(check, file, REMEDY_EXPERIMENT, &document);
     json_document_free(&document);
 }

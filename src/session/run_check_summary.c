@@ -1,7 +1,6 @@
 /* summary.json by itself; whether it agrees with the journal is for run_check_together.c. */
 #include "session/run_check_inside.h"
 
-#include "base/file.h"
 #include "base/language.h"
 #include "session/run_files.h"
 
@@ -16,7 +15,8 @@ static const struct member {
     const char *key;
     enum member_kind kind; /* a number may be null: it is not known, or not finite */
     bool required;
-} members[] = {{"format", MEMBER_OTHER, true},
+} members[] = {{"crc32", MEMBER_OTHER, false},
+               {"format", MEMBER_OTHER, true},
                {"version", MEMBER_COUNT, true},
                {"status", MEMBER_OTHER, true},
                {"error", MEMBER_OTHER, true},
@@ -112,18 +112,11 @@ static void look_at_tree(struct check *check, const char *file, const struct jso
 
 void check_summary(struct check *check, const char *file)
 {
-    struct error error = {0};
     struct json_document document;
-    char *path = check_path(check, file);
-    const bool read = path && json_read_file(&document, path, LIMIT, &error);
-    free(path);
-    if (!path)
+    if (!check_read_json(check, file, LIMIT, REMEDY_SUMMARY, &document))
         return;
-    if (!read) {
-        check_damage_by(check, file, REMEDY_SUMMARY, &error);
-        return;
-    }
     look_at_tree(check, file, document.root);
+    check_checksum(check, file, REMEDY_SUMMARY, &document);
     json_document_free(&document);
     if (check_is_sound(check, file) &&
         !run_files_read_summary(check->directory, &check->summary.snapshot))

@@ -1,7 +1,7 @@
 #include "session/run_files.h"
 
 #include "base/file.h"
-#include "base/json.h"
+#include "session/run_json.h"
 
 #include <config.h>
 #include <math.h>
@@ -116,17 +116,16 @@ static void read_text(const struct json *object, const char *key, char *text, si
         snprintf(text, size, "%s", value);
 }
 
-static bool write_tree(const struct run *run, const char *name, struct json *tree, bool complete,
-                       struct error *error)
+/* --- both files --- */
+
+bool run_files_verify(const char *directory, struct error *error)
 {
-    char *path = file_join(run->directory, name);
-    char *text = path && complete ? json_print(tree, true, error) : NULL;
-    bool written =
-        text ? file_write(path, text, strlen(text), true, error) : error_set_memory(error, name, 0);
-    free(text);
-    free(path);
-    json_free(tree);
-    return written;
+    struct json_document config, summary = {0};
+    const bool good = run_json_open(&config, directory, "config.json", FILE_LIMIT, NULL, error) &&
+                      run_json_open(&summary, directory, "summary.json", FILE_LIMIT, NULL, error);
+    json_document_free(&config);
+    json_document_free(&summary);
+    return good;
 }
 
 /* --- config.json --- */
@@ -163,7 +162,7 @@ bool run_files_write_config(const struct run *run, struct error *error)
                          ? add_import(tree, &run->early_facts) &&
                                config_known_to_json(&run->config, json_add_object(tree, "config"))
                          : config_to_json(&run->config, json_add_object(tree, "config")));
-    return write_tree(run, "config.json", tree, complete, error);
+    return run_json_write(run->directory, "config.json", tree, complete, error);
 }
 
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
@@ -259,7 +258,7 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
                     json_add_count(tree, "journal", run->journal.synced) &&
                     json_add_count(tree, "journal_crc32", run->journal.crc32);
-    return write_tree(run, "summary.json", tree, complete, error);
+    return run_json_write(run->directory, "summary.json", tree, complete, error);
 }
 
 bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)

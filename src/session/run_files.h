@@ -19,6 +19,10 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
 bool run_files_add_memory(struct json *parent, const char *key,
                           const struct memory_forecast *memory);
 
+/* Returns whether config.json and summary.json, where they are there, can be read and have the
+ * checksum of their text. What only shows a run does without that. */
+bool run_files_verify(const char *directory, struct error *error);
+
 /* Reads config.json into config, id and created of `run`'s early facts. */
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
                            const char *directory, struct error *error);

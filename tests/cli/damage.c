@@ -6,7 +6,7 @@
  *   cut FILE BYTES             shortens it; negative: by so many
  *   replace FILE OLD NEW       the first place of OLD, also in the header of a model
  *   value FILE NAME INDEX HEX  sets a float32 of an array of a model or checkpoint (little-endian)
- *   seal FILE                  gives a model or checkpoint the checksum of what it now holds
+ *   seal FILE...               gives each file that has a checksum that of what it now holds
  *   old FILE                   takes the checksum away, as earlier versions wrote models
  */
 #include <inttypes.h>
@@ -30,6 +30,7 @@ static void read_file(const char *path)
     FILE *file = fopen(path, "rb");
     if (!file)
         fail("cannot open the file");
+    free(bytes);
     fseek(file, 0, SEEK_END);
     size = (size_t)ftell(file);
     rewind(file);
@@ -52,8 +53,15 @@ static size_t find(const char *text, size_t from)
     for (size_t i = from; i + length <= size; i++)
         if (memcmp(bytes + i, text, length) == 0)
             return i;
-    fail("the text is not there");
-    return 0;
+    return size;
+}
+
+static size_t find_needed(const char *text, size_t from)
+{
+    const size_t at = find(text, from);
+    if (at == size)
+        fail("the text is not there");
+    return at;
 }
 
 static size_t place(const char *text)
@@ -67,7 +75,7 @@ static size_t place(const char *text)
 
 static void replace(const char *old, const char *new)
 {
-    const size_t at = find(old, 0), length = strlen(old), added = strlen(new);
+    const size_t at = find_needed(old, 0), length = strlen(old), added = strlen(new);
     if (added > length + 4096)
         fail("the new text is too long");
     memmove(bytes + at + added, bytes + at + length, size - at - length);
@@ -89,7 +97,8 @@ static void set_value(const char *name, const char *index, const char *hex)
     uint64_t begin;
     const uint32_t value = (uint32_t)strtoul(hex, NULL, 16);
     snprintf(key, sizeof key, "\"%s\":{", name);
-    const size_t at = find("\"data_offsets\":[", find(key, 8)) + strlen("\"data_offsets\":[");
+    const size_t at =
+        find_needed("\"data_offsets\":[", find_needed(key, 8)) + strlen("\"data_offsets\":[");
     begin = strtoull((const char *)bytes + at, NULL, 10);
     const size_t where = 8 + header_length() + begin + 4 * strtoull(index, NULL, 10);
     if (where + 4 > size)
@@ -97,13 +106,20 @@ static void set_value(const char *name, const char *index, const char *hex)
     memcpy(bytes + where, &value, 4);
 }
 
-static void seal(void)
+/* A model's checksum begins behind the length of its header. */
+static void seal(const char *path)
 {
     char digits[9];
-    const size_t at = find("\"tinca.crc32\":\"", 8) + strlen("\"tinca.crc32\":\"");
+    read_file(path);
+    const size_t from = size > 0 && bytes[0] == '{' ? 0 : 8;
+    const char *key = from == 0 ? "\"crc32\":\t\"" : "\"tinca.crc32\":\"";
+    const size_t at = find(key, from) + strlen(key);
+    if (at + 8 > size)
+        return;
     memcpy(bytes + at, "00000000", 8);
-    snprintf(digits, sizeof digits, "%08lx", crc32_z(0, bytes + 8, size - 8));
+    snprintf(digits, sizeof digits, "%08lx", crc32_z(0, bytes + from, size - from));
     memcpy(bytes + at, digits, 8);
+    write_file(path);
 }
 
 /* The header keeps its length. */
@@ -130,11 +146,16 @@ int main(int argc, char **argv)
         int arguments;
     } operations[] = {{"flip", 5},    {"random", 4}, {"zero", 5}, {"cut", 4},
                       {"replace", 5}, {"value", 6},  {"seal", 3}, {"old", 3}};
+    enum { SEAL = 6 };
     size_t o = 0;
     while (o < 8 && argc > 1 && strcmp(operations[o].name, argv[1]) != 0)
         o++;
-    if (o == 8 || argc < 3 || argc != operations[o].arguments)
+    if (o == 8 || argc < 3 || (argc != operations[o].arguments && o != SEAL))
         fail("usage: damage OPERATION FILE ...");
+    for (int i = 2; o == SEAL && i < argc; i++)
+        seal(argv[i]);
+    if (o == SEAL)
+        return 0;
     read_file(argv[2]);
     switch (o) {
     case 0:
@@ -156,9 +177,6 @@ int main(int argc, char **argv)
         break;
     case 5:
         set_value(argv[3], argv[4], argv[5]);
-        break;
-    case 6:
-        seal();
         break;
     default:
         forget_seal();

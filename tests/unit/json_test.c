@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/json_checksum.h"
 #include "tap.h"
 
 #include <math.h>
@@ -89,8 +89,58 @@ static void test_numbers(void)
     json_free(root);
 }
 
+/* Whether the text is JSON whose checksum, if it has one, is right. */
+static bool is_unchanged(const char *text, size_t length)
+{
+    struct json_document document;
+    if (!json_parse(&document, text, length, "checked.json", NULL))
+        return false;
+    const bool unchanged = json_check(&document, NULL, NULL);
+    json_document_free(&document);
+    return unchanged;
+}
+
+/* Every bit of a document counts, those of the checksum and of its name too. */
+static void test_checksum(void)
+{
+    struct json_document document;
+    struct error error = {0};
+    size_t unnoticed = 0;
+    struct json *root = json_new_object();
+    json_add_string(root, "name", "\xc3\xa9t\xc3\xa9");
+    json_add_number(json_add_object(root, "inner"), "value", 0.5);
+    char *text = json_print_checked(root, NULL), *plain = json_print(root, true, NULL);
+    const size_t length = text ? strlen(text) : 0;
+    json_free(root);
+    tap_ok(text && is_unchanged(text, length), "a document as it was written");
+    for (size_t bit = 0; bit < 8 * length; bit++) {
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        unnoticed += is_unchanged(text, length);
+        text[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    tap_ok(unnoticed == 0, "each of %zu bits, when flipped, is noticed (%zu were not)", 8 * length,
+           unnoticed);
+    char *longer = calloc(length + 2, 1);
+    if (longer && text)
+        memcpy(longer, text, length);
+    if (longer)
+        longer[length] = '\n';
+    tap_ok(longer && !is_unchanged(longer, length + 1), "so is a newline that was added");
+    tap_ok(plain && is_unchanged(plain, strlen(plain)), "one without a checksum is read");
+    static const char other[] = "{ \"a\": 1, \"crc32\": \"00000000\" }";
+    tap_ok(json_parse(&document, other, strlen(other), "other.json", NULL) &&
+               !json_check(&document, NULL, &error) && strstr(error.why, "was changed") &&
+               strstr(error.advice, "crc32"),
+           "another layout is a change: %s: %s", error.why, error.advice);
+    json_document_free(&document);
+    free(longer);
+    free(plain);
+    free(text);
+}
+
 int main(void)
 {
+    test_checksum();
     test_reading();
     test_refusals();
     test_numbers();

@@ -1,0 +1,71 @@
+#include "base/json_checksum.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static const char key[] = "crc32";
+static const char head[] = "{\n\t\"crc32\":\t\"", zeros[] = "00000000";
+enum { HEAD = sizeof head - 1, DIGITS = sizeof zeros - 1, DIGITS_SIZE = sizeof zeros };
+
+/* Writes the checksum of a text that begins with `head` and has room for the digits behind it. */
+static void print_checksum(const char *text, size_t length, char digits[DIGITS_SIZE])
+{
+    unsigned long sum = crc32_z(0, (const unsigned char *)text, HEAD);
+    sum = crc32_z(sum, (const unsigned char *)zeros, DIGITS);
+    sum = crc32_z(sum, (const unsigned char *)text + HEAD + DIGITS, length - HEAD - DIGITS);
+    snprintf(digits, DIGITS_SIZE, "%08lx", sum);
+}
+
+char *json_print_checked(const struct json *root, struct error *error)
+{
+    char digits[DIGITS_SIZE];
+    struct text text = {0};
+    char *plain = json_print(root, true, error); /* "{\n\t..." */
+    if (!plain)
+        return NULL;
+    text_append(&text, "%s%s\",", head, zeros);
+    text_append_bytes(&text, plain + 1, strlen(plain + 1));
+    free(plain);
+    if (text.failed) {
+        text_free(&text);
+        error_set_memory(error, "a JSON document", 0);
+        return NULL;
+    }
+    print_checksum(text.data, text.length, digits);
+    memcpy(text.data + HEAD, digits, DIGITS);
+    return text.data;
+}
+
+/* Whether a document is to have a checksum: also where the damage is in the member's name. */
+static bool has_checksum(const struct json_document *document)
+{
+    size_t same = 0, i = 0;
+    for (; i < HEAD && document->source[i]; i++)
+        same += document->source[i] == head[i];
+    return same + 1 >= HEAD || json_member(document->root, key);
+}
+
+/* Another program that writes the document again may keep the member and lay the text out in
+ * another way: that is a change, too. */
+bool json_check(const struct json_document *document, const char *advice, struct error *error)
+{
+    char digits[DIGITS_SIZE] = "";
+    const char *text = document->source;
+    const size_t length = strlen(text);
+    if (!has_checksum(document))
+        return true;
+    if (length > HEAD + DIGITS && strncmp(text, head, HEAD) == 0)
+        print_checksum(text, length, digits);
+    if (digits[0] && strncmp(text + HEAD, digits, DIGITS) == 0)
+        return true;
+    return error_set(error, ERROR_INPUT, document->name,
+                     advice ? advice
+                            : N_("bring back a copy of it; if the change is meant, delete its "
+                                 "line \"crc32\""),
+                     "it was changed after tinca wrote it: its checksum is not that of its text");
+}
