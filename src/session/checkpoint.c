@@ -256,7 +256,7 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     metadata->texts[n] = NULL;
 }
 
-static const char *value_of(const struct safetensors *file, const char *key)
+const char *checkpoint_text(const struct safetensors *file, const char *key)
 {
     char full[KEY_SIZE];
     snprintf(full, sizeof full, "tinca.%s", key);
@@ -385,7 +385,7 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
 bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
                       struct error *error)
 {
-    const char *at = value_of(file, "iteration"), *length = value_of(file, "journal");
+    const char *at = checkpoint_text(file, "iteration"), *length = checkpoint_text(file, "journal");
     return (at && length && text_to_uint64(at, iteration) && text_to_uint64(length, journal)) ||
            refuse(file, "iteration", error);
 }
@@ -393,7 +393,7 @@ bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint6
 bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
 {
     uint64_t value;
-    const char *text = value_of(file, "journal_crc32");
+    const char *text = checkpoint_text(file, "journal_crc32");
     if (!text || !text_to_uint64(text, &value) || value > UINT32_MAX)
         return false;
     *sum = (uint32_t)value;
@@ -408,15 +408,10 @@ const char *checkpoint_missing(const struct safetensors *file)
         return "format";
     for (size_t i = 0; i < PLACES; i++) {
         const struct place place = {.key = places[i].key, .kind = places[i].kind};
-        if (!parse_number(&place, value_of(file, place.key), &value))
+        if (!parse_number(&place, checkpoint_text(file, place.key), &value))
             return place.key;
     }
     return NULL;
-}
-
-const char *checkpoint_text(const struct safetensors *file, const char *key)
-{
-    return value_of(file, key);
 }
 
 /* --- reading --- */
@@ -436,7 +431,7 @@ static bool read_numbers(struct trainer *trainer, const struct safetensors *file
                          struct error *error)
 {
     for (size_t i = 0; i < PLACES; i++)
-        if (!parse_number(&places[i], value_of(file, places[i].key), trainer))
+        if (!parse_number(&places[i], checkpoint_text(file, places[i].key), trainer))
             return refuse(file, places[i].key, error);
     const struct makings now = makings_of(&trainer->prepared), then = trainer->makings;
     if (now.per_epoch == then.per_epoch && now.images == then.images &&

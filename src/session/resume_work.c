@@ -6,6 +6,7 @@
 #include "session/checkpoint.h"
 #include "session/computed_with.h"
 #include "session/experiment.h"
+#include "session/resume_arithmetic.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"
 #include "session/run_integrity.h"
@@ -220,8 +221,8 @@ bool resume_begin(struct trainer *trainer)
         return false;
     if (!trainer->checkpoint.file)
         return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
-    if (!computed_with_check(&trainer->checkpoint, &trainer->prepared.network->graph,
-                             trainer->run->config.device, trainer->error) ||
+    if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
+                                 trainer->run->config.device, trainer->error) ||
         !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
         return false;
     if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
@@ -230,9 +231,9 @@ bool resume_begin(struct trainer *trainer)
     const struct run_facts facts = worker_describe(trainer);
     run_state_publish(trainer->run, &facts);
     note_resumption(trainer);
-    computed_with_report(trainer);
+    resume_arithmetic_report(trainer);
     if (!known) {
-        computed_with_report_unknown(trainer);
+        resume_arithmetic_report_unknown(trainer);
         experiment_write(trainer, &trainer->keeping.unsaved);
     }
     safetensors_close(&trainer->checkpoint);
