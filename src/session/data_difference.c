@@ -113,33 +113,36 @@ struct kind {
     void (*compare)(const struct row *then, const struct row *now, struct differences *differences);
 };
 
+/* Reports a field that differs, with both values; returns whether it does. `format` takes the row's
+ * name and the values. */
+static bool report_values(const char *format, const struct row *then, const struct row *now,
+                          size_t field, struct differences *differences)
+{
+    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
+    if (same_field(then, now, field))
+        return false;
+    differences_add(differences, format, then->name, differences_value(then->fields[field], before),
+                    differences_value(now->fields[field], after));
+    return true;
+}
+
 static void compare_file(const struct row *then, const struct row *now,
                          struct differences *differences)
 {
     enum { BYTES, LABEL, CHECKSUM };
-    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
-    if (!same_field(then, now, BYTES))
-        differences_add(differences, N_("picture %.90s: %s bytes then, %s now"), then->name,
-                        differences_value(then->fields[BYTES], before),
-                        differences_value(now->fields[BYTES], after));
-    else if (!same_field(then, now, CHECKSUM))
+    if (!report_values(N_("picture %.90s: %s bytes then, %s now"), then, now, BYTES, differences) &&
+        !same_field(then, now, CHECKSUM))
         differences_add(differences, N_("picture %.90s has other contents"), then->name);
-    if (!same_field(then, now, LABEL))
-        differences_add(differences, N_("label of %.90s was %s, is %s"), then->name,
-                        differences_value(then->fields[LABEL], before),
-                        differences_value(now->fields[LABEL], after));
+    report_values(N_("label of %.90s was %s, is %s"), then, now, LABEL, differences);
 }
 
 static void compare_folder(const struct row *then, const struct row *now,
                            struct differences *differences)
 {
     enum { FILES, BYTES, CHECKSUM };
-    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
-    if (!same_field(then, now, FILES))
-        differences_add(differences, N_("folder %.90s: %s pictures then, %s now"), then->name,
-                        differences_value(then->fields[FILES], before),
-                        differences_value(now->fields[FILES], after));
-    else if (!same_field(then, now, BYTES) || !same_field(then, now, CHECKSUM))
+    if (!report_values(N_("folder %.90s: %s pictures then, %s now"), then, now, FILES,
+                       differences) &&
+        (!same_field(then, now, BYTES) || !same_field(then, now, CHECKSUM)))
         differences_add(differences, N_("folder %.90s: its pictures have other names or contents"),
                         then->name);
 }
@@ -148,12 +151,9 @@ static void compare_part(const struct row *then, const struct row *now,
                          struct differences *differences)
 {
     enum { IMAGES, PIXELS, LABELS };
-    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
-    if (!same_field(then, now, IMAGES))
-        differences_add(differences, N_("%.90s: %s images then, %s now"), then->name,
-                        differences_value(then->fields[IMAGES], before),
-                        differences_value(now->fields[IMAGES], after));
-    else if (!same_field(then, now, PIXELS))
+    if (report_values(N_("%.90s: %s images then, %s now"), then, now, IMAGES, differences))
+        return;
+    if (!same_field(then, now, PIXELS))
         differences_add(differences, N_("%.90s has other images"), then->name);
     else if (!same_field(then, now, LABELS))
         differences_add(differences, N_("%.90s: its images have other labels"), then->name);

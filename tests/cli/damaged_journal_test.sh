@@ -4,44 +4,15 @@
 # place is refused before anything is changed.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
-FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
-PYTHON=${PYTHON:-python3}
-if [ ! -f "$FAULTS" ]; then
-    skip "damaged journals" "the program is built with a sanitizer"
-    done_testing
-fi
+. "$srcdir/tests/faults/same_run.sh"
+needs_faults "damaged journals"
 cd "$T" || exit 99
-cat >tiny.json <<'FILE'
-{"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
-  {"op": "conv", "name": "c", "output": 2, "kernel": 3, "stride": 2}, {"op": "flatten"},
-  {"op": "linear", "name": "fc", "output": "classes"}]}
-FILE
+tiny_network tiny.json
 job="train tiny.json --data digits,limit=40 --validate digits,split=test,limit=8 --batch 8 --epochs 8
     --seed 3 --threads 1 --checkpoint 0.001 --checkpoint-share 100 -q"
 
-curves() { # what a clock measured is left out
-    grep -a '^{"iteration"\|"event":"validation"' "$1/journal.jsonl" |
-        sed 's/,"ms_per_image.*//; s/,"seconds.*//' >"$2"
-}
-
-same() { # same NAME RUN
-    curves "$2" r.txt
-    wrong=
-    for name in weights best; do
-        cmp -s whole/$name.safetensors "$2/$name.safetensors" || wrong="$wrong $name"
-    done
-    cmp -s whole.txt r.txt || wrong="$wrong curves"
-    if [ -z "$wrong" ]; then ok "$1"; else not_ok "$1" "not the same:$wrong; $(cat err)"; fi
-}
-
-run() { # run ARGUMENT...: its status is in $status
-    status=0
-    "$TINCA" "$@" >out 2>err </dev/null || status=$?
-}
-
 # shellcheck disable=SC2086 # a list of options
 succeeds "a run without trouble" $job --run-dir whole
-curves whole whole.txt
 # A kill between the two renames of a checkpoint leaves one: then the next rename will do.
 for rename in 20 21 22; do
     rm -rf killed
@@ -72,7 +43,7 @@ again() { # again NAME PATTERN: what was done to r is noticed, and mended
     if [ "$status" = 0 ] && grep -q "$2" err; then ok "$1: resume says so"; else
         not_ok "$1: resume says so" "exit $status: $(cat err)"
     fi
-    same "  and ends with the same bits" r
+    same "  and ends with the same bits" whole r
 }
 
 rm -rf r && cp -r killed r && truncate -s $((previous - 10)) r/journal.jsonl
@@ -120,10 +91,7 @@ if [ "$status" = 0 ]; then ok "a good one is exported without complaint"; else
 fi
 
 # --- a checkpoint that lies, with a checksum that is right ---
-if ! command -v "$PYTHON" >/dev/null; then
-    skip "checkpoints that lie" "there is no python3"
-    done_testing
-fi
+needs_python "checkpoints that lie"
 cat >lie.py <<'FILE'
 import json, struct, sys, zlib
 path, key, value = sys.argv[1:]
@@ -150,7 +118,7 @@ for lie in iteration:18446744073709551615 iteration:41 journal:99999999 epoch:77
     run resume ./r
     (cd r && cksum -- *.jsonl *.safetensors) >after
     if [ "${lie%:*}" = journal ]; then
-        same "a checkpoint with $lie: it begins again" r
+        same "a checkpoint with $lie: it begins again" whole r
     elif [ "$status" = 1 ] && grep -q '^tinca: .*checkpoint' err && cmp -s before after; then
         ok "a checkpoint with $lie is refused, and nothing is changed"
     else

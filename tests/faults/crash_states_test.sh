@@ -3,16 +3,9 @@
 # be in (300), drawn with SEED. crash_states.py says which there are.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
-FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
-PYTHON=${PYTHON:-python3}
-if [ ! -f "$FAULTS" ]; then
-    skip "states after a power cut" "the program is built with a sanitizer"
-    done_testing
-fi
-if ! command -v "$PYTHON" >/dev/null; then
-    skip "states after a power cut" "there is no python3"
-    done_testing
-fi
+. "$srcdir/tests/faults/same_run.sh"
+needs_faults "states after a power cut"
+needs_python "states after a power cut"
 # each state is a folder of small files: in memory where that can be
 folder=$(mktemp -d /dev/shm/tinca-states-XXXXXX 2>/dev/null) || folder=$(mktemp -d "$T/states-XXXXXX")
 trap 'rm -rf "$T" "$folder"' EXIT

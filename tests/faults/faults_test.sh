@@ -4,12 +4,9 @@
 # message. STEP: every how many allocations one fails (15; 1: each).
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
-FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
+. "$srcdir/tests/faults/same_run.sh"
 STEP=${STEP:-15}
-if [ ! -f "$FAULTS" ]; then
-    skip "calls that fail" "the program is built with a sanitizer"
-    done_testing
-fi
+needs_faults "calls that fail"
 cd "$T" || exit 99
 job="train lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 10 --epochs 5
     --seed 3 --threads 1 --checkpoint 0.02 --checkpoint-share 100 -q"
@@ -23,23 +20,8 @@ with() {
         status=$?
 }
 
-curves() {
-    sed 's/,"ms_per_image.*//' "$1/journal.jsonl" | grep '^{"iteration"' >"$2"
-}
-
 # shellcheck disable=SC2086 # a list of options
 succeeds "a run without trouble" $job --run-dir whole
-curves whole whole.txt
-
-same() { # same NAME: the run in r has the bits of the one without trouble
-    wrong=
-    for name in weights best; do
-        cmp -s whole/$name.safetensors r/$name.safetensors || wrong="$wrong $name"
-    done
-    curves r r.txt
-    cmp -s whole.txt r.txt || wrong="$wrong curves"
-    if [ -z "$wrong" ]; then ok "$1"; else not_ok "$1" "not the same:$wrong; $(cat err)"; fi
-}
 
 # For a while: the run says so, goes on, and nothing is missing in the end.
 for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
@@ -49,7 +31,7 @@ for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/er
     # shellcheck disable=SC2086
     with "${fault%/*}" $job --run-dir r
     if [ "$status" = 0 ]; then ok "${fault%/*}: the run goes on"; else not_ok "${fault%/*}" "exit $status: $(cat err)"; fi
-    same "  and nothing is lost"
+    same "  and nothing is lost" whole r
 done
 
 # For good: the status is that of a failure, the message names the reason, what was good before still
@@ -68,15 +50,11 @@ for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:6:EIO+/error 
         [ -e "$left" ] && not_ok "  half a file is left" "$left"
     done
     succeeds "  with room again it is resumed" resume ./r -q
-    same "  to the same bits"
+    same "  to the same bits" whole r
 done
 
 # --- memory: the N-th allocation fails ---
-cat >tiny.json <<'FILE'
-{"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
-  {"op": "conv", "name": "c", "output": 2, "kernel": 3, "stride": 2}, {"op": "flatten"},
-  {"op": "linear", "name": "fc", "output": "classes"}]}
-FILE
+tiny_network tiny.json
 small="train tiny.json --data digits,limit=8 --validate digits,split=test,limit=4 --batch 4
     --iterations 3 --threads 2 -q"
 # shellcheck disable=SC2086

@@ -4,6 +4,7 @@
 # SEED: of the instants.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
+. "$srcdir/tests/faults/same_run.sh"
 KILLS=${KILLS:-12}
 SEED=${SEED:-$$}
 FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
@@ -16,15 +17,8 @@ draw() { # draw N: a number of 1 to N in $drawn
     drawn=$((SEED / 65536 % $1 + 1))
 }
 
-# The curves without what a clock measured.
-curves() {
-    sed 's/,"ms_per_image.*//' "$1/journal.jsonl" | grep '^{"iteration"\|"event":"validation"' |
-        sed 's/,"seconds.*//'
-}
-
 # shellcheck disable=SC2086 # a list of options
 succeeds "a run that is left alone" train $job --run-dir "$T/whole" -q
-curves "$T/whole" >"$T/whole.txt"
 
 begin_or_go_on() { # begin_or_go_on [FAULT]: in the background, as $child
     draw 3
@@ -77,11 +71,7 @@ compare_ends() { # compare_ends NAME
         not_ok "$1" "exit $status: $(told)"
         return
     fi
-    curves "$T/run" >"$T/run.txt"
-    for name in weights.safetensors best.safetensors; do
-        cmp -s "$T/whole/$name" "$T/run/$name" || wrong="$wrong $name"
-    done
-    cmp -s "$T/whole.txt" "$T/run.txt" || wrong="$wrong curves"
+    wrong=$(differences "$T/whole" "$T/run")
     for left in "$T"/run/*.part "$T"/run/checkpoint*; do
         [ -e "$left" ] && wrong="$wrong $(basename "$left")"
     done
@@ -94,7 +84,6 @@ unset_limit=$((KILLS * 10))
 while [ "$killed" -lt "$KILLS" ] && [ "$unset_limit" -gt 0 ]; do
     rm -rf "$T/run"
     here=0
-    wrong=
     # one run is killed up to eight times
     draw 8
     for _ in $(seq "$drawn"); do

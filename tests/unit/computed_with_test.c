@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "session/resume.h"
 
-#include "session_files.h"
+#include "stopped_run.h"
 
 #include <inttypes.h>
 #include <zlib.h>
@@ -18,36 +18,15 @@ static const char pooled[] =
     "  {\"op\": \"max_pool\", \"kernel\": 3, \"stride\": 1, \"pad\": 1}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-static char directory[512];
-
-static char *run_path(const char *name)
-{
-    static char path[600];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
 /* Begins a run and stops it after its first epoch. */
 static bool begin(const char *solver)
 {
     char setting[64];
-    struct error error = {0};
-    struct run_snapshot snapshot = {0};
     snprintf(setting, sizeof setting, "solver=%s", solver);
     struct run_config config = configure((const char *const[]){
         "data=digits,limit=40", "batch=20", "epochs=3", "threads=1", "lr=0.001", setting, NULL});
     config_set(&config, "network", home_path("own.json"), NULL);
-    struct run *run = run_start(&config, NULL, &error);
-    if (!run) {
-        note_error(&error);
-        return false;
-    }
-    snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
-    run_send(run, COMMAND_STOP_AT_EPOCH, 0);
-    run_wait(run, -1);
-    run_snapshot(run, &snapshot);
-    run_free(run);
-    return snapshot.status == RUN_STOPPED;
+    return begin_and_stop(&config);
 }
 
 /* Replaces `old` by `new`, which is as long, in the header of the checkpoint, and corrects its
@@ -77,7 +56,7 @@ static bool change_checkpoint(const char *old, const char *new)
 /* Resumes the run to its end; its findings are in *findings, each on a line. */
 static enum run_status resume(char *findings, size_t size, struct error *error)
 {
-    struct run_snapshot snapshot = {.status = RUN_REFUSED};
+    struct run_snapshot snapshot;
     struct finding finding;
     findings[0] = '\0';
     *error = (struct error){0};
@@ -92,9 +71,7 @@ static enum run_status resume(char *findings, size_t size, struct error *error)
         snprintf(findings + used, size - used, "%s: %s\n", finding_kind_name(finding.kind),
                  finding.text);
     }
-    *error = snapshot.error;
-    run_free(run);
-    return snapshot.status;
+    return finish(run, error);
 }
 
 static void goes_on(bool changed, const char *words, const char *name)

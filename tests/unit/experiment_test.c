@@ -4,7 +4,7 @@
 #include "data/image.h"
 #include "session/resume.h"
 
-#include "session_files.h"
+#include "stopped_run.h"
 
 #include <fcntl.h>
 
@@ -83,21 +83,7 @@ static bool replace(const char *path, const char *old, const char *new)
 
 /* --- runs --- */
 
-static char directory[512];
-
-static enum run_status finish(struct run *run, struct error *error)
-{
-    struct run_snapshot snapshot = {.status = RUN_REFUSED, .error = *error};
-    if (run) {
-        run_wait(run, -1);
-        run_snapshot(run, &snapshot);
-    }
-    *error = snapshot.error;
-    run_free(run);
-    return snapshot.status;
-}
-
-/* Begins a run and stops it at the end of its first epoch; its folder is in `directory`. */
+/* Begins a run and stops it at the end of its first epoch. */
 static bool begin(const char *data, const char *validation)
 {
     char train[600], test[600];
@@ -106,25 +92,7 @@ static bool begin(const char *data, const char *validation)
     struct run_config config = configure((const char *const[]){
         train, test, "batch=4", "epochs=3", "threads=2", "checkpoint=1000", NULL});
     config_set(&config, "network", home_path("own.json"), NULL);
-    struct error error = {0};
-    struct run *run = run_start(&config, NULL, &error);
-    if (!run) {
-        note_error(&error);
-        return false;
-    }
-    snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
-    run_send(run, COMMAND_STOP_AT_EPOCH, 0);
-    const bool stopped = finish(run, &error) == RUN_STOPPED;
-    if (!stopped)
-        note_error(&error);
-    return stopped;
-}
-
-static char *run_path(const char *name)
-{
-    static char path[600];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
+    return begin_and_stop(&config);
 }
 
 static enum run_status resume(struct error *error)
