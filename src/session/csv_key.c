@@ -40,11 +40,20 @@ static void row_head(const struct run *run, char *head, size_t size)
 
 /* --- what tells runs apart --- */
 
+/* Writes a setting as a table shows it. */
+static void shown_value(const struct run *run, const char *field, char *shown)
+{
+    char value[VALUE_SIZE];
+    config_get(run_config(run), field, value, sizeof value);
+    csv_clean(value, shown, VALUE_SIZE);
+}
+
+/* Values that differ only in what a table does not show do not tell runs apart. */
 static bool differs(const struct run *a, const struct run *b, const char *field)
 {
     char first[VALUE_SIZE], second[VALUE_SIZE];
-    config_get(run_config(a), field, first, sizeof first);
-    config_get(run_config(b), field, second, sizeof second);
+    shown_value(a, field, first);
+    shown_value(b, field, second);
     return strcmp(first, second) != 0;
 }
 
@@ -123,14 +132,15 @@ void csv_key_write(const struct run *run, FILE *stream)
 
 void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream)
 {
-    char value[VALUE_SIZE], shown[VALUE_SIZE];
+    char shown[VALUE_SIZE];
     for (size_t f = 0; f < config_field_count; f++) {
         if (!key->varies[f])
             continue;
-        config_get(run_config(run), config_fields[f].key, value, sizeof value);
-        csv_clean(value, shown, sizeof shown);
+        shown_value(run, config_fields[f].key, shown);
         fprintf(stream, ",%s", shown);
     }
-    if (key->with_id)
-        fprintf(stream, ",%s", run_facts(run)->id);
+    if (!key->with_id)
+        return;
+    csv_clean(run_facts(run)->id, shown, sizeof shown);
+    fprintf(stream, ",%s", shown);
 }

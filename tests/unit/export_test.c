@@ -11,11 +11,12 @@
 #include <math.h>
 #include <sys/stat.h>
 
-static const char config_text[] =
-    "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"20260101-000000-lenet-0001\",\n"
-    " \"created\": \"2026-01-01T00:00:00Z\",\n"
-    " \"config\": {\"network\": \"lenet\", \"data\": \"digits\", \"batch\": 8, \"iterations\": "
-    "4}}\n";
+#define CONFIG(number, data)                                                                       \
+    "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"20260101-000000-lenet-" number "\",\n"  \
+    " \"created\": \"2026-01-01T00:00:00Z\",\n"                                                    \
+    " \"config\": {\"network\": \"lenet\", \"data\": \"" data                                      \
+    "\", \"batch\": 8, \"iterations\": 4}}\n"
+static const char config_text[] = CONFIG("0001", "digits");
 
 static const char journal_text[] =
     "{\"event\":\"start\",\"network\":\"lenet\",\"technique\":\"none\",\"parameters\":431080,"
@@ -40,14 +41,18 @@ static const char summary_text[] =
     "{\"status\": \"failed\", \"error\": {\"kind\": 6, \"what\": \"conv1\", \"why\": \"broke\","
     " \"advice\": \"\"}, \"iteration\": 3, \"iterations\": 4, \"elapsed_seconds\": 4.5}\n";
 
-static struct run *open_written(void)
+static struct run *open_written(const char *name, const char *config)
 {
     struct error error;
-    const char *directory = home_path("run");
+    char directory[512], path[600];
+    const char *const files[][2] = {
+        {"config.json", config}, {"journal.jsonl", journal_text}, {"summary.json", summary_text}};
+    snprintf(directory, sizeof directory, "%s", home_path(name));
     mkdir(directory, 0700);
-    write_text(home_path("run/config.json"), config_text);
-    write_text(home_path("run/journal.jsonl"), journal_text);
-    write_text(home_path("run/summary.json"), summary_text);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, files[i][0]);
+        write_text(path, files[i][1]);
+    }
     struct run *run = run_open(directory, &error);
     if (!run)
         note_error(&error);
@@ -159,6 +164,21 @@ static void test_csv(struct run *run)
            "a row a run");
 }
 
+/* Two folders whose names are the same in a table: the runs' IDs tell them apart. */
+static void test_csv_key(void)
+{
+    struct error error;
+    struct run *runs[] = {open_written("one", CONFIG("0001", "folder:/a b")),
+                          open_written("other", CONFIG("2,\\n=x", "folder:/a_b"))};
+    tap_ok(runs[0] && runs[1] && export_csv(runs, 2, home_path("csv"), &error), "two runs");
+    tap_ok(file_has("times_*_tinca.csv", "#network,mode,batch,avg_time,run\n"
+                                         "lenet,CPU,008,0.032,20260101-000000-lenet-0001\n"
+                                         "lenet,CPU,008,0.032,20260101-000000-lenet-2___x\n"),
+           "  whose settings look the same have keys of their own");
+    run_free(runs[0]);
+    run_free(runs[1]);
+}
+
 /* Of a run without an iteration no time is known: null, not 0. */
 static void check_no_times(struct run *run)
 {
@@ -215,12 +235,13 @@ int main(void)
 {
     if (!make_home())
         return 99;
-    struct run *run = open_written();
+    struct run *run = open_written("run", config_text);
     if (tap_ok(run, "a run directory is opened")) {
         test_session(run);
         test_csv(run);
         run_free(run);
     }
+    test_csv_key();
     test_damage();
     remove_home();
     return tap_done();
