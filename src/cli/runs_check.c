@@ -111,10 +111,14 @@ static bool check_one(struct tally *tally, const char *directory, bool home, str
 
 /* --- which --- */
 
-/* Unlike the other commands, also what holds no run. */
+/* Unlike the other commands, also what holds no run. A name without a slash is one in the folder of
+ * all runs, which "." and ".." are not. */
 static char *find(const char *home, const char *run, struct error *error)
 {
-    char *directory = strchr(run, '/') ? memory_copy_text(run, error) : file_join(home, run);
+    const bool is_name = run[0] && strcmp(run, ".") != 0 && strcmp(run, "..") != 0;
+    char *directory = strchr(run, '/') ? memory_copy_text(run, error)
+                      : is_name        ? file_join(home, run)
+                                       : NULL;
     if (directory && file_is_directory(directory)) {
         while (strlen(directory) > 1 && directory[strlen(directory) - 1] == '/')
             directory[strlen(directory) - 1] = '\0';

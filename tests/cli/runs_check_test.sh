@@ -581,5 +581,8 @@ run runs --check
 grep -q "$(printf '\033')" "$T/out" && not_ok 'names send nothing to the terminal' ||
     ok 'names send nothing to the terminal'
 refuses 2 'no such run' 'a run that is not there' runs --check nowhere
+refuses 2 'no such run' 'nor is the folder of all runs one' runs --check .
+refuses 2 'no such run' 'nor the one above it' runs --check ..
+refuses 2 'its name is empty' 'nor nothing' runs --check ''
 refuses 2 'verifies one' 'a run without --check' runs good
 done_testing
