@@ -1,7 +1,6 @@
 #include "base/json_checksum.h"
 
 #include "base/language.h"
-#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +8,13 @@
 #include <zlib.h>
 
 static const char key[] = "crc32";
-static const char head[] = "{\n\t\"crc32\":\t\"", zeros[] = "00000000";
-enum { HEAD = sizeof head - 1, DIGITS = sizeof zeros - 1, DIGITS_SIZE = sizeof zeros };
+static const char head[] = "{\n\t\"crc32\":\t\"", zeros[] = "00000000", tail[] = "\",";
+enum {
+    HEAD = sizeof head - 1,
+    DIGITS = sizeof zeros - 1,
+    TAIL = sizeof tail - 1,
+    DIGITS_SIZE = sizeof zeros
+};
 
 /* Writes the checksum of a text that begins with `head` and has room for the digits behind it. */
 static void print_checksum(const char *text, size_t length, char digits[DIGITS_SIZE])
@@ -24,21 +28,20 @@ static void print_checksum(const char *text, size_t length, char digits[DIGITS_S
 char *json_print_checked(const struct json *root, struct error *error)
 {
     char digits[DIGITS_SIZE];
-    struct text text = {0};
     char *plain = json_print(root, true, error); /* "{\n\t..." */
-    if (!plain)
-        return NULL;
-    text_append(&text, "%s%s\",", head, zeros);
-    text_append_bytes(&text, plain + 1, strlen(plain + 1));
-    free(plain);
-    if (text.failed) {
-        text_free(&text);
-        error_set_memory(error, "a JSON document", 0);
+    const size_t length = plain ? strlen(plain) : 0;
+    char *text = plain ? realloc(plain, HEAD + DIGITS + TAIL + length) : NULL;
+    if (!text) {
+        free(plain);
+        error_set_memory(error, "a JSON document", length);
         return NULL;
     }
-    print_checksum(text.data, text.length, digits);
-    memcpy(text.data + HEAD, digits, DIGITS);
-    return text.data;
+    memmove(text + HEAD + DIGITS + TAIL, text + 1, length); /* without "{", with the NUL */
+    memcpy(text, head, HEAD);
+    memcpy(text + HEAD + DIGITS, tail, TAIL);
+    print_checksum(text, HEAD + DIGITS + TAIL + length - 1, digits);
+    memcpy(text + HEAD, digits, DIGITS);
+    return text;
 }
 
 /* Whether a document is to have a checksum: also where the damage is in the member's name. */

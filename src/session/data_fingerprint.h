@@ -11,8 +11,9 @@
  *   normalisation                 {name, mean: [3], deviation: [3]}
  *   files                         sets of files: [name, bytes, label, crc32], an image each
  *   folders                       instead, above 100,000 files: [name, files, bytes, crc32], a
- * folder each; the checksum is over the lines "NAME BYTES LABEL CRC32\n" parts sets in memory:
- * [name, images, crc32 of pixels, of labels]
+ *                                 folder each; its checksum is that of the lines
+ *                                 "NAME BYTES LABEL CRC32\n" of its files
+ *   parts                         sets in memory: [name, images, crc32 of pixels, of labels]
  */
 #ifndef TINCA_SESSION_DATA_FINGERPRINT_H
 #define TINCA_SESSION_DATA_FINGERPRINT_H
