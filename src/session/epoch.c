@@ -29,7 +29,8 @@ void trainer_save_samples(struct trainer *trainer)
     char name[48];
     struct error failed;
     const struct samples *samples = &trainer->prepared.samples;
-    if (samples->count == 0 || trainer->sampled == trainer->moment.iteration)
+    if (samples->count == 0 || trainer->sampled == trainer->moment.iteration ||
+        !trainer_holds(trainer, true))
         return;
     snprintf(name, sizeof name, "sample-%04.0f.png", ceil(trainer->moment.epoch));
     char *path = file_join(trainer->run->directory, name);
@@ -59,6 +60,8 @@ bool trainer_save(struct trainer *trainer, struct error *error)
 static void save_now(struct trainer *trainer)
 {
     struct error failed = {0};
+    if (!trainer_holds(trainer, true))
+        return;
     trainer_save(trainer, &failed);
     trainer->keeping.wanted = true;
     trainer->now.error = failed;
@@ -170,6 +173,8 @@ static bool show_progress(void *context, uint64_t done, struct error *error)
     trainer->now.elapsed_seconds = trainer_seconds(trainer, clock_nanoseconds());
     trainer_publish(trainer);
     trainer_obey(trainer);
+    if (!trainer_holds(trainer, false))
+        return false;
     return !trainer->stop ||
            error_set(error, ERROR_INTERRUPTED, "the validation", NULL, "it was stopped");
 }

@@ -49,7 +49,7 @@ void trainer_keep(struct trainer *trainer, bool epoch_over)
 {
     const bool over =
         trainer->stop || trainer->ended || trainer->moment.iteration == trainer->now.iterations;
-    if (!over && is_due(trainer, epoch_over))
+    if (!over && is_due(trainer, epoch_over) && trainer_holds(trainer, true))
         trainer_checkpoint(trainer);
 }
 
@@ -77,6 +77,8 @@ void trainer_keep_best(struct trainer *trainer)
     const struct weights *weights = &trainer->prepared.weights;
     const size_t count = weights->graph->total_floats;
     forget_best(trainer);
+    if (!trainer_holds(trainer, true))
+        return;
     if (!weights_fetch(weights, &trainer->keeping.unsaved)) {
         trainer_lose(trainer, &trainer->keeping.unsaved);
         return;

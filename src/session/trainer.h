@@ -105,6 +105,11 @@ bool resume_begin(struct trainer *trainer);
 bool worker_begin(struct trainer *trainer);
 struct run_facts worker_describe(const struct trainer *trainer);
 
+/* In worker.c: looks, at most four times a second or `now`, whether the run's folder is still its
+ * own. From the moment that it is not nothing is written there: it may be another process's by now.
+ * Returns false then, and *error says why; the run fails. */
+bool trainer_holds(struct trainer *trainer, bool now);
+
 /* In keep.c: what is kept, when, and what becomes of it when the disk refuses. */
 
 /* To be called between two iterations: writes a checkpoint when one is due. */

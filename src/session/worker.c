@@ -98,14 +98,12 @@ static bool catch_up(struct trainer *trainer)
     return !due || trainer_end_epoch(trainer);
 }
 
-/* Looks, at most a few times a second or `now`, whether the run's folder is still its own. From the
- * moment that it is not nothing is written there: it may be another process's by now. */
-static bool still_holds(struct trainer *trainer, bool now)
+bool trainer_holds(struct trainer *trainer, bool now)
 {
-    const uint64_t pause = 250000000; /* nanoseconds */
-    if (!now && trainer->mark - trainer->held < pause)
-        return true;
-    trainer->held = trainer->mark;
+    const uint64_t pause = 250000000, time = clock_nanoseconds(); /* nanoseconds */
+    if (trainer->evicted || (!now && time - trainer->held < pause))
+        return !trainer->evicted;
+    trainer->held = time;
     trainer->evicted =
         !run_hold_check(&trainer->run->hold, trainer->run->directory, trainer->error);
     return !trainer->evicted;
@@ -126,7 +124,7 @@ static bool train(struct trainer *trainer)
             return true;
         if (!trainer_iterate(trainer, &epoch_over) || (epoch_over && !trainer_end_epoch(trainer)))
             return false;
-        if (!still_holds(trainer, false))
+        if (!trainer_holds(trainer, false))
             return false;
         trainer_keep(trainer, epoch_over);
     }
@@ -207,7 +205,7 @@ static enum run_status live(struct trainer *trainer)
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
     warn_of_swap(trainer);
-    if (!train(trainer) || !still_holds(trainer, true)) {
+    if (!train(trainer) || !trainer_holds(trainer, true)) {
         if (trainer->evicted)
             save_elsewhere(trainer);
         return RUN_FAILED;

@@ -8,7 +8,7 @@ job="train lenet --data digits --batch 20 --iterations 500000 --threads 1 --chec
 start() { # start ARGUMENT...: a run in $T/r, in the background, that has trained an iteration
     rm -rf "$T/r"
     # shellcheck disable=SC2086 # a list of options
-    "$TINCA" $job --run-dir "$T/r" -q "$@" >"$T/out" 2>"$T/err" </dev/null &
+    "$TINCA" ${long-$job} --run-dir "$T/r" -q "$@" >"$T/out" 2>"$T/err" </dev/null &
     child=$!
     tries=0
     until grep -q '"loss"' "$T/r/journal.jsonl" 2>/dev/null || [ $tries = 600 ]; do
@@ -61,6 +61,19 @@ if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing into the other"; el
     not_ok "  and has written nothing into the other" "$(ls "$T/r")"
 fi
 rm -rf "$T/elsewhere"
+
+# The best model is written after a validation, which may take long.
+long="train lenet --data digits,limit=20 --validate digits,split=test --batch 20 --iterations 500000
+    --threads 1 --checkpoint 3600"
+start
+mv "$T/r" "$T/elsewhere"
+mkdir "$T/r"
+ends "and one whose folder is replaced while it validates" "folder was removed or replaced"
+if [ -z "$(ls "$T/r")" ]; then ok "  and has written no model into the other"; else
+    not_ok "  and has written no model into the other" "$(ls "$T/r")"
+fi
+rm -rf "$T/elsewhere"
+unset long
 
 start
 kill -STOP $child
