@@ -78,6 +78,7 @@ void resume_arithmetic_report(struct trainer *trainer)
 
 void resume_arithmetic_report_unknown(struct trainer *trainer)
 {
-    report(trainer, _("an earlier version of tinca began it and kept neither its network nor what "
-                      "its data consists of: whether they have changed since is not known"));
+    report(trainer,
+           _("its network.json or data.json is missing, as in runs that an earlier version of "
+             "tinca began: whether network and data have changed since is not known"));
 }

@@ -15,7 +15,7 @@ bool resume_arithmetic_check(const struct safetensors *checkpoint, const struct 
  * last digits may differ or the version does. The journal must be open. */
 void resume_arithmetic_report(struct trainer *trainer);
 
-/* Reports that an earlier version kept neither network.json nor data.json. */
+/* Reports that there was no network.json or no data.json to compare with. */
 void resume_arithmetic_report_unknown(struct trainer *trainer);
 
 #endif

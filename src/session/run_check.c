@@ -52,22 +52,35 @@ enum { CHECKS = sizeof checks / sizeof *checks };
 
 /* --- reporting --- */
 
+/* Returns where a problem goes; RUN_CHECK_PROBLEMS_MAX: there is no room for it. In a full list an
+ * error takes the place of the last warning. */
+static size_t make_room(struct run_check *report, enum run_problem_severity severity)
+{
+    if (report->count < RUN_CHECK_PROBLEMS_MAX)
+        return report->count++;
+    report->omitted++;
+    for (size_t i = report->count; severity == RUN_PROBLEM_ERROR && i-- > 0;)
+        if (report->problems[i].severity == RUN_PROBLEM_WARNING)
+            return i;
+    report->omitted_errors += severity == RUN_PROBLEM_ERROR;
+    return RUN_CHECK_PROBLEMS_MAX;
+}
+
 void check_report(struct check *check, const char *file, enum run_problem_severity severity,
                   enum check_remedy remedy, const char *what, ...)
 {
     struct run_check *report = check->report;
     va_list arguments;
-    if (report->count == RUN_CHECK_PROBLEMS_MAX) {
-        report->omitted++;
+    const size_t place = make_room(report, severity);
+    if (place == RUN_CHECK_PROBLEMS_MAX)
         return;
-    }
-    struct run_problem *problem = &report->problems[report->count];
+    struct run_problem *problem = &report->problems[place];
     *problem = (struct run_problem){.severity = severity};
     snprintf(problem->file, sizeof problem->file, "%s", file);
     va_start(arguments, what);
     vsnprintf(problem->what, sizeof problem->what, what, arguments);
     va_end(arguments);
-    check->remedies[report->count++] = remedy;
+    check->remedies[place] = remedy;
 }
 
 void check_note_damage(struct check *check)
@@ -188,7 +201,7 @@ static bool look_once(const char *directory, bool home, struct run_check *report
                                 .files = files,
                                 .alive = run_directory_is_alive(directory)};
         config_defaults(&check->config);
-        report->count = report->omitted = 0;
+        report->count = report->omitted = report->omitted_errors = 0;
         look_at_all(check);
         choose_status(check);
         check_word_remedies(check);
@@ -252,7 +265,7 @@ size_t run_check_errors(const struct run_check *check)
     size_t errors = 0;
     for (size_t i = 0; i < check->count; i++)
         errors += check->problems[i].severity == RUN_PROBLEM_ERROR;
-    return errors + check->omitted;
+    return errors + check->omitted_errors;
 }
 
 const char *run_problem_severity_name(enum run_problem_severity severity)

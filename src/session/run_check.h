@@ -23,13 +23,13 @@ struct run_problem {
     char remedy[1536]; /* what can be done */
 };
 
-enum { RUN_CHECK_PROBLEMS_MAX = 200 }; /* what comes behind them is counted only */
+enum { RUN_CHECK_PROBLEMS_MAX = 200 }; /* others are counted only, warnings rather than errors */
 
 struct run_check {
     char id[256];    /* the folder's name */
     char status[24]; /* as run_status_name; "unreadable": its configuration is; "none": no run */
     struct run_problem *problems; /* the table's order of files */
-    size_t count, capacity, omitted;
+    size_t count, omitted, omitted_errors; /* omitted: of both severities */
 };
 
 /* Returns the names of everything in the folder of all runs, sorted: runs, folders that hold none,

@@ -368,6 +368,11 @@ damage stopped checkpoint.safetensors structure warning 'no longer' \
     'n=$(sed -n "s/.*\"iteration\":[^0-9]*\([0-9]*\),/\1/p" summary.json)
     sed -i -e "s/\"stopped\"/\"done\"/" -e "s/\(\"iterations\":\).*/\1 $n,/" summary.json'
 
+for i in $(seq 250); do echo "mine$i=1"; done >"$T/many" # more than the report has room for
+damage complete weights.safetensors checksum error 'checksum' \
+    'split -l 1 -a 3 "$T/many" note; "$D" flip weights.safetensors -5 3'
+damage complete noteaaa structure warning 'did not write' 'split -l 1 -a 3 "$T/many" note'
+
 echo "# $kinds kinds of damage: $by_checksum are shown by a checksum, $by_structure by structure"
 [ "$kinds" -ge 100 ] && ok "a hundred kinds of damage were tried ($kinds)" ||
     not_ok "a hundred kinds of damage were tried" "$kinds"
