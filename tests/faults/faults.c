@@ -2,20 +2,20 @@
  *
  * FAULT=CALL:N[:WHAT] makes the N-th call (counted from 1, over all threads) of CALL fail. CALL is
  * write (write(2), pwrite(2) and stdio's fwrite and fflush, on regular files), open (of files to be
- * written), fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is an
- * errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE) NAME+             and
- * so do all later ones NAME+M            and so do the next M kill              the process is
- * killed there; half of what was to be written is written A sync that fails drops what was written
- * behind the file's end at its last good sync, as Linux may do: there are zeros then, and the next
- * sync succeeds without complaint. A failing malloc or thread needs no name. FAULT_COUNT=FILE
- * writes at the end how many calls there were.
+ * written), fsync, rename, malloc (every way to allocate), or thread (pthread_create). WHAT is
+ *   an errno's name   the call fails so, once (ENOSPC, EDQUOT, EROFS, EIO, ESTALE)
+ *   NAME+             and so do all later ones
+ *   NAME+M            and so do the next M
+ *   kill              the process is killed there; half of what was to be written is written
+ * A failing malloc or thread needs no name. A sync that fails drops what was written behind the
+ * file's end at its last good sync, as Linux may do: there are zeros then, and the next sync
+ * succeeds without complaint. FAULT_COUNT=FILE writes at the end how many calls there were.
  * GATE=PREFIX:FILE makes every thread that opens a file or folder whose path begins so for reading
  * wait until FILE exists, as a disk does that does not answer.
  * RECORD and RECORD_ROOT keep a log of what is done to files (record.h); what a failing sync drops
  * is left in place then, for whoever reads the log. */
 #include "record.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -192,15 +192,6 @@ static void wait_at_gate(const char *path, int flags)
         return;
     while (access(file + 1, F_OK) != 0)
         usleep(10000);
-}
-
-DIR *opendir(const char *path)
-{
-    static DIR *(*next)(const char *);
-    if (!next)
-        next = NEXT(opendir);
-    wait_at_gate(path, O_RDONLY);
-    return next(path);
 }
 
 int open(const char *path, int flags, ...)
