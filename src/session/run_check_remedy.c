@@ -5,9 +5,9 @@
 #include "session/run_check_inside.h"
 
 #include "base/language.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "session/run_integrity.h"
-#include "session/train_command.h"
 
 #include <math.h>
 #include <stdio.h>
