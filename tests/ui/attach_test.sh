@@ -132,7 +132,7 @@ screen_wait 'stopped after'
 screen_end
 
 # --- lost, and on to its end ---
-first_start lenet --data digits,limit=640 --batch 16 --iterations 1500 --threads 1
+first_start lenet --data digits,limit=640 --batch 16 --iterations 800 --threads 1
 wait_until has_begun 5
 tmux -L "$FIRST" kill-server
 screen_start 120x30 C.UTF-8 "$TINCA" attach
