@@ -17,6 +17,8 @@
 #define FILE_LIMIT    ((size_t)512 << 20)
 #define SETTLED_AFTER UINT64_C(2000000000) /* nanoseconds */
 
+enum { DIGITS = 8, FIRST_LINE = DIGITS + 1, DIGITS_SIZE = DIGITS + 1 };
+
 struct entry {
     const char *name; /* in the text of the file */
     struct checksum_stamp stamp;
@@ -87,6 +89,22 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
+/* Writes the checksum of a file's text, of what stands behind its first line. */
+static void print_sum(const char *text, size_t size, char digits[DIGITS_SIZE])
+{
+    const uLong sum = crc32_z(0, (const unsigned char *)text + FIRST_LINE, size - FIRST_LINE);
+    snprintf(digits, DIGITS_SIZE, "%08lx", sum);
+}
+
+static bool is_whole(const char *text, size_t size)
+{
+    char digits[DIGITS_SIZE];
+    if (size < FIRST_LINE || text[DIGITS] != '\n')
+        return false;
+    print_sum(text, size, digits);
+    return memcmp(text, digits, DIGITS) == 0;
+}
+
 /* A file of another folder, whose path has the same checksum, is not this one's. */
 static void read_entries(struct checksum_cache *cache, const char *root)
 {
@@ -94,7 +112,9 @@ static void read_entries(struct checksum_cache *cache, const char *root)
     cache->text = cache->path && file_exists(cache->path)
                       ? file_read(cache->path, FILE_LIMIT, &size, NULL)
                       : NULL;
-    char *rest = cache->text, *line = rest ? strsep(&rest, "\n") : NULL;
+    if (!cache->text || !is_whole(cache->text, size))
+        return;
+    char *rest = cache->text + FIRST_LINE, *line = strsep(&rest, "\n");
     if (!line || strcmp(line, root) != 0)
         return;
     while ((line = strsep(&rest, "\n"))) {
@@ -117,7 +137,7 @@ struct checksum_cache *checksum_cache_open(const char *root)
         return NULL;
     cache->path = make_path(root);
     read_entries(cache, root);
-    text_append(&cache->noted, "%s\n", root);
+    text_append(&cache->noted, "%0*d\n%s\n", DIGITS, 0, root);
     return cache;
 }
 
@@ -178,8 +198,12 @@ void checksum_cache_close(struct checksum_cache *cache)
         if (!cache->entries[i].noted) /* of another part of the same folder */
             append_line(&cache->noted, cache->entries[i].name, &cache->entries[i].stamp,
                         cache->entries[i].crc32);
-    if (cache->changed && cache->path && !cache->noted.failed)
+    if (cache->changed && cache->path && !cache->noted.failed) {
+        char digits[DIGITS_SIZE];
+        print_sum(cache->noted.data, cache->noted.length, digits);
+        memcpy(cache->noted.data, digits, DIGITS);
         file_write(cache->path, cache->noted.data, cache->noted.length, true, NULL);
+    }
     text_free(&cache->noted);
     free(cache->entries);
     free(cache->text);

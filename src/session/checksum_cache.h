@@ -1,10 +1,11 @@
 /* checksum_cache.h: checksums of pictures that were read before, so that a large folder is read for
  * its fingerprint once and not at the start of every run. Internal to session/.
  *
- * $XDG_STATE_HOME/tinca/checksums/XXXXXXXX.txt, a file for each folder of pictures, has a line for
- * each picture: bytes, time of modification, time of change, inode, CRC-32, name. A picture whose
- * line is the same is not read again; renaming or writing it changes the time of change. What
- * cannot be read or written only costs time: no function fails. */
+ * $XDG_STATE_HOME/tinca/checksums/XXXXXXXX.txt, a file for each folder of pictures, has the CRC-32
+ * of what follows, the folder, and a line for each picture: bytes, time of modification, time of
+ * change, inode, CRC-32, name. A picture whose line is the same is not read again; renaming or
+ * writing it changes the time of change. What cannot be read or written, or was damaged, only costs
+ * time: no function fails. */
 #ifndef TINCA_SESSION_CHECKSUM_CACHE_H
 #define TINCA_SESSION_CHECKSUM_CACHE_H
 

@@ -33,6 +33,31 @@ static void note(const char *root, const char *const *names, size_t count)
     checksum_cache_close(cache);
 }
 
+/* A checksum out of a damaged cache would pass for a picture that has changed. */
+static void test_damage(const char *root, const char *name, uint32_t sum)
+{
+    char path[700] = "";
+    size_t size = 0, believed = 0;
+    FILE *list = popen("ls \"$XDG_STATE_HOME\"/tinca/checksums/*.txt", "r");
+    if (list && fgets(path, sizeof path, list))
+        path[strcspn(path, "\n")] = '\0';
+    if (list)
+        pclose(list);
+    char *text = file_read(path, 1 << 16, &size, NULL);
+    for (size_t bit = 0; text && bit < 8 * size; bit++) {
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        file_write(path, text, size, true, NULL);
+        text[bit / 8] ^= (char)(1 << bit % 8);
+        believed += knows(root, name, sum);
+    }
+    tap_ok(text && believed == 0, "with any of %zu bits flipped the cache knows nothing (%zu)",
+           8 * size, believed);
+    if (text)
+        file_write(path, text, size, true, NULL);
+    tap_ok(knows(root, name, sum), "  as it was it does");
+    free(text);
+}
+
 int main(void)
 {
     static const char *const names[] = {"cats/1.png", "cats/2 with blanks.png", "dogs/3.png"};
@@ -52,6 +77,7 @@ int main(void)
     note(root, names, 3);
     tap_ok(knows(root, names[0], 7) && knows(root, names[1], 8) && knows(root, names[2], 9),
            "files are known again");
+    test_damage(root, names[1], 8);
     note(root, names, 1);
     tap_ok(knows(root, names[2], 9), "  those too that another selection does not have");
     tap_ok(!knows(home_path("pictures/cats"), "1.png", 7), "  below their folder only");
