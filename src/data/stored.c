@@ -66,5 +66,10 @@ static void close_stored(struct source *source)
     source->state = NULL;
 }
 
-const struct source_operations stored_operations = {label,      class_name,   origin,
-                                                    read_image, close_stored, NULL};
+const struct source_operations stored_operations = {
+    .label = label,
+    .class_name = class_name,
+    .origin = origin,
+    .read = read_image,
+    .close = close_stored,
+};

@@ -99,11 +99,7 @@ for place in folder/a folder/b pairs; do
     cp "$T/$place/1.png" "$T/$place/2.png"
     cp "$T/$place/1.png" "$T/$place/3.png"
 done
-cat >"$T/tiny.json" <<'FILE'
-{"name": "tiny", "input": [3, 64, 64], "normalise": "signed", "loss": "l1_loss", "layers": [
-  {"block": "unet", "name": "unet", "width": 16, "widest": 64, "steps": 4, "dropout_steps": 1},
-  {"op": "tanh", "name": "tanh"}]}
-FILE
+picture_network "$T/tiny.json" 64 16 64 4
 measure 4 mlp "folder:$T/folder" 2
 measure 4 squeezenet "folder:$T/folder" 2
 measure 4 "$T/tiny.json" "pairs:$T/pairs" 1
@@ -115,11 +111,7 @@ cp "$T/folder/b/1.png" "$T/few/b"
 measure 4 mlp "folder:$T/folder" 2 --validate "folder:$T/few"
 measure 4 squeezenet "folder:$T/folder" 2 --validate "folder:$T/few"
 # pairs beside a network that takes hardly anything, with a validation and without
-cat >"$T/tinier.json" <<'FILE'
-{"name": "tinier", "input": [3, 32, 32], "normalise": "signed", "loss": "l1_loss", "layers": [
-  {"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
-  {"op": "tanh", "name": "tanh"}]}
-FILE
+picture_network "$T/tinier.json" 32 8 16 3
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1
 measure 4 "$T/tinier.json" maps,limit=20 4
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"

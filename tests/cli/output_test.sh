@@ -12,11 +12,7 @@ cd "$T" || exit 99 # "-" must not become a file of that name, here or elsewhere
     exit 99
 "$TINCA" sweep --networks mlp --batches 30 --data digits,limit=60 --epochs 1 --name s -q \
     >"$T/out" || exit 99
-cat >"$D/tiny.json" <<'FILE'
-{"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss", "layers": [
-  {"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
-  {"op": "tanh", "name": "tanh"}]}
-FILE
+picture_network "$D/tiny.json" 16 8 16 3
 "$TINCA" train "$D/tiny.json" --data maps,limit=4 --batch 2 --threads 1 --epochs 1 -q \
     --run-dir "$D/tiny" || exit 99
 photo=$(echo "$D"/tiny/sample-*.png)

@@ -97,6 +97,25 @@ refuses() {
     fi
 }
 
+# picture_network FILE SIDE WIDTH WIDEST STEPS: a network that makes pictures of SIDExSIDE pixels
+picture_network() {
+    cat >"$1" <<NETWORK
+{"name": "$(basename "$1" .json)", "input": [3, $2, $2], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "name": "unet", "width": $3, "widest": $4, "steps": $5, "dropout_steps": 1},
+            {"op": "tanh", "name": "tanh"}]}
+NETWORK
+}
+
+# adversarial_network FILE: a network that makes pictures of 16x16 pixels, with a discriminator
+adversarial_network() {
+    cat >"$1" <<NETWORK
+{"name": "$(basename "$1" .json)", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
+ "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
+            {"op": "tanh"}],
+ "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
+NETWORK
+}
+
 # shows PATTERN NAME: the last standard output has a line that matches
 shows() {
     if grep -Eq -- "$1" "$T/out"; then ok "$2"; else not_ok "$2" "$(head -c 600 "$T/out")"; fi

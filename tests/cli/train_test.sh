@@ -125,11 +125,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
 }
 
 # Networks that make pictures translate them.
-cat >"$T/tiny.json" <<'FILE'
-{"name": "tiny", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss", "layers": [
-  {"block": "unet", "name": "unet", "width": 8, "widest": 16, "steps": 3, "dropout_steps": 1},
-  {"op": "tanh", "name": "tanh"}]}
-FILE
+picture_network "$T/tiny.json" 16 8 16 3
 succeeds "a network that makes pictures" train "$T/tiny.json" --data maps,limit=4 --batch 2 \
     --threads 1 --epochs 1 -q --run-dir "$T/tiny" --save "$T/tiny.safetensors"
 photo=$(ls "$T"/tiny/sample-*.png)

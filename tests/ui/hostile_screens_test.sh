@@ -13,12 +13,7 @@ runs=$XDG_STATE_HOME/tinca/runs
 evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
 
 # --- a home of a stranger's files ---
-cat >pair.json <<'NETWORK'
-{"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
- "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
-            {"op": "tanh"}],
- "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
-NETWORK
+adversarial_network pair.json
 run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
 [ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
 first=$(ls "$runs")

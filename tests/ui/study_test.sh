@@ -8,12 +8,7 @@ srcdir=$(cd "${srcdir:-.}" && pwd)
 unset COLORTERM TMUX STY
 cd "$T" || exit 99
 
-cat >pair.json <<'NETWORK'
-{"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
- "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
-            {"op": "tanh"}],
- "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
-NETWORK
+adversarial_network pair.json
 succeeds "a small generator is trained" train pair.json --data maps,limit=4 --epochs 1 --batch 1 \
     --run-dir "$T/run" -q
 

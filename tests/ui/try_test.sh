@@ -21,12 +21,7 @@ screen_shows 'No run of a network that makes pictures' "and the study"
 screen_end
 
 # --- two models ---
-cat >pair.json <<'NETWORK'
-{"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
- "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
-            {"op": "tanh"}],
- "discriminator": {"layers": [{"op": "conv", "output": 1, "kernel": 4, "stride": 2, "pad": 1}]}}
-NETWORK
+adversarial_network pair.json
 succeeds "a generator is trained" train pair.json --data maps,limit=4 --epochs 1 --batch 1 -q
 sleep 1 # runs are ordered by the second in their names, and the classifier is to be the newest
 succeeds "and a small classifier" train mlp --widths 16 --data digits,limit=300 \
