@@ -158,7 +158,9 @@ static void occupy_standard_streams(void)
 }
 
 /* Pictures and other large blocks go back to the system when they are freed. The C library would
- * keep blocks of a size that was freed once, and the process would hold more than is forecast. */
+ * keep blocks of a size that was freed once, and the process would hold more than is forecast. The
+ * system's zeroed pages cost 0.1 to 0.2 ms for a picture of 500x375 pixels, 2 to 4 % of the time
+ * that its PNG takes to decode; smaller pictures and sets that lie in memory do not pay. */
 static void return_large_blocks(void)
 {
 #ifdef __GLIBC__
