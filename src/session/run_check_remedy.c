@@ -200,8 +200,6 @@ static const char *const sentences[] = {
         N_("bring back a copy of it; if the change is meant, delete its line \"crc32\""),
     [REMEDY_DELETE] = N_("delete it: the run needs nothing of it"),
     [REMEDY_MOVE] = N_("move it elsewhere: tinca deletes no run with such a file"),
-    [REMEDY_OWNER] = N_("take it over with chown; or, if your group shares it, set \"shared-runs\" "
-                        "(tinca-config(5))"),
     [REMEDY_RENAME] = N_("give the folder its name back"),
     [REMEDY_NAME] = N_("name the run again: R in the workbench's list of runs"),
 };
@@ -235,6 +233,11 @@ static void word(struct check *check, const struct outlook *outlook, enum check_
                  outlook->resumable
                      ? _("delete it: tinca resume then goes on without comparing with it")
                      : _("delete it: only tinca resume would compare with it"));
+        break;
+    case REMEDY_OWNER:
+        snprintf(text, SIZE, "%s",
+                 _("take it over with chown; or, if your group shares it, set \"shared-runs\" "
+                   "(tinca-config(5))"));
         break;
     case REMEDY_PERMISSIONS:
         snprintf(text, SIZE, _("chmod u+rX,go-w %s"),
