@@ -28,7 +28,7 @@ enum { RUN_CHECK_PROBLEMS_MAX = 200 }; /* others are counted only, warnings rath
 struct run_check {
     char id[256];    /* the folder's name */
     char status[24]; /* as run_status_name; "unreadable": its configuration is; "none": no run */
-    struct run_problem *problems; /* the table's order of files */
+    struct run_problem *problems;          /* the table's order of files */
     size_t count, omitted, omitted_errors; /* omitted: of both severities */
 };
 

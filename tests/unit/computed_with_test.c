@@ -138,7 +138,8 @@ static void test_earlier(void)
     bool begun = begin("sgd");
     unlink(run_path("network.json"));
     unlink(run_path("data.json"));
-    goes_on(begun, "whether network and data have changed since is not known", "a run without fingerprints");
+    goes_on(begun, "whether network and data have changed since is not known",
+            "a run without fingerprints");
     tap_ok(file_exists(run_path("network.json")) && file_exists(run_path("data.json")),
            "  and has them from then on");
 }
