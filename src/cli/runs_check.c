@@ -53,12 +53,10 @@ static void clear_progress(void)
 
 static void print_problem(const char *id, const struct run_problem *problem)
 {
-    char line[3072];
-    snprintf(line, sizeof line, "%s: %s: %s%s: %s", id,
-             strcmp(problem->file, ".") == 0 ? _("its folder") : problem->file,
-             problem->severity == RUN_PROBLEM_WARNING ? _("warning: ") : "", problem->what,
-             problem->remedy);
-    output_print("%s\n", line);
+    output_print("%s: %s: %s%s: %s\n", id,
+                 strcmp(problem->file, ".") == 0 ? _("its folder") : problem->file,
+                 problem->severity == RUN_PROBLEM_WARNING ? _("warning: ") : "", problem->what,
+                 problem->remedy);
 }
 
 static bool add_problem(struct json *list, const struct run_problem *problem)
