@@ -2,6 +2,7 @@
  * aside wherever one can stand in for the target, else into the target itself. */
 #include "base/output_file.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -112,7 +113,9 @@ static bool cannot_write(const struct output_target *target, struct error *error
     const char *what = target->kind == OUTPUT_DESCRIPTOR && target->descriptor == STDOUT_FILENO
                            ? "standard output"
                            : target->path;
-    return error_set_errno(error, what, "free some space, or choose another place", "cannot write");
+    const char *advice =
+        errno == EPIPE ? NULL : N_("free some space, or choose another place"); /* no reader */
+    return error_set_errno(error, what, advice, "cannot write");
 }
 
 static int open_existing(const char *path)

@@ -18,11 +18,12 @@ rm -rf "$runs"
 mkdir "$runs"
 cp -R "$T/state/tinca/sweeps" sweeps
 evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
-complaints=
+complaints= calls=0 documents=0
 
 # try WORDS...: what the command writes is harmless
 try() {
     run "$@"
+    calls=$((calls + 1))
     [ "$status" -gt 2 ] && [ "$status" != 130 ] && complaints="$complaints
 tinca $*: exit $status: $(told | cat -v)"
     bytes=$(hostile_bytes "$T/out" "$T/err")
@@ -32,6 +33,7 @@ tinca $*: $bytes: $(cat -v "$T/out" "$T/err" | head -c 700)"
 
 # clean FILE...: documents, too
 clean() {
+    documents=$((documents + $#))
     bytes=$(hostile_bytes "$@")
     [ "$bytes" ] && complaints="$complaints
 $bytes: $(cat -v "$@" | head -c 700)"
@@ -164,4 +166,5 @@ over "every string"
 
 [ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" ||
     not_ok "nothing was run by a shell"
+echo "# $calls calls of the program, $documents documents"
 done_testing

@@ -1,6 +1,7 @@
 # Sourced behind tests/ui/screen.sh and tests/cli/hostile_text.sh: the workbench with every byte that it
 # sends to its terminal kept in a file, and what must not be among them.
 RAW=$T/raw
+looks=0 # that were taken at what was sent
 
 # record_start SIZE LOCALE COMMAND...: as screen_start; what the program sends is in $RAW, from its first
 # byte on
@@ -32,6 +33,7 @@ own_bytes() {
 
 # harmless NAME: notes in $faults what was sent since the last look that a terminal obeys or hides
 harmless() {
+    looks=$((looks + 1))
     sent=$(wc -c <"$RAW")
     tail -c +$((looked + 1)) "$RAW" | head -c $((sent - looked)) >"$T/since"
     own_bytes <"$T/since" >"$T/bytes"

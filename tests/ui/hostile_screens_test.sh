@@ -198,4 +198,5 @@ session 80x24 C screen-256color
 session 80x24 C.UTF-8 vt100
 session 132x43 C.UTF-8 screen-256color
 [ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" || not_ok "nothing was run by a shell"
+echo "# $looks looks at the bytes of the screens"
 done_testing
