@@ -16,6 +16,7 @@ else
     set --
 fi
 rm -f "$directory/test-suite.log"
+: >"$directory/check.begun" # results that are older are of another time
 
 # Whatever the tests start has this in its environment. The time is there because numbers of processes
 # are used again.
@@ -60,7 +61,7 @@ if grep -q '^SKIP: ' "$directory/check.output"; then
 fi
 [ "$status" = 0 ] && exit 0
 
-find "$directory" -name '*.trs' -newer "$directory/Makefile" -exec \
+find "$directory" -name '*.trs' -newer "$directory/check.begun" -exec \
     grep -lE '^:(global-)?test-result: (FAIL|ERROR|XPASS)' {} + |
     while read -r results; do
         printf '\n--- %s\n' "${results%.trs}.log"

@@ -7,6 +7,7 @@ srcdir=${srcdir:-.}
 checked() {
     mkdir -p "$T/tree"
     printf 'check:\n\t@%s\n' "$1" >"$T/tree/Makefile"
+    touch -t 200001010000 "$T/tree/Makefile" # configured long ago
     status=0
     PATIENCE=5 sh "$srcdir/tests/check.sh" "$T/tree" >"$T/out" 2>&1 </dev/null || status=$?
 }
@@ -23,6 +24,13 @@ checked 'echo "SKIP: a.sh 1 - x \# SKIP no card"; echo "SKIP: a.sh 2 \# SKIP no 
 says 0 '^ *2   a.sh: no card$' "what is skipped is counted, with the reason"
 checked "exit 3"
 says 2 'Error 3' "tests that fail"
+echo ':test-result: FAIL' >"$T/tree/old.trs"
+echo 'not ok 1 - before' >"$T/tree/old.log"
+checked 'sleep 0.1; echo ":test-result: FAIL" >new.trs; echo "not ok 1 - now" >new.log; exit 3'
+says 2 '^not ok 1 - now$' "the log of what failed is shown"
+if grep -q before "$T/out"; then not_ok "  and none of an earlier time" "$(cat "$T/out")"; else
+    ok "  and none of an earlier time"
+fi
 checked 'sleep 1000 & echo $$! >process'
 says 1 'left behind: process [0-9]+: sleep 1000' "a process that is left behind is a failure"
 read -r process <"$T/tree/process"
