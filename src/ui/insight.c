@@ -41,10 +41,24 @@ void insight_ask(struct insight *insight, struct run_entry *entry)
 
 /* --- nothing seen --- */
 
+/* The network as it was asked for: a run's facts have a file's name without its folder. */
+static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
+                               const struct run_config *config)
+{
+    struct text command = {0};
+    char network[4 * sizeof config->network + 8];
+    text_append(&command, "tinca bench --batch %zu --device ", config->batch);
+    shell_word_append(&command, config->device);
+    text_append(&command, " --profile %s", shell_operand(config->network, network, sizeof network));
+    if (command.data && !command.failed)
+        draw_wrapped(canvas, area, row, ROLE_STRONG, command.data);
+    text_free(&command);
+}
+
 static void explain(struct app *app, const struct run_entry *entry, struct rect area,
                     const struct error *error)
 {
-    char text[1200], network[300], device[4 * DEVICE_NAME_SIZE + 8];
+    char text[1200];
     const struct run_snapshot *now = &entry->snapshot;
     struct canvas *canvas = &app->canvas;
     const struct error *wrong = error->kind != ERROR_NONE ? error : &now->error;
@@ -64,11 +78,7 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                                _("Not measured: nobody looked here while the run was on. Open this "
                                  "view during a run and it is measured and kept. A benchmark "
                                  "tells the same of the network alone:"));
-        shell_operand(run_facts(entry->run)->network, network, sizeof network);
-        shell_operand(entry->config.device, device, sizeof device);
-        snprintf(text, sizeof text, "tinca bench %s --batch %zu --device %s --profile", network,
-                 entry->config.batch, device);
-        draw_wrapped(canvas, area, row + 1, ROLE_STRONG, text);
+        draw_bench_command(canvas, area, row + 1, &entry->config);
     }
 }
 

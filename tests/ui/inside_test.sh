@@ -76,7 +76,7 @@ screen_keys o Enter
 screen_shows 'Run \(earlier\)' "a run of an earlier session"
 screen_keys 5
 screen_shows 'Not measured' "what nobody looked at is not there"
-screen_shows 'tinca bench resnet20 --batch 64 --device cpu --profile' "and comes with its command"
+screen_shows 'tinca bench --batch 64 --device cpu --profile resnet20' "and comes with its command"
 screen_keys q Down Enter
 screen_shows 'Iterations 101 to 116' "what was measured is kept"
 done_testing
