@@ -11,6 +11,7 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -132,21 +133,65 @@ static void share_arena(void)
 #endif
 }
 
-/* OpenBLAS starts a thread a core before main, and each maps 128 MiB at a moment of its own. The
- * threads that compute are ours, so where addresses are limited (ulimit -v, -d) the program begins
- * once more without these: what is left for a run is then known, and more. */
-static void leave_blas_threads(char **argv)
+/* --- before OpenBLAS --- */
+
+static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
+
+/* Begins once more with one thread for OpenBLAS, if this is not how it began. */
+static void leave_blas_threads(char **argv, char **environment)
 {
-    static const char variable[] = "OPENBLAS_NUM_THREADS";
-    char path[4096];
-    if (getenv(variable) || !(is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA)))
-        return;
+    char path[4096], setting[sizeof blas_threads + 1];
+    size_t count = 0;
+    snprintf(setting, sizeof setting, "%s1", blas_threads);
+    for (; environment[count]; count++)
+        if (strcmp(environment[count], setting) == 0)
+            return;
+    char *changed[count + 2];
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environment[i], blas_threads, sizeof blas_threads - 1) != 0)
+            changed[kept++] = environment[i];
+    changed[kept++] = setting;
+    changed[kept] = NULL;
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0 || setenv(variable, "1", 1) != 0)
+    if (length <= 0)
         return;
     path[length] = '\0';
-    execv(path, argv); /* returns when it cannot: then it goes on with them */
+    execve(path, argv, changed); /* returns when it cannot: then it goes on with them */
 }
+
+static void refuse_few_addresses(void)
+{
+    static const char refusal[] =
+        "tinca: memory: OpenBLAS needs 128 MiB of addresses and cannot have them: raise the limit "
+        "(ulimit -v, ulimit -d)\n";
+    const size_t wanted = (128u << 20) + (8u << 20); /* and what libraries take to begin */
+    void *part = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (part == MAP_FAILED) {
+        const ssize_t unused = write(STDERR_FILENO, refusal, sizeof refusal - 1);
+        (void)unused;
+        _exit(EXIT_FAILURE);
+    }
+    munmap(part, wanted);
+}
+
+/* Before main OpenBLAS starts a thread a core, and newer versions (0.3.29) map 128 MiB for each at
+ * once, for ever when they cannot. The threads that compute are ours, so where addresses are limited
+ * (ulimit -v, -d) it does without, and what is left for a run is known. This comes before the
+ * libraries begin: also before the C library has an environment of its own. */
+static void prepare_blas(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))
+        return;
+    leave_blas_threads(argv, environment);
+    refuse_few_addresses();
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(
+    int, char **, char **) = prepare_blas;
+
+/* --- the program --- */
 
 /* A closed standard stream's number would be given to the next file that is opened, and what is
  * meant for standard output would go into that. */
@@ -173,7 +218,6 @@ int main(int argc, char **argv)
     occupy_standard_streams();
     return_large_blocks();
     share_arena();
-    leave_blas_threads(argv);
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

@@ -214,7 +214,7 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
             fi
         done
     done
-    limited 150000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
+    limited 200000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
     if [ "$status" = 1 ] && grep -q 'not even one image fits' "$T/err"; then
         ok "where nothing fits, that is said"
     else
