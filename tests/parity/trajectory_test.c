@@ -154,7 +154,7 @@ static const struct {
     {"squeezenet-sgd", 1},  {"squeezenet-dsc", 1},      {"alexnet-sgd", 1},
     {"mobilenet-sgd", 18},  {"mobilenet-shift", 8},     {"resnet56-sgd", 5},
     {"resnet110-dsc", 4},   {"googlenet-sgd", 1},       {"googlenet-dsc", 1},
-    {"googlenet-shift", 1}, {"googlenet-shuffle", 5},
+    {"googlenet-shift", 1}, {"googlenet-shuffle", 5},   {"resnet20-shuffle4", 2},
 };
 
 static uint64_t seed_of(const struct trial *trial)
