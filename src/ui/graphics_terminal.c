@@ -172,4 +172,6 @@ void graphics_ask(struct graphics_facts *facts)
         return;
     read_answer(answer, sizeof answer);
     graphics_take_answer(facts, answer);
+    if (getenv("TMUX")) /* from 3.5 on it says so, whatever the terminal behind it can show */
+        facts->sixel = false;
 }
