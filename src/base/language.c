@@ -1,7 +1,8 @@
 /* Two things stand between a user and messages in their language. A locale that their system has
  * not got (LANG came over SSH) leaves the program in "C", and there the C library looks up nothing,
  * whatever LANGUAGE says. The locale C.UTF-8, which is always there, serves both: it knows the
- * characters, and in it LANGUAGE decides. */
+ * characters, and in it LANGUAGE decides. For glibc 2.41 that is so only under another name: a
+ * territory that is not there is left out when the locale's files are looked for. */
 #include "base/language.h"
 
 #include <langinfo.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 #define DOMAIN "tinca"
-static const char spare_locale[] = "C.UTF-8";
+static const char spare_locale[] = "C.UTF-8", other_name[] = "C_XX.UTF-8";
 
 const char *const language_names[] = {"en", "pt_BR", NULL};
 
@@ -41,6 +42,13 @@ static void set_characters(void)
         setlocale(LC_CTYPE, spare_locale);
 }
 
+/* LANGUAGE decides from then on. */
+static void leave_to_language(void)
+{
+    if (!setlocale(LC_MESSAGES, other_name))
+        setlocale(LC_MESSAGES, spare_locale);
+}
+
 /* ASCII has a catalogue of its own, without accents: the C library would print question marks. */
 static void look_up(const char *language)
 {
@@ -48,21 +56,19 @@ static void look_up(const char *language)
     bool ascii = strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0;
     snprintf(name, sizeof name, "%.*s%s", (int)strcspn(language, ".@"), language,
              ascii ? "@ascii" : "");
-    setlocale(LC_MESSAGES, spare_locale);
+    leave_to_language();
     setenv("LANGUAGE", name, true);
 }
 
 static void set_messages(const char *language)
 {
+    const char *list = getenv("LANGUAGE"), *found = language ? NULL : setlocale(LC_MESSAGES, "");
     if (language)
         look_up(language);
-    else if (!setlocale(LC_MESSAGES, "")) {
-        const char *list = getenv("LANGUAGE");
-        if (list && list[0])
-            setlocale(LC_MESSAGES, spare_locale);
-        else
-            look_up(wished("LC_MESSAGES"));
-    }
+    else if (list && list[0] && (!found || strncmp(found, "C.", 2) == 0))
+        leave_to_language();
+    else if (!found)
+        look_up(wished("LC_MESSAGES"));
 }
 
 /* --- the catalogues --- */
