@@ -228,7 +228,7 @@ static bool step_then(struct app *app)
     if (view->listing || wanted || (view->sitting && !run_reader_done(view->sitting)) ||
         !is_in_front(app))
         return false;
-    reading_follower *const then = view->then;
+    reading_action *const then = view->then;
     if (view->sitting)
         take_sitting(app);
     end_waiting(app);
@@ -236,7 +236,7 @@ static bool step_then(struct app *app)
     return true;
 }
 
-static void begin_then(struct app *app, reading_follower *then, bool outlines_first)
+static void begin_then(struct app *app, reading_action *then, bool outlines_first)
 {
     struct reading_view *view = &app->reading;
     const uint64_t from = clock_nanoseconds();
@@ -253,13 +253,13 @@ static void begin_then(struct app *app, reading_follower *then, bool outlines_fi
     }
 }
 
-void reading_list_then(struct app *app, reading_follower *then)
+void reading_list_then(struct app *app, reading_action *then)
 {
     begin_waiting(app);
     begin_then(app, then, false);
 }
 
-void reading_all_then(struct app *app, reading_follower *then)
+void reading_all_then(struct app *app, reading_action *then)
 {
     struct error error;
     begin_waiting(app);

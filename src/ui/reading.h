@@ -15,7 +15,7 @@ struct run_listing;
 struct run_reader;
 struct screen;
 
-typedef void reading_follower(struct app *app);
+typedef void reading_action(struct app *app);
 
 struct reading_view {            /* starts as {0} */
     struct run_listing *listing; /* NULL: the folder of all runs is not being read */
@@ -23,7 +23,7 @@ struct reading_view {            /* starts as {0} */
     bool asked;                  /* the user is to hear why it cannot be read */
     struct timespec changed;     /* when that folder was changed last */
     uint64_t settles;            /* until then a new run may still be without its files */
-    reading_follower *then;      /* is called when that is done; NULL: nothing is */
+    reading_action *then;        /* is called when that is done; NULL: nothing is */
     bool outlines_first;         /* and the outlines are known, too */
     struct run_reader *sitting;  /* those of this sitting's runs, for `then` */
     struct run_reader *outlines; /* NULL: none are being read */
@@ -46,10 +46,10 @@ void reading_list(struct app *app, bool afresh);
 
 /* Calls `then` once it is known which runs there are: at once where the disk is fast, else when the
  * screen that is in front now is there. Esc abandons it. */
-void reading_list_then(struct app *app, reading_follower *then);
+void reading_list_then(struct app *app, reading_action *then);
 
 /* The same once their outlines and saved models (entry->saved) are known as well. */
-void reading_all_then(struct app *app, reading_follower *then);
+void reading_all_then(struct app *app, reading_action *then);
 
 /* Reads the kept runs that are not known yet, the newest first. True: call it again at once. */
 bool reading_outlines(struct app *app);
