@@ -3,7 +3,6 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "engine/blas_addresses.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -166,7 +165,7 @@ static void refuse_few_addresses(void)
     static const char refusal[] =
         "tinca: memory: OpenBLAS needs 128 MiB of addresses and cannot have them: raise the limit "
         "(ulimit -v, ulimit -d)\n";
-    const size_t wanted = BLAS_PART + (8u << 20); /* and what libraries take to begin */
+    const size_t wanted = (128u << 20) + (8u << 20); /* and what libraries take to begin */
     void *part = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (part == MAP_FAILED) {
         const ssize_t unused = write(STDERR_FILENO, refusal, sizeof refusal - 1);
@@ -177,9 +176,9 @@ static void refuse_few_addresses(void)
 }
 
 /* Before main OpenBLAS starts a thread a core, and newer versions (0.3.29) map 128 MiB for each at
- * once, for ever when they cannot. The threads that compute are ours, so where addresses are
- * limited (ulimit -v, -d) it does without, and what is left for a run is known. This comes before
- * the libraries begin: also before the C library has an environment of its own. */
+ * once, for ever when they cannot. The threads that compute are ours, so where addresses are limited
+ * (ulimit -v, -d) it does without, and what is left for a run is known. This comes before the
+ * libraries begin: also before the C library has an environment of its own. */
 static void prepare_blas(int argc, char **argv, char **environment)
 {
     (void)argc;
@@ -189,8 +188,8 @@ static void prepare_blas(int argc, char **argv, char **environment)
     refuse_few_addresses();
 }
 
-__attribute__((section(".preinit_array"),
-               used)) static void (*const before_libraries)(int, char **, char **) = prepare_blas;
+__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(
+    int, char **, char **) = prepare_blas;
 
 /* --- the program --- */
 
@@ -219,8 +218,6 @@ int main(int argc, char **argv)
     occupy_standard_streams();
     return_large_blocks();
     share_arena();
-    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
-        blas_addresses_note();
     language_begin(asked_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

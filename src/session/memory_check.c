@@ -13,7 +13,6 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/feed.h"
-#include "engine/blas_addresses.h"
 #include "engine/gan.h"
 #include "session/sample_files.h"
 
@@ -41,8 +40,9 @@ static uint64_t stack_bytes(void)
     return limit.rlim_cur;
 }
 
-/* Under a limit on addresses (ulimit -v, -d), what is only reserved counts as well. OpenBLAS maps a
- * part for each thread that is in a product, and tries for ever when it cannot. Every thread has
+/* Under a limit on addresses (ulimit -v, -d), what is only reserved counts as well. OpenBLAS maps
+ * 128 MiB for each thread that is in a product, and tries for ever when it cannot (what 0.3.29 maps
+ * when it is loaded is of no use to our threads). Every thread has
  * a stack: the run's own, the others that compute, and two that read images. malloc reserves
  * nothing for them: the program keeps to one arena there (main.c). Of threads that are there
  * already, the readers and OpenBLAS's part are still to come. */
@@ -50,7 +50,7 @@ static uint64_t address_reserve(size_t threads, bool beforehand)
 {
     if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))
         return 0;
-    return blas_addresses_to_come(threads) + (beforehand ? threads + 2 : 2) * stack_bytes();
+    return threads * MEBIBYTES(128) + (beforehand ? threads + 2 : 2) * stack_bytes();
 }
 
 /* 0 would mean "not known". */

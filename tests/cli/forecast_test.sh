@@ -195,9 +195,11 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
         not_ok "GoogLeNet with batch 512 does not fit 3 GB" "exit $status: $(told)"
     fi
     for threads in 1 2; do
-        limited 500000 train lenet --data digits,limit=128 --batch 64 --epochs 1 --threads $threads -q
-        if [ "$status" = 0 ]; then ok "LeNet fits 500 MB with $threads threads"; else
-            not_ok "LeNet fits 500 MB with $threads threads" "exit $status: $(told)"
+        # OpenBLAS 0.3.29 maps 128 MiB more, when it is loaded
+        kib=$((350000 + 150000 * threads))
+        limited $kib train lenet --data digits,limit=128 --batch 64 --epochs 1 --threads $threads -q
+        if [ "$status" = 0 ]; then ok "LeNet fits $kib KiB with $threads threads"; else
+            not_ok "LeNet fits $kib KiB with $threads threads" "exit $status: $(told)"
         fi
         # every limit is met by a run or by a refusal, not by a crash or a wait without end
         for kib in 60000 100000 150000 200000 225000 250000 300000 350000 400000; do
