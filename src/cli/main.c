@@ -176,9 +176,9 @@ static void refuse_few_addresses(void)
 }
 
 /* Before main OpenBLAS starts a thread a core, and newer versions (0.3.29) map 128 MiB for each at
- * once, for ever when they cannot. The threads that compute are ours, so where addresses are limited
- * (ulimit -v, -d) it does without, and what is left for a run is known. This comes before the
- * libraries begin: also before the C library has an environment of its own. */
+ * once, for ever when they cannot. The threads that compute are ours, so where addresses are
+ * limited (ulimit -v, -d) it does without, and what is left for a run is known. This comes before
+ * the libraries begin: also before the C library has an environment of its own. */
 static void prepare_blas(int argc, char **argv, char **environment)
 {
     (void)argc;
@@ -188,8 +188,8 @@ static void prepare_blas(int argc, char **argv, char **environment)
     refuse_few_addresses();
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const before_libraries)(
-    int, char **, char **) = prepare_blas;
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(int, char **, char **) = prepare_blas;
 
 /* --- the program --- */
 
