@@ -42,11 +42,11 @@ nice=
 # gave_way: whether it has been seen with a lower priority. Once it has ended there is nothing to see.
 gave_way() {
     nice="$nice $(sed 's/.*) //' "/proc/$pid/stat" 2>/dev/null | cut -d ' ' -f 17)"
-    case $nice in *10*) ;; *) gone "$pid" ;; esac
+    case $nice in *1[0-9]*) ;; *) gone "$pid" ;; esac
 }
 wait_until gave_way
 case $nice in
-*10*) ok "then other programs go first" ;;
+*1[0-9]*) ok "then other programs go first" ;;
 *) not_ok "then other programs go first" "nice$nice" ;;
 esac
 name="when the terminal goes away the run carries on to its end, paused or not"
