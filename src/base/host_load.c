@@ -110,6 +110,11 @@ static uint64_t limit_of(int resource)
     return known ? limit.rlim_cur : UINT64_MAX;
 }
 
+bool host_addresses_are_limited(void)
+{
+    return limit_of(RLIMIT_AS) != UINT64_MAX || limit_of(RLIMIT_DATA) != UINT64_MAX;
+}
+
 void host_read_limits(struct host_limits *limits)
 {
     struct control_group group;

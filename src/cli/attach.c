@@ -55,7 +55,6 @@ static char *newest_running(struct error *error)
     return directory;
 }
 
-/* In full: the workbench knows runs by their folders. */
 /* The path under which the workbench lists the run that lies in `whole`; NULL: it lies elsewhere.
  */
 static char *as_listed(const char *whole)
@@ -70,6 +69,7 @@ static char *as_listed(const char *whole)
     return NULL;
 }
 
+/* In full: the workbench knows runs by their folders. */
 static char *find(const struct operands *operands, struct error *error)
 {
     char whole[PATH_MAX];

@@ -1,4 +1,5 @@
 /* tinca: the program. Finds the subcommand and runs it; without one it opens the workbench. */
+#include "base/host_load.h"
 #include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -11,8 +12,6 @@
 #endif
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* In the order of --help. */
@@ -117,81 +116,15 @@ static const char *asked_language(int argc, char **argv)
     return NULL;
 }
 
-static bool is_limited(int resource)
-{
-    struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
-
 /* malloc reserves 64 MiB of addresses for each thread. Where addresses are limited, all threads
  * share one arena; an iteration allocates nothing, so they hardly meet there. */
 static void share_arena(void)
 {
 #ifdef __GLIBC__
-    if (is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA))
+    if (host_addresses_are_limited())
         mallopt(M_ARENA_MAX, 1);
 #endif
 }
-
-/* --- before OpenBLAS --- */
-
-static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
-
-/* Begins once more with one thread for OpenBLAS, if this is not how it began. */
-static void leave_blas_threads(char **argv, char **environment)
-{
-    char path[4096], setting[sizeof blas_threads + 1];
-    size_t count = 0;
-    snprintf(setting, sizeof setting, "%s1", blas_threads);
-    for (; environment[count]; count++)
-        if (strcmp(environment[count], setting) == 0)
-            return;
-    char *changed[count + 2];
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(environment[i], blas_threads, sizeof blas_threads - 1) != 0)
-            changed[kept++] = environment[i];
-    changed[kept++] = setting;
-    changed[kept] = NULL;
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0)
-        return;
-    path[length] = '\0';
-    execve(path, argv, changed); /* returns when it cannot: then it goes on with them */
-}
-
-static void refuse_few_addresses(void)
-{
-    static const char refusal[] =
-        "tinca: memory: OpenBLAS needs 128 MiB of addresses and cannot have them: raise the limit "
-        "(ulimit -v, ulimit -d)\n";
-    const size_t wanted = (128u << 20) + (8u << 20); /* and what libraries take to begin */
-    void *part = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (part == MAP_FAILED) {
-        const ssize_t unused = write(STDERR_FILENO, refusal, sizeof refusal - 1);
-        (void)unused;
-        _exit(EXIT_FAILURE);
-    }
-    munmap(part, wanted);
-}
-
-/* Before main OpenBLAS starts a thread a core, and newer versions (0.3.29) map 128 MiB for each at
- * once, for ever when they cannot. The threads that compute are ours, so where addresses are
- * limited (ulimit -v, -d) it does without, and what is left for a run is known. This comes before
- * the libraries begin: also before the C library has an environment of its own. */
-static void prepare_blas(int argc, char **argv, char **environment)
-{
-    (void)argc;
-    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))
-        return;
-    leave_blas_threads(argv, environment);
-    refuse_few_addresses();
-}
-
-__attribute__((section(".preinit_array"),
-               used)) static void (*const before_libraries)(int, char **, char **) = prepare_blas;
-
-/* --- the program --- */
 
 /* A closed standard stream's number would be given to the next file that is opened, and what is
  * meant for standard output would go into that. */

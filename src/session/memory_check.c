@@ -10,6 +10,7 @@
 #include "session/memory_check.h"
 
 #include "base/host.h"
+#include "base/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/feed.h"
@@ -24,12 +25,6 @@ enum { PNG_WRITER = 268 << 10 }; /* zlib's window and tables, as libpng asks for
 enum { RESERVE_SHARE = 20 };     /* the forecast may be wrong by a twentieth: so much stays free */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
-
-static bool is_limited(int resource)
-{
-    struct rlimit limit;
-    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-}
 
 /* The addresses of a thread's stack, as pthread_create chooses them. */
 static uint64_t stack_bytes(void)
@@ -48,7 +43,7 @@ static uint64_t stack_bytes(void)
  * already, the readers and OpenBLAS's part are still to come. */
 static uint64_t address_reserve(size_t threads, bool beforehand)
 {
-    if (!is_limited(RLIMIT_AS) && !is_limited(RLIMIT_DATA))
+    if (!host_addresses_are_limited())
         return 0;
     return threads * MEBIBYTES(128) + (beforehand ? threads + 2 : 2) * stack_bytes();
 }

@@ -253,7 +253,7 @@ void others_greet_step(struct app *app)
 {
     struct others_view *view = &app->others;
     size_t alive = 0;
-    if (view->greets && !app->reading.listing) {
+    if (view->greets && !reading_is_listing(app)) {
         view->greets = false;
         ask_newest(app);
     }

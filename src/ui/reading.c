@@ -84,6 +84,11 @@ void reading_list(struct app *app, bool afresh)
         take_listing(app);
 }
 
+bool reading_is_listing(const struct app *app)
+{
+    return app->reading.listing;
+}
+
 /* --- outlines --- */
 
 static bool is_wanted(const struct run_entry *entry)

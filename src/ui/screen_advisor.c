@@ -100,7 +100,7 @@ static void begin_read(struct app *app, size_t index)
 static bool work(struct app *app)
 {
     struct advisor_view *view = &app->advisor;
-    if (!view->gathering || app->reading.listing)
+    if (!view->gathering || reading_is_listing(app))
         return false;
     if (view->reader) {
         if (!run_reader_wait(view->reader, READ_SECONDS))

@@ -176,7 +176,7 @@ static bool work(struct app *app)
         return false;
     if (reading_outlines(app))
         return true;
-    if (app->reading.listing || reading_any_unread(app) || (view->reader && !take_read(app)))
+    if (reading_is_listing(app) || reading_any_unread(app) || (view->reader && !take_read(app)))
         return false; /* they are looked at again soon */
     while (!view->reader && view->next < app_run_count(app) && !view->left_out)
         gather_one(app, view->next);

@@ -315,7 +315,7 @@ static void draw(struct app *app, struct rect body)
     struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
     if (app_run_count(app) == 0) {
         draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
-                     app->reading.listing
+                     reading_is_listing(app)
                          ? _("Reading the folder of runs ...")
                          : _("There is no run yet: n sets one up, and r there starts it."));
         return;

@@ -1,0 +1,67 @@
+/* What has to be done before OpenBLAS begins, which it does before main. It starts a thread a core,
+ * and newer versions (0.3.29) map 128 MiB for each at once, for ever when they cannot. The threads
+ * that compute are ours, so where addresses are limited (ulimit -v, -d) it does without, and what
+ * is left for a run is known.
+ *
+ * A function of .preinit_array comes before every library (System V gABI, "Initialization and
+ * Termination Functions"): also before the C library has an environment of its own, so that a
+ * variable can only be set for another beginning of the program, and before messages can be
+ * translated. */
+#include "base/host_load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
+
+/* Begins once more with one thread for OpenBLAS, if this is not how it began. */
+static void leave_blas_threads(char **argv, char **environment)
+{
+    char path[4096], setting[sizeof blas_threads + 1];
+    size_t count = 0, kept = 0;
+    snprintf(setting, sizeof setting, "%s1", blas_threads);
+    for (; environment[count]; count++)
+        if (strcmp(environment[count], setting) == 0)
+            return;
+    char *changed[count + 2];
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environment[i], blas_threads, sizeof blas_threads - 1) != 0)
+            changed[kept++] = environment[i];
+    changed[kept++] = setting;
+    changed[kept] = NULL;
+    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (length <= 0)
+        return;
+    path[length] = '\0';
+    execve(path, argv, changed); /* returns when it cannot: then it goes on with them */
+}
+
+static void refuse_few_addresses(void)
+{
+    static const char refusal[] =
+        "tinca: memory: OpenBLAS needs 128 MiB of addresses and cannot have them: raise the limit "
+        "(ulimit -v, ulimit -d)\n";
+    const size_t wanted = (128u << 20) + (8u << 20); /* and what libraries take to begin */
+    void *part = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (part == MAP_FAILED) {
+        const ssize_t unused = write(STDERR_FILENO, refusal, sizeof refusal - 1);
+        (void)unused;
+        _exit(EXIT_FAILURE);
+    }
+    munmap(part, wanted);
+}
+
+static void prepare_blas(int argc, char **argv, char **environment)
+{
+    (void)argc;
+    if (!host_addresses_are_limited())
+        return;
+    leave_blas_threads(argv, environment);
+    refuse_few_addresses();
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(int, char **, char **) = prepare_blas;
