@@ -24,6 +24,18 @@ static struct run_config unsaid(const struct run_config *config)
     return plain;
 }
 
+static void append_setting(struct text *text, const struct run_config *config,
+                           const struct run_config *plain, const char *key)
+{
+    char value[1024], without[1024];
+    config_get(config, key, value, sizeof value);
+    config_get(plain, key, without, sizeof without);
+    if (!value[0] || strcmp(value, without) == 0)
+        return;
+    text_append(text, " --%s ", key);
+    shell_word_append(text, value);
+}
+
 /* Groups are shuffle's alone. */
 static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
 {
@@ -31,17 +43,12 @@ static void append_settings(struct text *text, const struct run_config *config, 
     const struct run_config plain = unsaid(config);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
-        char value[1024], without[1024];
         bool skip = config->has_iterations && strcmp(key, "epochs") == 0;
         skip = skip || (!shuffle && strcmp(key, "groups") == 0);
         for (size_t s = 0; s < sizeof said / sizeof *said; s++)
             skip = skip || strcmp(key, said[s]) == 0;
-        config_get(config, key, value, sizeof value);
-        config_get(&plain, key, without, sizeof without);
-        if (skip || !value[0] || strcmp(value, without) == 0)
-            continue;
-        text_append(text, " --%s ", key);
-        shell_word_append(text, value);
+        if (!skip)
+            append_setting(text, config, &plain, key);
     }
 }
 
@@ -64,4 +71,21 @@ void train_command_append(struct text *text, const struct run_config *config, co
     text_append(text, " --data ");
     shell_word_append(text, config->data);
     append_settings(text, config, !technique || strcmp(technique, "shuffle") == 0);
+}
+
+void bench_command_append(struct text *text, const struct run_config *config)
+{
+    static const char *const keys[] = {"technique", "groups",     "width-rate", "block-rate",
+                                       "widths",    "activation", "precision",  "memory-limit"};
+    const char *technique = config_find("technique")->choices[config->technique];
+    struct run_config plain;
+    char network[4 * sizeof config->network + 8];
+    config_defaults(&plain);
+    config_set(&plain, "network", config->network, NULL);
+    text_append(text, "tinca bench --batch %zu --device ", config->batch);
+    shell_word_append(text, config->device);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], "groups") != 0 || strcmp(technique, "shuffle") == 0)
+            append_setting(text, config, &plain, keys[i]);
+    text_append(text, " --profile %s", shell_operand(config->network, network, sizeof network));
 }

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/shell.h"
+#include "session/train_command.h"
 #include "ui/app.h"
 #include "ui/columns.h"
 
@@ -41,15 +41,11 @@ void insight_ask(struct insight *insight, struct run_entry *entry)
 
 /* --- nothing seen --- */
 
-/* The network as it was asked for: a run's facts have a file's name without its folder. */
 static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
                                const struct run_config *config)
 {
     struct text command = {0};
-    char network[4 * sizeof config->network + 8];
-    text_append(&command, "tinca bench --batch %zu --device ", config->batch);
-    shell_word_append(&command, config->device);
-    text_append(&command, " --profile %s", shell_operand(config->network, network, sizeof network));
+    bench_command_append(&command, config);
     if (command.data && !command.failed)
         draw_wrapped(canvas, area, row, ROLE_STRONG, command.data);
     text_free(&command);

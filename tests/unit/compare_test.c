@@ -111,6 +111,11 @@ static void test_gaps(void)
     tap_ok(strcmp(text.data, "tinca train resnet20-shift --data shapes") == 0,
            "another technique has no groups: %s", text.data);
     text_free(&text);
+    bench_command_append(&text, &config);
+    tap_ok(strcmp(text.data, "tinca bench --batch 64 --device cpu --technique shuffle --groups 4 "
+                             "--profile resnet20") == 0,
+           "what is profiled is the same network: %s", text.data);
+    text_free(&text);
     shell_word_append(&text, "it's here");
     tap_ok(strcmp(text.data, "'it'\\''s here'") == 0, "words are quoted for the shell");
     text_free(&text);
