@@ -2,9 +2,10 @@
  * iteration issues a hundred jobs a few microseconds apart, and waking a thread costs more than
  * that, while a paused run must not burn a core.
  *
- * Invariants: `generation` counts jobs and changes under the lock only; `next` is the ticket of the
- * next task; a job is over when `finished` workers have seen that no task is left, which pool_run
- * waits for before it returns, so no worker still looks at a job that has ended. */
+ * A job does not wait for workers that are still asleep, or have no core: whoever is awake computes
+ * its tasks. One word holds the job's number and how many of its tasks nobody has taken, so that a
+ * worker that comes late takes a task of the job that is on, or none. The job is over when all its
+ * tasks have finished; until then the fields that describe it stay as they are. */
 #include "base/pool.h"
 
 #include "base/memory.h"
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { SPIN_ROUNDS = 4000 };
@@ -28,14 +30,13 @@ struct pool {
     size_t started;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    atomic_uint generation;
     atomic_bool stopping;
-    /* the job */
+    atomic_uint_least64_t job; /* its number << 32 | tasks that nobody has taken */
+    /* what the job is */
     pool_task *task;
     void *context;
     size_t tasks;
-    atomic_size_t next;
-    atomic_size_t finished;
+    atomic_size_t finished; /* tasks */
 };
 
 static inline void relax(void)
@@ -47,29 +48,46 @@ static inline void relax(void)
 #endif
 }
 
-static void take_tasks(struct pool *pool, size_t thread)
+static uint32_t number_of(uint64_t job)
 {
-    for (;;) {
-        size_t task = atomic_fetch_add_explicit(&pool->next, 1, memory_order_relaxed);
-        if (task >= pool->tasks)
-            return;
-        pool->task(pool->context, task, thread);
-    }
+    return (uint32_t)(job >> 32);
 }
 
-/* Waits for a generation other than `seen`; returns it. */
-static unsigned wait_for_job(struct pool *pool, unsigned seen)
+/* Takes a task of the job that is on; false: none is left. */
+static bool take_task(struct pool *pool, size_t *task)
+{
+    uint64_t job = atomic_load_explicit(&pool->job, memory_order_acquire);
+    do {
+        if ((uint32_t)job == 0)
+            return false;
+    } while (!atomic_compare_exchange_weak_explicit(&pool->job, &job, job - 1, memory_order_acq_rel,
+                                                    memory_order_acquire));
+    *task = pool->tasks - (uint32_t)job;
+    return true;
+}
+
+static void take_tasks(struct pool *pool, size_t thread)
+{
+    size_t task, count = 0;
+    for (; take_task(pool, &task); count++)
+        pool->task(pool->context, task, thread);
+    if (count > 0)
+        atomic_fetch_add_explicit(&pool->finished, count, memory_order_release);
+}
+
+/* Waits for a job with another number than `seen`; returns its number. */
+static uint32_t wait_for_job(struct pool *pool, uint32_t seen)
 {
     for (int round = 0; round < SPIN_ROUNDS; round++) {
-        unsigned now = atomic_load_explicit(&pool->generation, memory_order_acquire);
+        const uint32_t now = number_of(atomic_load_explicit(&pool->job, memory_order_acquire));
         if (now != seen)
             return now;
         relax();
     }
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load(&pool->generation) == seen)
+    while (number_of(atomic_load(&pool->job)) == seen)
         pthread_cond_wait(&pool->work, &pool->lock);
-    unsigned now = atomic_load(&pool->generation);
+    const uint32_t now = number_of(atomic_load(&pool->job));
     pthread_mutex_unlock(&pool->lock);
     return now;
 }
@@ -78,27 +96,28 @@ static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct pool *pool = worker->pool;
-    unsigned seen = 0;
+    uint32_t seen = 0;
     for (;;) {
         seen = wait_for_job(pool, seen);
         if (atomic_load(&pool->stopping))
             return NULL;
         take_tasks(pool, worker->number);
-        atomic_fetch_add_explicit(&pool->finished, 1, memory_order_release);
     }
 }
 
-static void announce(struct pool *pool)
+/* Under the lock: a worker that is about to sleep has seen the number, or will be woken. */
+static void announce(struct pool *pool, uint32_t tasks)
 {
     pthread_mutex_lock(&pool->lock);
-    atomic_fetch_add(&pool->generation, 1);
+    const uint32_t number = number_of(atomic_load(&pool->job)) + 1;
+    atomic_store(&pool->job, (uint64_t)number << 32 | tasks);
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->lock);
 }
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
 {
-    if (pool->threads == 1 || tasks <= 1) {
+    if (pool->threads == 1 || tasks <= 1 || tasks > UINT32_MAX) {
         for (size_t i = 0; i < tasks; i++)
             task(context, i, 0);
         return;
@@ -106,12 +125,11 @@ void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
     pool->task = task;
     pool->context = context;
     pool->tasks = tasks;
-    atomic_store_explicit(&pool->next, 0, memory_order_relaxed);
     atomic_store_explicit(&pool->finished, 0, memory_order_relaxed);
-    announce(pool);
+    announce(pool, (uint32_t)tasks);
     take_tasks(pool, 0);
     int rounds = 0;
-    while (atomic_load_explicit(&pool->finished, memory_order_acquire) != pool->started) {
+    while (atomic_load_explicit(&pool->finished, memory_order_acquire) != tasks) {
         relax();
         if (++rounds % SPIN_ROUNDS == 0)
             sched_yield(); /* more threads than cores */
@@ -149,7 +167,7 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     atomic_store(&pool->stopping, true);
-    announce(pool);
+    announce(pool, 0);
     for (size_t i = 0; i < pool->started; i++)
         pthread_join(pool->workers[i].thread, NULL);
     pthread_cond_destroy(&pool->work);

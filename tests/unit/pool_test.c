@@ -1,8 +1,12 @@
 #include "base/pool.h"
 #include "tap.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct work {
     atomic_uint runs[5000];
@@ -39,10 +43,64 @@ static void test_every_task_once(size_t threads)
     pool_free(pool);
 }
 
+/* --- a worker that has no core --- */
+
+static pthread_t worker;
+static atomic_bool worker_known, is_held, may_go_on;
+
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+static void meet_worker(void *context, size_t task, size_t thread)
+{
+    (void)context;
+    (void)task;
+    if (thread == 1) {
+        worker = pthread_self();
+        atomic_store(&worker_known, true);
+    }
+    rest();
+}
+
+static void hold(int number)
+{
+    (void)number;
+    atomic_store(&is_held, true);
+    while (!atomic_load(&may_go_on))
+        rest();
+}
+
+static void test_held_worker(void)
+{
+    static struct work work;
+    struct pool *pool = pool_create(2, NULL);
+    bool once = true;
+    if (!tap_ok(pool != NULL, "a pool of 2 threads"))
+        return;
+    work.threads = 1;
+    sigaction(SIGUSR1, &(struct sigaction){.sa_handler = hold}, NULL);
+    while (!atomic_load(&worker_known))
+        pool_run(pool, 2, meet_worker, NULL);
+    pthread_kill(worker, SIGUSR1);
+    while (!atomic_load(&is_held))
+        rest();
+    alarm(60); /* ends a test that waits for the worker */
+    pool_run(pool, 100, count_task, &work);
+    alarm(0);
+    atomic_store(&may_go_on, true);
+    for (size_t i = 0; i < 100; i++)
+        once = once && work.runs[i] == 1;
+    tap_ok(once && !work.wrong_thread, "a job does not wait for a worker that gets no core");
+    pool_free(pool);
+}
+
 int main(void)
 {
     for (size_t threads = 1; threads <= 5; threads++)
         test_every_task_once(threads);
+    test_held_worker();
     pool_free(NULL);
     tap_ok(true, "freeing no pool is allowed");
     return tap_done();
