@@ -2,7 +2,7 @@
 # check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, another of the Makefile's
 # check targets, or the tests that are named), and says what matters: what failed, with its
 # log, what was skipped and why, and the totals. A test that leaves a process behind is a failure, too.
-# JOBS is the number of tests that run at once.
+# JOBS is the number of tests that run at once; the output of each comes as a whole.
 # ./bootstrap check and .ci/run use it.
 set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that runs this
@@ -47,7 +47,7 @@ left_behind() {
 # one more than there are cores, unless JOBS says otherwise: many tests wait, for a screen or a process
 jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 {
-    env "$suite" make -C "$directory" -s -k -j"$jobs" "$target" "$@" </dev/null
+    env "$suite" make -C "$directory" -s -k -j"$jobs" -Otarget "$target" "$@" </dev/null
     echo $? >"$directory/check.status"
     left_behind >&2 || echo 1 >"$directory/check.status" # here: they may keep the pipe open
 } 2>&1 | sed -u -e '/^PASS: /d; /^  \(CC\|CXX\|CCLD\|CXXLD\|AR\|GEN\) /d' | tee "$directory/check.output" |
