@@ -27,7 +27,8 @@ struct host_limits {
 
 void host_read_limits(struct host_limits *limits);
 
-/* Returns whether this process may map only so many addresses (RLIMIT_AS, RLIMIT_DATA). */
+/* Returns whether this process has a limit of addresses that it may map (RLIMIT_AS, RLIMIT_DATA).
+ */
 bool host_addresses_are_limited(void);
 
 /* Clock ticks since the system started. */

@@ -31,12 +31,12 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
     atomic_bool stopping;
-    atomic_uint_least64_t job; /* its number << 32 | tasks that nobody has taken */
-    /* what the job is */
+    atomic_uint_least64_t job; /* its number << 32 | how many tasks nobody has taken */
+    /* what describes the job */
     pool_task *task;
     void *context;
     size_t tasks;
-    atomic_size_t finished; /* tasks */
+    atomic_size_t finished; /* how many tasks have */
 };
 
 static inline void relax(void)
@@ -105,7 +105,8 @@ static void *worker_main(void *argument)
     }
 }
 
-/* Under the lock: a worker that is about to sleep has seen the number, or will be woken. */
+/* Begins the next job. It holds the lock, so that a worker that is about to sleep has seen the
+ * job's number or will be woken. */
 static void announce(struct pool *pool, uint32_t tasks)
 {
     pthread_mutex_lock(&pool->lock);

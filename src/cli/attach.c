@@ -55,8 +55,8 @@ static char *newest_running(struct error *error)
     return directory;
 }
 
-/* The path under which the workbench lists the run that lies in `whole`; NULL: it lies elsewhere.
- */
+/* Returns the path under which the workbench lists the run that lies in `whole`, to be freed; NULL:
+ * it is not in the folder of runs, or memory is out. */
 static char *as_listed(const char *whole)
 {
     char other[PATH_MAX];
@@ -69,7 +69,7 @@ static char *as_listed(const char *whole)
     return NULL;
 }
 
-/* In full: the workbench knows runs by their folders. */
+/* Returns the folder of the run with its whole path, since the workbench knows runs by that. */
 static char *find(const struct operands *operands, struct error *error)
 {
     char whole[PATH_MAX];

@@ -1,12 +1,11 @@
-/* What has to be done before OpenBLAS begins, which it does before main. It starts a thread a core,
- * and newer versions (0.3.29) map 128 MiB for each at once, for ever when they cannot. The threads
- * that compute are ours, so where addresses are limited (ulimit -v, -d) it does without, and what
- * is left for a run is known.
+/* Prepares the process for OpenBLAS, which starts when it is loaded, before main: it starts a
+ * thread a core, and newer versions (0.3.29) map 128 MiB for each at once; where they cannot, they
+ * try for ever. The threads that compute are ours. So where addresses are limited (ulimit -v, -d)
+ * OpenBLAS is given one thread, and what is left for a run is known.
  *
  * A function of .preinit_array comes before every library (System V gABI, "Initialization and
- * Termination Functions"): also before the C library has an environment of its own, so that a
- * variable can only be set for another beginning of the program, and before messages can be
- * translated. */
+ * Termination Functions"), also before the C library has an environment of its own. A variable can
+ * therefore only be set by executing the program again, and no message can be translated. */
 #include "base/host_load.h"
 
 #include <stdio.h>
@@ -17,8 +16,8 @@
 
 static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
 
-/* Begins once more with one thread for OpenBLAS, if this is not how it began. */
-static void leave_blas_threads(char **argv, char **environment)
+/* Executes the program again with one thread for OpenBLAS, unless it was started so. */
+static void limit_blas_threads(char **argv, char **environment)
 {
     char path[4096], setting[sizeof blas_threads + 1];
     size_t count = 0, kept = 0;
@@ -36,7 +35,8 @@ static void leave_blas_threads(char **argv, char **environment)
     if (length <= 0)
         return;
     path[length] = '\0';
-    execve(path, argv, changed); /* returns when it cannot: then it goes on with them */
+    execve(path, argv,
+           changed); /* returns only when it fails; the program then goes on with all threads */
 }
 
 static void refuse_few_addresses(void)
@@ -59,7 +59,7 @@ static void prepare_blas(int argc, char **argv, char **environment)
     (void)argc;
     if (!host_addresses_are_limited())
         return;
-    leave_blas_threads(argv, environment);
+    limit_blas_threads(argv, environment);
     refuse_few_addresses();
 }
 

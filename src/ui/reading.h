@@ -44,7 +44,7 @@ bool reading_busy(const struct app *app);
 /* Looks which runs there are; `afresh`: even if none seems to have been added. */
 void reading_list(struct app *app, bool afresh);
 
-/* Whether that is still being looked for. */
+/* Returns whether the folder of runs is still being listed. */
 bool reading_is_listing(const struct app *app);
 
 /* Calls `then` once it is known which runs there are: at once where the disk is fast, else when the

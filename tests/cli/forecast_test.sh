@@ -195,8 +195,11 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
         not_ok "GoogLeNet with batch 512 does not fit 3 GB" "exit $status: $(told)"
     fi
     for threads in 1 2; do
-        # OpenBLAS 0.3.29 maps 128 MiB more, when it is loaded
-        kib=$((350000 + 150000 * threads))
+        kib=500000
+        # OpenBLAS 0.3.29 maps 128 MiB more, when it is loaded; the run before this one has its version
+        blas=$(sed -n 's/.*"OpenBLAS \([0-9.]*\).*/\1/p' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl | head -n 1)
+        newer=$(printf '%s\n' "$blas" 0.3.29 | sort -V | tail -n 1)
+        if [ "$threads" = 2 ] && [ "$blas" = "$newer" ]; then kib=650000; fi
         limited $kib train lenet --data digits,limit=128 --batch 64 --epochs 1 --threads $threads -q
         if [ "$status" = 0 ]; then ok "LeNet fits $kib KiB with $threads threads"; else
             not_ok "LeNet fits $kib KiB with $threads threads" "exit $status: $(told)"
