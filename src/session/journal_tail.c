@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A pipe in its place must not make anybody wait. */
+/* Returns a descriptor, or -1 with errno; EINVAL for what is not a regular file: a FIFO in its
+ * place must not make anybody wait. */
 static int open_file(const char *path, struct stat *status)
 {
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -102,7 +103,11 @@ enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
     if (descriptor < 0 && errno == ENOENT)
         return JOURNAL_SAME;
     if (descriptor < 0) {
-        error_set_errno(error, path, NULL, "cannot open");
+        if (errno == EINVAL)
+            error_set(error, ERROR_INPUT, path, "remove what lies there under that name",
+                      "this is not a regular file");
+        else
+            error_set_errno(error, path, NULL, "cannot open");
         return JOURNAL_FAILED;
     }
     const uint64_t size = (uint64_t)status.st_size;

@@ -210,6 +210,23 @@ static void test_cut(void)
     close(lock);
 }
 
+static void test_strange_journal(void)
+{
+    struct error error;
+    const char *directory = stage("strange");
+    const int lock = run_directory_lock(directory, &error);
+    hand_out(directory, behind(9, NULL), "");
+    struct run *run = follow_open(directory, &error);
+    char *path = file_join(directory, "journal.jsonl");
+    tap_ok(path && remove(path) == 0 && mkfifo(path, 0600) == 0, "a FIFO takes a journal's place");
+    const bool followed = run && follow_step(run) == FOLLOW_SAME;
+    tap_ok(followed && strcmp(look(run).error.why, "this is not a regular file") == 0,
+           "nobody waits for it, and it is named");
+    run_free(run);
+    free(path);
+    close(lock);
+}
+
 /* Longer than a piece. */
 static void test_pieces(void)
 {
@@ -330,6 +347,7 @@ int main(void)
     test_growing();
     test_end();
     test_cut();
+    test_strange_journal();
     test_pieces();
     test_owner();
     test_stranger();
