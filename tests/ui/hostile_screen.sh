@@ -31,23 +31,31 @@ own_bytes() {
         s/$escape[=>78MDEgc]//g"
 }
 
-# harmless NAME: notes in $faults what was sent since the last look that a terminal obeys or hides
+# last_escape: the number of bytes of $RAW before its last escape character
+last_escape() {
+    LC_ALL=C grep -abo "$(printf '\033')" "$RAW" | tail -n 1 | cut -d : -f 1
+}
+
+# harmless NAME: notes in $faults what was sent since the last look that a terminal obeys or hides. The
+# last control sequence may be incomplete, while the program writes and when its terminal is closed: a
+# look ends before it, and the next one begins with it.
 harmless() {
     looks=$((looks + 1))
-    sent=$(wc -c <"$RAW")
+    sent=$(last_escape)
+    [ "${sent:-0}" -ge "$looked" ] || sent=$looked
     tail -c +$((looked + 1)) "$RAW" | head -c $((sent - looked)) >"$T/since"
     own_bytes <"$T/since" >"$T/bytes"
     LC_ALL=C grep -aq '7777' "$T/since" && LC_ALL=C grep -aq "$(printf '[\033\233]\\[\\{0,1\\}[0-9;]*7777')" "$T/since" &&
         faults="$faults
 $1: a stranger's control sequence"
-    bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own') # a look may end inside a character
+    bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own') # record_end looks at UTF-8; nothing here has lines
     [ "$screen_locale" = C ] && LC_ALL=C grep -aq '[^ -~]' "$T/bytes" && bytes="$bytes not ASCII"
     [ "$bytes" ] && faults="$faults
 $1: $bytes: $(LC_ALL=C grep -a '[^ -~]' "$T/bytes" | cat -v | head -c 500)"
     looked=$sent
 }
 
-# record_end NAME: a test point: all that was sent, from the first byte to the last
+# record_end NAME: a test point: all that was sent, from the first byte on
 record_end() {
     screen_end
     looked=0
