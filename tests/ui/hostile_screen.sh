@@ -48,7 +48,8 @@ harmless() {
     LC_ALL=C grep -aq '7777' "$T/since" && LC_ALL=C grep -aq "$(printf '[\033\233]\\[\\{0,1\\}[0-9;]*7777')" "$T/since" &&
         faults="$faults
 $1: a stranger's control sequence"
-    bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own') # record_end looks at UTF-8; nothing here has lines
+    # record_end looks at UTF-8; text that is placed on a screen has no lines
+    bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own')
     [ "$screen_locale" = C ] && LC_ALL=C grep -aq '[^ -~]' "$T/bytes" && bytes="$bytes not ASCII"
     [ "$bytes" ] && faults="$faults
 $1: $bytes: $(LC_ALL=C grep -a '[^ -~]' "$T/bytes" | cat -v | head -c 500)"
@@ -60,6 +61,8 @@ record_end() {
     screen_end
     looked=0
     harmless "all of it"
+    [ -s "$T/bytes" ] || faults="$faults
+nothing was recorded"
     iconv -f UTF-8 -t UTF-8 <"$T/bytes" >"$T/again" 2>&1 || faults="$faults
 not UTF-8: $(tail -n 1 "$T/again")"
     if [ -z "$faults" ]; then ok "$1"; else not_ok "$1" "$(printf %s "$faults" | head -c 20000)"; fi

@@ -12,6 +12,20 @@ cd "$T" || exit 99
 runs=$XDG_STATE_HOME/tinca/runs
 evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
 
+# --- the looks themselves ---
+# A recording is looked at while it grows: whether it ends in each byte of our own sequence, or behind it.
+own=$(printf '\033[1;31mred') looked=0 faults='' screen_locale=C
+for end in 1 2 3 4 5 6 7 8 9 10; do
+    printf '%s' "$own" | head -c "$end" >"$RAW"
+    harmless "the first $end bytes"
+done
+[ -z "$faults" ] && ok "a sequence of ours that is not complete is no fault" ||
+    not_ok "a sequence of ours that is not complete is no fault" "$faults"
+printf 'a\033]0;p\007b' >"$RAW"
+harmless "a title"
+[ -z "$faults" ] && printf '\033[m' >>"$RAW" && harmless "a title"
+[ -n "$faults" ] && ok "a stranger's is one" || not_ok "a stranger's is one" "$(cat -v "$RAW")"
+
 # --- a home of a stranger's files ---
 adversarial_network pair.json
 run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
