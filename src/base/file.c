@@ -42,20 +42,31 @@ static bool read_stream(FILE *stream, const char *path, size_t limit, char **dat
     return true;
 }
 
-int file_open_regular(const char *path, struct error *error)
+int file_open_if_regular(const char *path, int flags, struct stat *status)
 {
     /* a FIFO must not hang us, and no terminal become ours */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat status;
-    if (descriptor < 0 || fstat(descriptor, &status) != 0)
-        error_set_errno(error, path, "check the path and its permissions", "cannot open");
-    else if (!S_ISREG(status.st_mode))
-        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
-    else
+    const int descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (descriptor < 0)
+        return -1;
+    const int reason = fstat(descriptor, status) != 0 ? errno
+                       : S_ISREG(status->st_mode)     ? 0
+                                                      : EINVAL;
+    if (reason == 0)
         return descriptor;
-    if (descriptor >= 0)
-        close(descriptor);
+    close(descriptor);
+    errno = reason;
     return -1;
+}
+
+int file_open_regular(const char *path, struct error *error)
+{
+    struct stat status;
+    const int descriptor = file_open_if_regular(path, O_RDONLY, &status);
+    if (descriptor < 0 && errno == EINVAL)
+        error_set(error, ERROR_INPUT, path, "name a file", "this is not a regular file");
+    else if (descriptor < 0)
+        error_set_errno(error, path, "check the path and its permissions", "cannot open");
+    return descriptor;
 }
 
 FILE *file_open_stream(const char *path, struct error *error)

@@ -6,7 +6,13 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+
+/* Opens a regular file with the flags of open(2); a file that O_CREAT makes has mode 0600. Never
+ * waits. Returns a descriptor and fills *status, or returns -1 with errno: EINVAL for what is not a
+ * regular file. */
+int file_open_if_regular(const char *path, int flags, struct stat *status);
 
 /* Opens a regular file for reading: a descriptor, or -1 with an error. Never waits: a FIFO, a
  * device and a folder are refused. */

@@ -118,6 +118,7 @@ static void announce(struct pool *pool, uint32_t tasks)
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
 {
+    /* `job` has 32 bits to count tasks with; more of them are left to the caller alone */
     if (pool->threads == 1 || tasks <= 1 || tasks > UINT32_MAX) {
         for (size_t i = 0; i < tasks; i++)
             task(context, i, 0);

@@ -35,8 +35,8 @@ static void limit_blas_threads(char **argv, char **environment)
     if (length <= 0)
         return;
     path[length] = '\0';
-    execve(path, argv,
-           changed); /* returns only when it fails; the program then goes on with all threads */
+    /* It returns only when it fails; OpenBLAS then starts all of its threads. */
+    execve(path, argv, changed);
 }
 
 static void refuse_few_addresses(void)

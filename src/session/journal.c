@@ -36,14 +36,11 @@ static int open_file(const struct journal *journal)
     struct stat status;
     const int create = journal->synced == 0 ? O_CREAT : 0;
     const int descriptor =
-        open(journal->path, O_RDWR | create | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
-    const bool known = descriptor >= 0 && fstat(descriptor, &status) == 0;
-    if (known && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= journal->synced)
+        file_open_if_regular(journal->path, O_RDWR | create | O_NOFOLLOW, &status);
+    if (descriptor < 0 || (uint64_t)status.st_size >= journal->synced)
         return descriptor;
-    if (descriptor >= 0)
-        close(descriptor);
-    if (known)
-        errno = S_ISREG(status.st_mode) ? EIO : EINVAL;
+    close(descriptor);
+    errno = EIO;
     return -1;
 }
 
@@ -86,18 +83,16 @@ static bool sum_up(int descriptor, uint64_t length, uint32_t *sum)
 bool journal_checksum(const char *path, uint64_t length, uint32_t *sum, struct error *error)
 {
     const char *advice = "bring back a copy of it, or let tinca resume compute it again";
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+    const int descriptor = file_open_if_regular(path, O_RDONLY | O_NOFOLLOW, &status);
     if (descriptor < 0 && errno == ENOENT)
         return error_set(error, ERROR_INPUT, path, advice, "the journal is missing");
+    if (descriptor < 0 && errno == EINVAL)
+        return error_set(error, ERROR_INPUT, path, advice, "this is not a regular file");
     if (descriptor < 0)
         return error_set_errno(error, path, "check its permissions", "cannot open");
-    struct stat status = {0};
-    const bool known = fstat(descriptor, &status) == 0;
-    bool good = known && S_ISREG(status.st_mode) && (uint64_t)status.st_size >= length &&
-                sum_up(descriptor, length, sum);
-    if (!good && known && !S_ISREG(status.st_mode))
-        error_set(error, ERROR_INPUT, path, advice, "this is not a regular file");
-    else if (!good && known && (uint64_t)status.st_size < length)
+    const bool good = (uint64_t)status.st_size >= length && sum_up(descriptor, length, sum);
+    if (!good && (uint64_t)status.st_size < length)
         error_set(error, ERROR_INPUT, path, advice,
                   "the journal holds %llu bytes, but %llu were written",
                   (unsigned long long)status.st_size, (unsigned long long)length);

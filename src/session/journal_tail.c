@@ -1,5 +1,6 @@
 #include "session/journal_tail.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
@@ -8,18 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Returns a descriptor, or -1 with errno; EINVAL for what is not a regular file: a FIFO in its
- * place must not make anybody wait. */
-static int open_file(const char *path, struct stat *status)
-{
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (descriptor < 0 || (fstat(descriptor, status) == 0 && S_ISREG(status->st_mode)))
-        return descriptor;
-    close(descriptor);
-    errno = EINVAL;
-    return -1;
-}
 
 /* True when `length` bytes from `offset` on could be read. */
 static bool read_bytes(int descriptor, char *bytes, size_t length, uint64_t offset)
@@ -99,7 +88,7 @@ enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
                                     journal_visit *visit, void *context, struct error *error)
 {
     struct stat status;
-    const int descriptor = open_file(path, &status);
+    const int descriptor = file_open_if_regular(path, O_RDONLY | O_NOFOLLOW, &status);
     if (descriptor < 0 && errno == ENOENT)
         return JOURNAL_SAME;
     if (descriptor < 0) {

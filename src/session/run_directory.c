@@ -395,19 +395,14 @@ void run_directory_clear_parts(const char *directory)
 
 /* --- the lock --- */
 
-/* Returns -1 with errno EINVAL for what is not a regular file. */
+/* Returns a descriptor, or -1 with errno, as file_open_if_regular does. */
 static int open_lock(const char *directory, int flags)
 {
     char *path = file_join(directory, "lock");
-    int descriptor =
-        path ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600) : -1;
     struct stat status;
+    const int descriptor = path ? file_open_if_regular(path, flags | O_NOFOLLOW, &status) : -1;
     free(path);
-    if (descriptor < 0 || (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)))
-        return descriptor;
-    close(descriptor);
-    errno = EINVAL;
-    return -1;
+    return descriptor;
 }
 
 /* Somebody who only asks whether the run is alive holds the lock for a moment. */
