@@ -84,7 +84,7 @@ check_rule() { # check_rule FUNCTION NAME
 self_test() {
     tree=$(mktemp -d) || return 1
     mkdir -p "$tree/data" "$tree/engine" "$tree/base" "$tree/cli"
-    echo '#include "engine/plan.h"' >"$tree/data/a.c"
+    echo '#include "engine/plan/plan.h"' >"$tree/data/a.c"
     echo '#include <ncursesw/ncurses.h>' >"$tree/engine/b.c"
     printf 'void f(void)\n{\n    printf("x");\n}\n' >"$tree/base/c.c"
     echo '/* TO''DO */' >"$tree/base/d.c"

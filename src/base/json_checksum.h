@@ -1,6 +1,6 @@
 /* json_checksum.h: a CRC-32 of a JSON document's text, as the document's first member:
  * {"crc32": "0a1b2c3d", ...}. It covers every byte of the text; its own eight digits count as
- * zeros, as in a safetensors file (engine/safetensors.h).
+ * zeros, as in a safetensors file (engine/weights/safetensors.h).
  *
  * Who changes such a document on purpose deletes that line: a document without the member is read
  * without a check, as those of earlier versions are. */

@@ -7,7 +7,7 @@
 #include "base/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/gpu_meter.h"
 
 #include <stdio.h>

@@ -5,12 +5,12 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/device.h"
-#include "engine/gan.h"
-#include "engine/network.h"
+#include "engine/devices/device.h"
+#include "engine/execution/gan.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/plan.h"
-#include "engine/traffic.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/traffic.h"
 #include "session/forecast.h"
 #include "session/settings.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/network.h"
+#include "engine/network/network.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/language.h"
-#include "engine/tensor.h"
+#include "engine/graph/tensor.h"
 #include "session/statistics.h"
 
 #include <stdbool.h>

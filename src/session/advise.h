@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/compare.h"
 
 #include <stddef.h>

@@ -9,9 +9,9 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
+#include "engine/execution/execution.h"
 #include "engine/ops/op.h"
-#include "engine/weights.h"
+#include "engine/weights/weights.h"
 #include "session/memory_check.h"
 
 #include <stdlib.h>

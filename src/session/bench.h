@@ -10,11 +10,11 @@
 #define TINCA_SESSION_BENCH_H
 
 #include "base/error.h"
-#include "engine/device.h"
-#include "engine/gan.h"
-#include "engine/network.h"
-#include "engine/plan.h"
-#include "engine/profile.h"
+#include "engine/devices/device.h"
+#include "engine/execution/gan.h"
+#include "engine/network/network.h"
+#include "engine/plan/plan.h"
+#include "engine/devices/profile.h"
 #include "session/statistics.h"
 
 #include <stdbool.h>

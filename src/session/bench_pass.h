@@ -1,10 +1,10 @@
 /* bench_pass.h: what a benchmark's profile says of each layer: the time of its passes against the
- * work that they do and the limits of the device (engine/roofline.h).
+ * work that they do and the limits of the device (engine/plan/roofline.h).
  */
 #ifndef TINCA_SESSION_BENCH_PASS_H
 #define TINCA_SESSION_BENCH_PASS_H
 
-#include "engine/roofline.h"
+#include "engine/plan/roofline.h"
 #include "session/bench.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #ifndef TINCA_SESSION_CHECKPOINT_H
 #define TINCA_SESSION_CHECKPOINT_H
 
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 #include "session/trainer.h"
 
 /* Writes the trainer's state as it is between two iterations; the journal must be on the disk. */

@@ -1,8 +1,8 @@
 #include "session/computed_with.h"
 
-#include "engine/blas_name.h"
-#include "engine/device.h"
-#include "engine/numerics.h"
+#include "engine/devices/blas_name.h"
+#include "engine/devices/device.h"
+#include "engine/execution/numerics.h"
 
 #include <config.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/presets.h"
 
 #include <math.h>

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "engine/device.h"
-#include "engine/network.h"
-#include "engine/schedule.h"
-#include "engine/solver.h"
+#include "engine/devices/device.h"
+#include "engine/network/network.h"
+#include "engine/training/schedule.h"
+#include "engine/training/solver.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "session/config.h"
 
 #include "data/dataset.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "data/dataset.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json_checksum.h"
 #include "base/language.h"
-#include "engine/network_write.h"
+#include "engine/network/network_write.h"
 #include "session/data_difference.h"
 #include "session/data_fingerprint.h"
 #include "session/network_difference.h"

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/output_file.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/run_files.h"
 #include "session/timing.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/host.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "session/config.h"
 
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "data/packed.h"
-#include "engine/loss_meter.h"
+#include "engine/training/loss_meter.h"
 #include "session/import_log.h"
 #include "session/run_directory.h"
 #include "session/run_files.h"

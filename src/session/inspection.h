@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "engine/plan.h"
-#include "engine/profile.h"
-#include "engine/tensor.h"
+#include "engine/plan/plan.h"
+#include "engine/devices/profile.h"
+#include "engine/graph/tensor.h"
 
 #include <stdbool.h>
 #include <stddef.h>

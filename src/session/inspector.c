@@ -6,7 +6,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
-#include "engine/roofline.h"
+#include "engine/plan/roofline.h"
 #include "session/inspect_weights.h"
 
 #include <math.h>

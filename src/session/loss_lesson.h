@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "engine/loss_meter.h"
+#include "engine/training/loss_meter.h"
 #include "session/series.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/host.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/evaluate.h"
 #include "session/import.h"
 #include "session/run.h"

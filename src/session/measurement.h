@@ -10,7 +10,7 @@
 #define TINCA_SESSION_MEASUREMENT_H
 
 #include "base/error.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/errand.h"
 #include "session/evaluate.h"
 #include "session/statistics.h"

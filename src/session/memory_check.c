@@ -14,7 +14,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/feed.h"
-#include "engine/gan.h"
+#include "engine/execution/gan.h"
 #include "session/sample_files.h"
 
 #include <stdio.h>

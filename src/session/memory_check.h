@@ -3,8 +3,8 @@
 #define TINCA_SESSION_MEMORY_CHECK_H
 
 #include "base/host.h"
-#include "engine/network.h"
-#include "engine/plan.h"
+#include "engine/network/network.h"
+#include "engine/plan/plan.h"
 #include "session/forecast.h"
 
 /* What the network takes, when it is trained with its discriminator, by plans that are thrown away.

@@ -4,7 +4,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

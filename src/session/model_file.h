@@ -14,8 +14,8 @@
 #define TINCA_SESSION_MODEL_FILE_H
 
 #include "data/dataset.h"
-#include "engine/network.h"
-#include "engine/weights.h"
+#include "engine/network/network.h"
+#include "engine/weights/weights.h"
 #include "session/evaluate.h"
 
 struct model_facts {

@@ -4,7 +4,7 @@
 
 #include "data/dataset.h"
 #include "data/image.h"
-#include "engine/tensor.h"
+#include "engine/graph/tensor.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 #define TINCA_SESSION_PREPARE_H
 
 #include "data/feed.h"
-#include "engine/gan.h"
+#include "engine/execution/gan.h"
 #include "session/config.h"
 #include "session/evaluator.h"
 #include "session/forecast.h"

@@ -8,7 +8,7 @@
 #define TINCA_SESSION_PREVIEW_H
 
 #include "data/dataset.h"
-#include "engine/tensor.h"
+#include "engine/graph/tensor.h"
 #include "session/config.h"
 
 #include <stdbool.h>

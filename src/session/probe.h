@@ -9,7 +9,7 @@
 #define TINCA_SESSION_PROBE_H
 
 #include "data/image.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/evaluate.h"
 
 #include <stdbool.h>

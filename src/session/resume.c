@@ -2,7 +2,7 @@
 #include "session/resume.h"
 
 #include "base/language.h"
-#include "engine/schedule.h"
+#include "engine/training/schedule.h"
 
 #include <string.h>
 

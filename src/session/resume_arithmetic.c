@@ -3,7 +3,7 @@
 #include "base/character.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/numerics.h"
+#include "engine/execution/numerics.h"
 #include "session/checkpoint.h"
 #include "session/computed_with.h"
 

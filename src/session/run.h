@@ -9,7 +9,7 @@
 #define TINCA_SESSION_RUN_H
 
 #include "base/error.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "session/config.h"
 #include "session/finding.h"
 #include "session/inspection.h"

@@ -6,8 +6,8 @@
 #ifndef TINCA_SESSION_RUN_CHECK_INSIDE_H
 #define TINCA_SESSION_RUN_CHECK_INSIDE_H
 
-#include "engine/network.h"
-#include "engine/safetensors.h"
+#include "engine/network/network.h"
+#include "engine/weights/safetensors.h"
 #include "session/run_check.h"
 #include "session/run_state.h"
 

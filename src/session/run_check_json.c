@@ -5,7 +5,7 @@
 #include "base/json_checksum.h"
 #include "base/language.h"
 #include "data/dataset.h"
-#include "engine/network_write.h"
+#include "engine/network/network_write.h"
 #include "session/measurement.h"
 #include "session/network_difference.h"
 #include "session/run_directory.h"

@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_RUN_INTEGRITY_H
 #define TINCA_SESSION_RUN_INTEGRITY_H
 
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 #include "session/config.h"
 
 /* Checks what an opened checkpoint says of its place: the iteration lies within the run, the epoch

@@ -7,8 +7,8 @@
 #define TINCA_SESSION_SAMPLES_H
 
 #include "data/dataset.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 #include "session/sample_files.h"
 
 #include <stddef.h>

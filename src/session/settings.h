@@ -3,8 +3,8 @@
 #define TINCA_SESSION_SETTINGS_H
 
 #include "data/dataset.h"
-#include "engine/plan.h"
-#include "engine/schedule.h"
+#include "engine/plan/plan.h"
+#include "engine/training/schedule.h"
 #include "session/config.h"
 
 /* The network that is asked for, with `classes` outputs (0: as its file says). */

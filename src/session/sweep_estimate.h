@@ -9,7 +9,7 @@
 #ifndef TINCA_SESSION_SWEEP_ESTIMATE_H
 #define TINCA_SESSION_SWEEP_ESTIMATE_H
 
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "session/sweep.h"
 
 struct sweep_measured {

@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "session/config_paths.h"
 
 #include <ctype.h>

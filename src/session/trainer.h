@@ -4,9 +4,9 @@
 #ifndef TINCA_SESSION_TRAINER_H
 #define TINCA_SESSION_TRAINER_H
 
-#include "engine/loss_meter.h"
-#include "engine/safetensors.h"
-#include "engine/schedule.h"
+#include "engine/training/loss_meter.h"
+#include "engine/weights/safetensors.h"
+#include "engine/training/schedule.h"
 #include "session/inspector.h"
 #include "session/prepare.h"
 #include "session/run_state.h"

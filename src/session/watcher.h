@@ -5,8 +5,8 @@
 #ifndef TINCA_SESSION_WATCHER_H
 #define TINCA_SESSION_WATCHER_H
 
-#include "engine/execution.h"
-#include "engine/loss_meter.h"
+#include "engine/execution/execution.h"
+#include "engine/training/loss_meter.h"
 #include "session/finding.h"
 
 #include <stdbool.h>

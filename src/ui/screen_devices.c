@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "ui/columns.h"
 
 #include <math.h>

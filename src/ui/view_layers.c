@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "engine/choice.h"
+#include "engine/devices/choice.h"
 
 #include <math.h>
 #include <stdio.h>

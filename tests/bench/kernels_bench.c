@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/memory.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

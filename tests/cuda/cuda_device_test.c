@@ -9,8 +9,8 @@
 #include "op_harness.h"
 #include "tap.h"
 
-#include "engine/device.h"
-#include "engine/remote.h"
+#include "engine/devices/device.h"
+#include "engine/devices/remote.h"
 
 #ifdef EMULATED
 #include "cuda/emulated_module.h"

@@ -9,10 +9,10 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/traffic.h"
+#include "engine/plan/traffic.h"
 
 #include <math.h>
 #include <stdlib.h>

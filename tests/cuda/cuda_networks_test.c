@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef TINCA_TESTS_EMULATED_DEVICE_H
 #define TINCA_TESTS_EMULATED_DEVICE_H
 
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
 /* A network file, with a technique that its size chooses: graph, counts, and the plan of one image
  * for training. */
-#include "engine/network.h"
+#include "engine/network/network.h"
 
 #include "engine/devices/drivers.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A file of weights: its header, and the bytes of every entry. */
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 
 #include "fuzz.h"
 

@@ -2,8 +2,8 @@
  * which the fuzzers start, and LARGE/TARGET/FILE, inputs as large as a fuzzer's may be. */
 #include "base/file.h"
 #include "data/image.h"
-#include "engine/network.h"
-#include "engine/safetensors.h"
+#include "engine/network/network.h"
+#include "engine/weights/safetensors.h"
 #include "fuzz.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * `make check-long`: one of the goldens must be of it. That each golden is of a case, and each case
  * is tested, the tests of the trajectories see to. A technique that a network refuses because it
  * changes nothing needs none. */
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "golden.h"
 #include "tap.h"
 

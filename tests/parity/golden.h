@@ -7,8 +7,8 @@
 #define TINCA_TESTS_GOLDEN_H
 
 #include "base/json.h"
-#include "engine/network.h"
-#include "engine/weights.h"
+#include "engine/network/network.h"
+#include "engine/weights/weights.h"
 
 #include <stdint.h>
 

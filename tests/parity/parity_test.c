@@ -9,8 +9,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "engine/device.h"
-#include "engine/safetensors.h"
+#include "engine/devices/device.h"
+#include "engine/weights/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * (docs/results.md). */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 #include "instruction_sets.h"
 #include "tap.h"
 

@@ -2,7 +2,7 @@
  * changes, whatever it says, and a small room cuts it. */
 #include "../tap.h"
 
-#include "engine/choice.h"
+#include "engine/devices/choice.h"
 
 #include <string.h>
 

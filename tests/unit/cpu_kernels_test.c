@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 #include <math.h>
 #include <stdlib.h>

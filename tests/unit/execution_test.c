@@ -3,8 +3,8 @@
  * with the kernels of each instruction set. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 #include "instruction_sets.h"
 #include "tap.h"
 

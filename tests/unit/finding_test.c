@@ -1,5 +1,5 @@
 /* Findings: reported when there is something, once, with the right words, and not otherwise. */
-#include "engine/loss_meter.h"
+#include "engine/training/loss_meter.h"
 #include "session/watcher.h"
 
 #include "tap.h"

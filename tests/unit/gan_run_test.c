@@ -3,7 +3,7 @@
 #include "session_files.h"
 
 #include "data/image.h"
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 #include "session/bench.h"
 #include "session/evaluate.h"
 #include "session/export.h"

@@ -2,7 +2,7 @@
  * alternating steps. That the numbers are PyTorch's is shown by parity/trajectory_test. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/gan.h"
+#include "engine/execution/gan.h"
 #include "instruction_sets.h"
 #include "tap.h"
 

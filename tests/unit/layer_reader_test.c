@@ -1,7 +1,7 @@
 /* The layer reader: values, fallbacks, the first mistake kept with its line, left-over keys. */
 #include "tap.h"
 
-#include "engine/layer_reader.h"
+#include "engine/graph/layer_reader.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Network files: exact counts, and an answer with file, line and key to every mistake. */
 #include "base/file.h"
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* A network that is written out as a file of plain operators: built again from that file, it is the
  * same graph, whatever blocks, techniques and rates it came from. */
-#include "engine/network.h"
-#include "engine/network_write.h"
+#include "engine/network/network.h"
+#include "engine/network/network_write.h"
 #include "engine/ops/op.h"
 #include "tap.h"
 

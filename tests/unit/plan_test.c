@@ -2,11 +2,11 @@
  * numbers survive the sharing of memory is what the trajectories in tests/parity show. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/placed_blocks.h"
-#include "engine/plan.h"
-#include "engine/plan_memory.h"
+#include "engine/plan/placed_blocks.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/plan_memory.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * tensor: it changes nothing, and reads through nothing. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "instruction_sets.h"
 #include "tap.h"

@@ -2,9 +2,9 @@
  * of training without it, whatever is computed again. */
 #include "base/memory.h"
 #include "base/random.h"
-#include "engine/execution.h"
-#include "engine/gan.h"
-#include "engine/network.h"
+#include "engine/execution/execution.h"
+#include "engine/execution/gan.h"
+#include "engine/network/network.h"
 #include "tap.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* What the passes of layers have to do, which limit that meets, and what a benchmark makes of it.
  */
-#include "engine/roofline.h"
+#include "engine/plan/roofline.h"
 
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/traffic.h"
+#include "engine/plan/traffic.h"
 #include "session/bench_pass.h"
 #include "tap.h"
 

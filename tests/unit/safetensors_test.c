@@ -1,8 +1,8 @@
 /* Weights to files and back, and damaged files. */
 #include "base/file.h"
-#include "engine/network.h"
-#include "engine/safetensors.h"
-#include "engine/weights.h"
+#include "engine/network/network.h"
+#include "engine/weights/safetensors.h"
+#include "engine/weights/weights.h"
 #include "tap.h"
 
 #include <stdlib.h>

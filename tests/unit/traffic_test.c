@@ -1,7 +1,7 @@
 /* Bytes of a forward pass, against sums made by hand. */
-#include "engine/network.h"
+#include "engine/network/network.h"
 #include "engine/ops/op.h"
-#include "engine/traffic.h"
+#include "engine/plan/traffic.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Solver, schedule and loss meter: what turns gradients into a run. */
 #include "base/random.h"
-#include "engine/loss_meter.h"
-#include "engine/schedule.h"
-#include "engine/solver.h"
+#include "engine/training/loss_meter.h"
+#include "engine/training/schedule.h"
+#include "engine/training/solver.h"
 #include "tap.h"
 
 #include <math.h>

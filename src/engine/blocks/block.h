@@ -9,9 +9,9 @@
 #define TINCA_ENGINE_BLOCKS_BLOCK_H
 
 #include "base/error.h"
-#include "engine/graph.h"
-#include "engine/layer_reader.h"
-#include "engine/network.h"
+#include "engine/blocks/technique.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/layer_reader.h"
 
 #include <stddef.h>
 

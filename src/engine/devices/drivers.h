@@ -2,7 +2,7 @@
 #ifndef TINCA_ENGINE_DEVICES_DRIVERS_H
 #define TINCA_ENGINE_DEVICES_DRIVERS_H
 
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 extern const struct device_driver device_reference, device_cpu, device_cuda;
 

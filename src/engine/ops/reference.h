@@ -7,7 +7,7 @@
 #ifndef TINCA_ENGINE_OPS_REFERENCE_H
 #define TINCA_ENGINE_OPS_REFERENCE_H
 
-#include "engine/kernel.h"
+#include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef TINCA_ENGINE_OPS_RULES_H
 #define TINCA_ENGINE_OPS_RULES_H
 
-#include "engine/graph.h"
-#include "engine/layer_reader.h"
+#include "engine/graph/graph.h"
+#include "engine/graph/layer_reader.h"
 
 #include <stdbool.h>
 

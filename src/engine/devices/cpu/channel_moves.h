@@ -7,7 +7,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CPU_CHANNEL_MOVES_H
 #define TINCA_ENGINE_DEVICES_CPU_CHANNEL_MOVES_H
 
-#include "engine/kernel.h"
+#include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define TINCA_ENGINE_DEVICES_CPU_CPU_H
 
 #include "base/host.h"
-#include "engine/device.h"
+#include "engine/devices/device.h"
 
 struct cpu_table {
     const struct kernel *const *kernels; /* all operators', best first for each; NULL-terminated */

@@ -2,7 +2,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_KERNELS_H
 #define TINCA_ENGINE_DEVICES_CUDA_KERNELS_H
 
-#include "engine/kernel.h"
+#include "engine/graph/kernel.h"
 
 struct device;
 struct solver_update;

@@ -8,7 +8,7 @@
 
 #include "engine/devices/cuda/context.h"
 #include "engine/devices/cuda/divide.h"
-#include "engine/kernel.h"
+#include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
 
 #include <stddef.h>

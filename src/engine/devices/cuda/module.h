@@ -8,7 +8,7 @@
 #ifndef TINCA_ENGINE_DEVICES_CUDA_MODULE_H
 #define TINCA_ENGINE_DEVICES_CUDA_MODULE_H
 
-#include "engine/remote.h"
+#include "engine/devices/remote.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #define TINCA_ENGINE_DEVICES_CUDA_MOVES_H
 
 #include "engine/devices/cuda/divide.h"
-#include "engine/graph.h"
+#include "engine/graph/graph.h"
 #include "engine/ops/op.h"
 
 #include <string.h>

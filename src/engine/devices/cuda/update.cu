@@ -3,8 +3,8 @@
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
-#include "engine/device.h"
-#include "engine/solver.h"
+#include "engine/devices/device.h"
+#include "engine/training/solver.h"
 
 #include <math.h>
 

@@ -1,0 +1,17 @@
+/* technique.h: the optimization techniques of the studies. They replace the 3x3 convolutions of a
+ * block; each block's file has a table with its variant for every technique.
+ */
+#ifndef TINCA_ENGINE_BLOCKS_TECHNIQUE_H
+#define TINCA_ENGINE_BLOCKS_TECHNIQUE_H
+
+#include <stdbool.h>
+
+enum technique { TECHNIQUE_NONE, TECHNIQUE_DSC, TECHNIQUE_SHUFFLE, TECHNIQUE_SHIFT, TECHNIQUES };
+
+/* Returns the name as the command line and files write it: "none", "dsc", "shuffle" or "shift". */
+const char *technique_name(enum technique technique);
+
+/* Sets *technique to the one of this name. Returns false, and changes nothing, if there is none. */
+bool technique_parse(const char *name, enum technique *technique);
+
+#endif

@@ -1,0 +1,63 @@
+#include "engine/devices/choice.h"
+
+#include "base/language.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The part of `piece` between `before` and `after`, which are its beginning and its end. */
+static bool take_name(const char *piece, const char *before, const char *after, char *name,
+                      size_t size)
+{
+    const size_t length = strlen(piece), begin = strlen(before), end = strlen(after);
+    if (length < begin + end || strncmp(piece, before, begin) != 0 ||
+        strcmp(piece + length - end, after) != 0)
+        return false;
+    snprintf(name, size, "%.*s", (int)(length - begin - end), piece + begin);
+    return true;
+}
+
+/* One piece of what device_choose_kernel and the plan say; `piece` is taken apart. */
+static void translate(char *piece, char *text, size_t size)
+{
+    static const char refused[] = " refused: ";
+    char name[128];
+    char *refusal = strstr(piece, refused);
+    if (refusal) {
+        *refusal = '\0';
+        snprintf(text, size, _("%s refused: %s"), piece,
+                 language_text(refusal + sizeof refused - 1));
+    } else if (take_name(piece, "", " chosen", name, sizeof name)) {
+        snprintf(text, size, _("%s chosen"), name);
+    } else if (take_name(piece, "read through by ", ": nothing is computed or stored", name,
+                         sizeof name)) {
+        snprintf(text, size, _("read through by %s: nothing is computed or stored"), name);
+    } else if (take_name(piece, "done by ", " in its own pass", name, sizeof name)) {
+        snprintf(text, size, _("done by %s in its own pass"), name);
+    } else {
+        snprintf(text, size, "%s", language_text(piece));
+    }
+}
+
+char *choice_translate(const char *choice, char *text, size_t size)
+{
+    static const char separator[] = "; ";
+    size_t used = 0;
+    snprintf(text, size, "%s", "");
+    while (*choice && used < size) {
+        char piece[256];
+        const char *end = strstr(choice, separator);
+        const size_t length = end ? (size_t)(end - choice) : strlen(choice);
+        snprintf(piece, sizeof piece, "%.*s", (int)length, choice);
+        translate(piece, text + used, size - used);
+        used += strlen(text + used);
+        choice += length;
+        if (end) {
+            snprintf(text + used, size - used, "%s", separator);
+            used += strlen(text + used);
+            choice += sizeof separator - 1;
+        }
+    }
+    return text;
+}

@@ -1,0 +1,384 @@
+/* Three executions over two sets of weights. The generator's runs forward once and backward once an
+ * iteration; in between, the learner takes the discriminator's step (two backward passes, whose
+ * gradients are added), and the judge, which shares its weights and never changes them, turns its
+ * loss into the gradient of the fake image. That gradient, the image's part of the pair's, is where
+ * the generator's backward pass begins. */
+#include "engine/execution/gan.h"
+
+#include "base/memory.h"
+#include "engine/ops/op.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct gan {
+    const struct gan_plan *plan;
+    struct device *device;
+    struct weights discriminator;
+    struct execution *generator, *learner, *judge;
+    size_t input_values, image_values; /* of one image: the condition, what is judged */
+    size_t count;                      /* images of the batch that is bound */
+    /* in the device's memory: */
+    float *pairs;     /* [batch, input + image] */
+    float *yes, *no;  /* what the answers should be */
+    float *gradients; /* of the real pairs, while the fakes run */
+};
+
+/* --- plans --- */
+
+static size_t answers(const struct network *network)
+{
+    const struct graph *graph = &network->discriminator;
+    return shape_count(graph->nodes[graph->output].output);
+}
+
+/* What gan_create allocates besides the executions and the discriminator's weights, in floats. */
+static size_t own_floats(const struct gan_plan *plan)
+{
+    const struct graph *graph = &plan->network->discriminator;
+    return plan->learner->batch *
+               (shape_count(graph->nodes[0].output) + 2 * answers(plan->network)) +
+           graph->learnable_floats;
+}
+
+/* The learner sees two batches an iteration, the judge one. */
+static void add_forecasts(struct gan_plan *plan)
+{
+    const struct memory_forecast *generator = &plan->generator->forecast;
+    const struct memory_forecast *learner = &plan->learner->forecast;
+    const struct memory_forecast *judge = &plan->judge->forecast;
+    const uint64_t own = own_floats(plan) * sizeof(float);
+    struct memory_forecast *sum = &plan->forecast;
+    sum->weights = generator->weights + learner->weights; /* the judge's are the learner's */
+    sum->gradients = generator->gradients + learner->gradients;
+    sum->solver = generator->solver + learner->solver;
+    sum->activations = generator->activations + learner->activations + judge->activations + own;
+    sum->workspace = generator->workspace + learner->workspace + judge->workspace;
+    sum->total = sum->weights + sum->gradients + sum->solver + sum->activations + sum->workspace;
+    sum->unlimited =
+        generator->unlimited + learner->unlimited + judge->unlimited - judge->weights + own;
+    sum->tables = generator->tables + learner->tables + judge->tables;
+    sum->flops = generator->flops + 2 * learner->flops + judge->flops;
+    sum->flops_again = generator->flops_again + 2 * learner->flops_again + judge->flops_again;
+}
+
+/* `limits` of generator, learner and judge. */
+static bool build_plans(struct gan_plan *plan, const struct network *network,
+                        const struct device_driver *driver, const struct plan_settings *settings,
+                        const uint64_t limits[3], struct error *error)
+{
+    struct plan_settings generator = *settings, learner = *settings, judge = *settings;
+    *plan = (struct gan_plan){.network = network};
+    generator.memory_limit = limits[0];
+    learner.memory_limit = limits[1];
+    judge.memory_limit = limits[2];
+    generator.seeds_output = true;
+    judge.frozen = judge.keeps_input_gradient = true;
+    plan->generator = plan_build(&network->graph, driver, &generator, error);
+    if (plan->generator)
+        plan->learner = plan_build(&network->discriminator, driver, &learner, error);
+    if (plan->learner)
+        plan->judge = plan_build(&network->discriminator, driver, &judge, error);
+    if (!plan->judge) {
+        gan_plan_free(plan);
+        return false;
+    }
+    add_forecasts(plan);
+    return true;
+}
+
+/* --- a limit to the memory of all three --- */
+
+static size_t largest_batch(const struct network *network, const struct device_driver *driver,
+                            const struct plan_settings *settings)
+{
+    size_t fits = 0, too_large = settings->batch;
+    while (too_large - fits > 1) {
+        struct plan_settings smaller = *settings;
+        struct gan_plan plan;
+        smaller.batch = fits + (too_large - fits) / 2;
+        if (gan_plan_build(&plan, network, driver, &smaller, NULL))
+            fits = smaller.batch;
+        else
+            too_large = smaller.batch;
+        gan_plan_free(&plan);
+    }
+    return fits;
+}
+
+/* What is there beyond the least is shared out by how much more each plan could use. */
+static void share_out(const struct gan_plan *least, uint64_t limit, uint64_t limits[3])
+{
+    const struct plan *plans[] = {least->generator, least->learner, least->judge};
+    const double more = (double)(limit - least->forecast.total) /
+                        (double)(least->forecast.unlimited - least->forecast.total);
+    for (size_t i = 0; i < 3; i++) {
+        const struct memory_forecast *forecast = &plans[i]->forecast;
+        limits[i] =
+            forecast->total + (uint64_t)(more * (double)(forecast->unlimited - forecast->total));
+    }
+}
+
+static bool build_within(struct gan_plan *plan, const struct network *network,
+                         const struct device_driver *driver, const struct plan_settings *settings,
+                         struct error *error)
+{
+    uint64_t limits[3] = {PLAN_LEAST_MEMORY, PLAN_LEAST_MEMORY, PLAN_LEAST_MEMORY};
+    if (!build_plans(plan, network, driver, settings, limits, error) ||
+        settings->memory_limit == PLAN_LEAST_MEMORY ||
+        plan->forecast.total == settings->memory_limit)
+        return plan->judge;
+    const uint64_t least = plan->forecast.total;
+    const bool can = least < settings->memory_limit;
+    if (can)
+        share_out(plan, settings->memory_limit, limits);
+    gan_plan_free(plan);
+    if (can)
+        return build_plans(plan, network, driver, settings, limits, error);
+    return error &&
+           plan_refuse_limit(settings, least, largest_batch(network, driver, settings), error);
+}
+
+bool gan_plan_build(struct gan_plan *plan, const struct network *network,
+                    const struct device_driver *driver, const struct plan_settings *settings,
+                    struct error *error)
+{
+    static const uint64_t none[3];
+    *plan = (struct gan_plan){.network = network};
+    if (settings->cards > 1)
+        return error_set(error, ERROR_UNSUPPORTED, network->name,
+                         "choose one, as in cuda:0, and start other runs on the others",
+                         "a network with a discriminator trains on one GPU");
+    if (!build_plans(plan, network, driver, settings, none, error) || settings->memory_limit == 0 ||
+        (settings->memory_limit != PLAN_LEAST_MEMORY &&
+         plan->forecast.total <= settings->memory_limit))
+        return plan->judge;
+    gan_plan_free(plan);
+    return build_within(plan, network, driver, settings, error);
+}
+
+void gan_plan_free(struct gan_plan *plan)
+{
+    plan_free(plan->generator);
+    plan_free(plan->learner);
+    plan_free(plan->judge);
+    *plan = (struct gan_plan){0};
+}
+
+/* --- creation --- */
+
+static bool new_floats(struct gan *gan, float **out, size_t count, struct error *error)
+{
+    *out = gan->device->driver->allocate(gan->device, count * sizeof **out,
+                                         "the discriminator's pairs", error);
+    return *out;
+}
+
+/* [count] answers there, all the same. */
+static bool make_answers(struct gan *gan, float **out, size_t count, float answer,
+                         struct error *error)
+{
+    float *here = memory_new_aligned(count, sizeof *here, "the discriminator's pairs", error);
+    const bool made = here && new_floats(gan, out, count, error);
+    for (size_t i = 0; made && i < count; i++)
+        here[i] = answer;
+    if (made)
+        device_copy_in(gan->device, *out, here, count * sizeof *here);
+    free(here);
+    return made;
+}
+
+static bool make_buffers(struct gan *gan, struct error *error)
+{
+    const struct graph *graph = &gan->plan->network->discriminator;
+    const size_t batch = gan->plan->learner->batch;
+    const size_t count = batch * answers(gan->plan->network);
+    return new_floats(gan, &gan->pairs, batch * (gan->input_values + gan->image_values), error) &&
+           make_answers(gan, &gan->yes, count, 1, error) &&
+           make_answers(gan, &gan->no, count, 0, error) &&
+           new_floats(gan, &gan->gradients, graph->learnable_floats, error);
+}
+
+static bool make_executions(struct gan *gan, struct weights *generator,
+                            const struct solver_settings *solver, uint64_t seed,
+                            struct error *error)
+{
+    const struct gan_plan *plan = gan->plan;
+    struct device *device = gan->device;
+    if (!weights_create(&gan->discriminator, &plan->network->discriminator, error))
+        return false;
+    weights_initialise(&gan->discriminator, seed + 1, device->pool);
+    gan->generator = execution_create(plan->generator, device, generator, solver, seed, error);
+    if (gan->generator)
+        gan->learner =
+            execution_create(plan->learner, device, &gan->discriminator, solver, seed + 1, error);
+    if (gan->learner)
+        gan->judge =
+            execution_create(plan->judge, device, &gan->discriminator, NULL, seed + 1, error);
+    return gan->judge;
+}
+
+struct gan *gan_create(const struct gan_plan *plan, struct device *device,
+                       struct weights *generator, const struct solver_settings *solver,
+                       uint64_t seed, struct error *error)
+{
+    const struct graph *graph = &plan->network->graph;
+    struct gan *gan = memory_new(1, sizeof *gan, "the discriminator", error);
+    if (!gan)
+        return NULL;
+    gan->plan = plan;
+    gan->device = device;
+    gan->input_values = shape_count(graph->nodes[0].output);
+    gan->image_values = shape_count(graph->nodes[graph->output].output);
+    if (make_buffers(gan, error) && make_executions(gan, generator, solver, seed, error))
+        return gan;
+    gan_free(gan);
+    return NULL;
+}
+
+void gan_free(struct gan *gan)
+{
+    if (!gan)
+        return;
+    execution_free(gan->generator);
+    execution_free(gan->learner);
+    execution_free(gan->judge);
+    weights_free(&gan->discriminator);
+    gan->device->driver->release(gan->device, gan->pairs);
+    gan->device->driver->release(gan->device, gan->yes);
+    gan->device->driver->release(gan->device, gan->no);
+    gan->device->driver->release(gan->device, gan->gradients);
+    free(gan);
+}
+
+/* --- an iteration --- */
+
+/* All of what follows lies in the device's memory. Copies a part of each image's values. */
+static void copy_parts(const struct gan *gan, float *to, size_t to_values, const float *from,
+                       size_t from_values, size_t values)
+{
+    device_copy_rows(gan->device, to, to_values * sizeof *to, from, from_values * sizeof *from,
+                     values * sizeof *to, gan->count);
+}
+
+static void pair_inputs(struct gan *gan, const float *inputs)
+{
+    copy_parts(gan, gan->pairs, gan->input_values + gan->image_values, inputs, gan->input_values,
+               gan->input_values);
+}
+
+static void pair_images(struct gan *gan, const float *images)
+{
+    copy_parts(gan, gan->pairs + gan->input_values, gan->input_values + gan->image_values, images,
+               gan->image_values, gan->image_values);
+}
+
+/* The loss of the pairs against the answer that they should get. */
+static float judge_pairs(const struct gan *gan, struct execution *execution, const float *wanted,
+                         uint64_t iteration)
+{
+    struct execution_batch batch = {.images = gan->pairs, .targets = wanted, .count = gan->count};
+    execution_bind_there(execution, &batch);
+    execution_forward(execution, iteration);
+    return execution_loss(execution);
+}
+
+/* Real and fake pairs in two passes, one step. */
+static bool step_discriminator(struct gan *gan, const float *real, uint64_t iteration,
+                               float learning_rate, struct gan_losses *losses)
+{
+    const size_t bytes = gan->plan->network->discriminator.learnable_floats * sizeof(float);
+    pair_images(gan, real);
+    float of_real = judge_pairs(gan, gan->learner, gan->yes, iteration);
+    execution_backward(gan->learner);
+    device_copy_rows(gan->device, gan->gradients, bytes,
+                     execution_parameter_gradients_there(gan->learner), bytes, bytes, 1);
+    pair_images(gan, execution_output_there(gan->generator));
+    float of_fake = judge_pairs(gan, gan->learner, gan->no, iteration);
+    losses->discriminator = 0.5f * (of_real + of_fake);
+    if (!isfinite(losses->discriminator))
+        return false;
+    execution_backward(gan->learner);
+    execution_mix_gradients(gan->learner, gan->gradients, 0.5f);
+    execution_update(gan->learner, learning_rate);
+    return true;
+}
+
+/* The image's part of the pairs' gradient becomes the output's. */
+static void hand_gradient_over(struct gan *gan)
+{
+    copy_parts(gan, execution_output_gradient_there(gan->generator), gan->image_values,
+               execution_input_gradient_there(gan->judge) + gan->input_values,
+               gan->input_values + gan->image_values, gan->image_values);
+}
+
+/* The fakes are still in the pairs. */
+static bool step_generator(struct gan *gan, uint64_t iteration, float learning_rate,
+                           struct gan_losses *losses)
+{
+    losses->adversarial = judge_pairs(gan, gan->judge, gan->yes, iteration);
+    losses->generator = losses->adversarial + execution_loss(gan->generator);
+    if (!isfinite(losses->generator))
+        return false;
+    execution_backward(gan->judge);
+    hand_gradient_over(gan);
+    execution_backward(gan->generator);
+    execution_update(gan->generator, learning_rate);
+    return true;
+}
+
+bool gan_iterate(struct gan *gan, const struct execution_batch *batch, uint64_t iteration,
+                 float learning_rate, struct gan_losses *losses)
+{
+    gan->count = batch->count;
+    execution_bind(gan->generator, batch);
+    const struct execution_batch *there = execution_batch_there(gan->generator);
+    execution_forward(gan->generator, iteration);
+    const float main = execution_main_loss(gan->generator);
+    *losses = (struct gan_losses){.generator = NAN, .adversarial = NAN, .main = main};
+    pair_inputs(gan, there->images);
+    return step_discriminator(gan, there->targets, iteration, learning_rate, losses) &&
+           step_generator(gan, iteration, learning_rate, losses);
+}
+
+/* --- what can be seen --- */
+
+const float *gan_images(const struct gan *gan)
+{
+    return execution_output(gan->generator);
+}
+
+struct weights *gan_discriminator(struct gan *gan)
+{
+    return &gan->discriminator;
+}
+
+struct execution *gan_generator_execution(struct gan *gan)
+{
+    return gan->generator;
+}
+
+struct execution *gan_discriminator_execution(struct gan *gan)
+{
+    return gan->learner;
+}
+
+void gan_set_profiles(struct gan *gan, struct profile *generator, struct profile *discriminator)
+{
+    execution_set_profile(gan->generator, generator);
+    execution_set_profile(gan->learner, discriminator);
+    execution_set_profile(gan->judge, discriminator);
+}
+
+bool gan_find_culprit(struct gan *gan, uint64_t iteration, struct culprit *culprit)
+{
+    struct culprit inner;
+    if (execution_find_culprit(gan->generator, iteration, culprit))
+        return true;
+    if (!execution_find_culprit(gan->learner, iteration, &inner))
+        return false;
+    culprit->in_weights = inner.in_weights;
+    snprintf(culprit->node, sizeof culprit->node, "discriminator: %.48s", inner.node);
+    return true;
+}

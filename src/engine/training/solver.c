@@ -1,0 +1,74 @@
+#include "engine/training/solver.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[SOLVER_KINDS] = {"sgd", "nesterov", "adam"};
+
+const char *solver_name(enum solver_kind kind)
+{
+    return names[kind];
+}
+
+bool solver_parse(const char *name, enum solver_kind *kind)
+{
+    for (size_t i = 0; i < SOLVER_KINDS; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *kind = (enum solver_kind)i;
+            return true;
+        }
+    return false;
+}
+
+size_t solver_state_count(const struct solver_settings *settings)
+{
+    if (settings->kind == SOLVER_ADAM)
+        return 2;
+    return settings->momentum != 0 ? 1 : 0;
+}
+
+static void update_plain(const struct solver_update *u, size_t begin, size_t end)
+{
+    for (size_t i = begin; i < end; i++) {
+        float gradient = u->gradients[i] + u->settings.weight_decay * u->weights[i];
+        u->weights[i] -= u->learning_rate * gradient;
+    }
+}
+
+static void update_momentum(const struct solver_update *u, size_t begin, size_t end)
+{
+    float momentum = u->settings.momentum, rate = u->learning_rate;
+    bool nesterov = u->settings.kind == SOLVER_NESTEROV;
+    float *velocity = u->state[0];
+    for (size_t i = begin; i < end; i++) {
+        float step = rate * (u->gradients[i] + u->settings.weight_decay * u->weights[i]);
+        velocity[i] = momentum * velocity[i] + step;
+        u->weights[i] -= nesterov ? momentum * velocity[i] + step : velocity[i];
+    }
+}
+
+static void update_adam(const struct solver_update *u, size_t begin, size_t end)
+{
+    const struct solver_settings *s = &u->settings;
+    double correction1 = 1 - pow(s->momentum, (double)u->step);
+    double correction2 = 1 - pow(s->beta2, (double)u->step);
+    float rate = (float)(u->learning_rate / correction1);
+    float root = (float)(1 / sqrt(correction2));
+    float *first = u->state[0], *second = u->state[1];
+    for (size_t i = begin; i < end; i++) {
+        float gradient = u->gradients[i] + s->weight_decay * u->weights[i];
+        first[i] = s->momentum * first[i] + (1 - s->momentum) * gradient;
+        second[i] = s->beta2 * second[i] + (1 - s->beta2) * gradient * gradient;
+        u->weights[i] -= rate * first[i] / (sqrtf(second[i]) * root + s->epsilon);
+    }
+}
+
+void solver_update_range(const struct solver_update *update, size_t begin, size_t end)
+{
+    if (update->settings.kind == SOLVER_ADAM)
+        update_adam(update, begin, end);
+    else if (solver_state_count(&update->settings) == 0)
+        update_plain(update, begin, end);
+    else
+        update_momentum(update, begin, end);
+}

@@ -1,0 +1,404 @@
+/* Reading trusts nothing: the header's length is checked against the file before it is allocated,
+ * each entry's extent against its shape and the data section, and all extents against each other.
+ */
+#include "engine/weights/safetensors.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "safetensors files are little-endian; this code copies them as they are"
+#endif
+
+enum { LENGTH_BYTES = 8 };
+#define HEADER_LIMIT ((uint64_t)64 << 20)
+
+static const struct {
+    const char *name;
+    size_t size;
+} types[] = {[SAFETENSORS_F32] = {"F32", 4},
+             [SAFETENSORS_I32] = {"I32", 4},
+             [SAFETENSORS_U8] = {"U8", 1},
+             [SAFETENSORS_I64] = {"I64", 8}};
+
+size_t safetensors_type_size(enum safetensors_type type)
+{
+    return types[type].size;
+}
+
+/* --- reading --- */
+
+static bool wrong(const struct safetensors *file, struct error *error, const char *entry,
+                  const char *why)
+{
+    return error_set(error, ERROR_INPUT, file->path,
+                     "the file is damaged or was not written as safetensors", "%s%s%s", entry,
+                     entry[0] ? ": " : "", language_text(why));
+}
+
+static bool parse_type(const char *name, enum safetensors_type *type)
+{
+    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, types[i].name) == 0) {
+            *type = (enum safetensors_type)i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_shape(const struct json *shape, struct safetensors_entry *entry, uint64_t *count)
+{
+    *count = 1;
+    if (!json_is_array(shape) || json_length(shape) > 4)
+        return false;
+    for (const struct json *dim = json_first(shape); dim; dim = json_next(dim)) {
+        size_t *size = &entry->dims[entry->rank++];
+        if (!json_count(dim, size) || (*size && *count > UINT64_MAX / 16 / *size))
+            return false;
+        *count *= *size;
+    }
+    return true;
+}
+
+static bool parse_entry(const struct safetensors *file, const struct json *value,
+                        uint64_t data_bytes, struct safetensors_entry *entry, struct error *error)
+{
+    const char *name = json_key(value);
+    const struct json *offsets = json_member(value, "data_offsets");
+    const struct json *first = json_first(offsets);
+    size_t begin, end;
+    uint64_t count;
+    if (strlen(name) >= sizeof entry->name)
+        return wrong(file, error, name, "the name is too long");
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    if (!parse_type(json_string(json_member(value, "dtype")), &entry->type))
+        return wrong(file, error, name, "\"dtype\" is none of F32, I32, U8, I64");
+    if (!parse_shape(json_member(value, "shape"), entry, &count))
+        return wrong(file, error, name, "\"shape\" is not a list of at most four sizes");
+    if (json_length(offsets) != 2 || !json_count(first, &begin) ||
+        !json_count(json_next(first), &end) || begin > end || end > data_bytes)
+        return wrong(file, error, name, "\"data_offsets\" do not lie inside the file");
+    if (end - begin != count * types[entry->type].size)
+        return wrong(file, error, name, "\"data_offsets\" do not fit \"shape\" and \"dtype\"");
+    entry->offset = begin;
+    entry->bytes = end - begin;
+    return true;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct safetensors_entry *x = a, *y = b;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool parse_entries(struct safetensors *file, uint64_t data_bytes, struct error *error)
+{
+    file->entries =
+        memory_new(json_length(file->header.root), sizeof *file->entries, file->path, error);
+    if (!file->entries)
+        return false;
+    for (const struct json *v = json_first(file->header.root); v; v = json_next(v)) {
+        if (strcmp(json_key(v), "__metadata__") == 0)
+            continue;
+        if (!parse_entry(file, v, data_bytes, &file->entries[file->count++], error))
+            return false;
+    }
+    qsort(file->entries, file->count, sizeof *file->entries, by_offset);
+    for (size_t i = 1; i < file->count; i++)
+        if (file->entries[i].offset < file->entries[i - 1].offset + file->entries[i - 1].bytes)
+            return wrong(file, error, file->entries[i].name, "overlaps another entry");
+    return true;
+}
+
+static bool read_header(struct safetensors *file, struct error *error)
+{
+    unsigned char raw[LENGTH_BYTES];
+    uint64_t length = 0;
+    off_t size = fseeko(file->file, 0, SEEK_END) == 0 ? ftello(file->file) : -1;
+    rewind(file->file);
+    if (size < LENGTH_BYTES || fread(raw, 1, sizeof raw, file->file) != sizeof raw)
+        return wrong(file, error, "", "shorter than the 8 bytes that give the header's length");
+    memcpy(&length, raw, sizeof raw);
+    if (length > (uint64_t)size - LENGTH_BYTES || length > HEADER_LIMIT)
+        return wrong(file, error, "", "the header's length (first 8 bytes) exceeds the file");
+    char *text = memory_new(length + 1, 1, file->path, error);
+    if (!text)
+        return false;
+    bool parsed = fread(text, 1, length, file->file) == length
+                      ? json_parse(&file->header, text, length, file->path, error)
+                      : wrong(file, error, "", "the header cannot be read");
+    free(text);
+    if (!parsed)
+        return false;
+    if (!json_is_object(file->header.root))
+        return wrong(file, error, "", "the header is not a JSON object");
+    file->data_start = LENGTH_BYTES + length;
+    return parse_entries(file, (uint64_t)size - file->data_start, error);
+}
+
+bool safetensors_open(struct safetensors *file, const char *path, struct error *error)
+{
+    *file = (struct safetensors){0};
+    file->path = memory_copy_text(path, error);
+    if (!file->path)
+        return false;
+    if (file_is_directory(path)) {
+        error_set(error, ERROR_INPUT, path, "name a .safetensors file", "this is a folder");
+        safetensors_close(file);
+        return false;
+    }
+    file->file = file_open_stream(path, error);
+    if (file->file && read_header(file, error))
+        return true;
+    safetensors_close(file);
+    return false;
+}
+
+void safetensors_close(struct safetensors *file)
+{
+    if (file->file)
+        fclose(file->file);
+    json_document_free(&file->header);
+    free(file->entries);
+    free(file->path);
+    *file = (struct safetensors){0};
+}
+
+const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (strcmp(file->entries[i].name, name) == 0)
+            return &file->entries[i];
+    return NULL;
+}
+
+const char *safetensors_metadata(const struct safetensors *file, const char *key)
+{
+    return json_string(json_member(json_member(file->header.root, "__metadata__"), key));
+}
+
+bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
+                      struct error *error)
+{
+    if (fseeko(file->file, (off_t)(file->data_start + entry->offset), SEEK_SET) == 0 &&
+        fread(out, 1, entry->bytes, file->file) == entry->bytes)
+        return true;
+    return wrong(file, error, entry->name, "its data cannot be read");
+}
+
+/* --- writing --- */
+
+static uint64_t array_bytes(const struct safetensors_array *array)
+{
+    uint64_t count = 1;
+    for (size_t i = 0; i < array->rank; i++)
+        count *= array->dims[i];
+    return count * types[array->type].size;
+}
+
+static bool describe_array(struct json *header, const struct safetensors_array *array,
+                           uint64_t offset)
+{
+    struct json *entry = json_add_object(header, array->name);
+    bool ok = json_add_string(entry, "dtype", types[array->type].name);
+    struct json *shape = json_add_array(entry, "shape");
+    for (size_t i = 0; i < array->rank; i++)
+        ok = json_add_count(shape, NULL, array->dims[i]) && ok;
+    struct json *offsets = json_add_array(entry, "data_offsets");
+    return json_add_count(offsets, NULL, offset) &&
+           json_add_count(offsets, NULL, offset + array_bytes(array)) && ok;
+}
+
+/* The header's text, padded with spaces to a multiple of 8 bytes; NULL when memory is out. */
+static char *build_header(const struct safetensors_array *arrays, size_t count,
+                          const char *const *metadata, size_t *length, struct error *error)
+{
+    struct json *header = json_new_object();
+    bool ok = header;
+    struct json *texts = metadata ? json_add_object(header, "__metadata__") : NULL;
+    for (; metadata && metadata[0]; metadata += 2)
+        ok = json_add_string(texts, metadata[0], metadata[1]) && ok;
+    uint64_t offset = 0;
+    for (size_t i = 0; i < count; i++) {
+        ok = describe_array(header, &arrays[i], offset) && ok;
+        offset += array_bytes(&arrays[i]);
+    }
+    char *text = ok ? json_print(header, false, error) : NULL;
+    if (!ok)
+        error_set_memory(error, "the weights' header", 0);
+    json_free(header);
+    if (!text)
+        return NULL;
+    size_t used = strlen(text);
+    *length = (used + 7) / 8 * 8;
+    char *padded = memory_new(*length + 1, 1, "the weights' header", error);
+    for (size_t i = 0; padded && i < *length; i++)
+        padded[i] = i < used ? text[i] : ' ';
+    free(text);
+    return padded;
+}
+
+static void write_all(FILE *stream, const char *header, uint64_t length,
+                      const struct safetensors_array *arrays, size_t count)
+{
+    fwrite(&length, LENGTH_BYTES, 1, stream);
+    fwrite(header, 1, length, stream);
+    for (size_t i = 0; i < count; i++)
+        fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), stream);
+}
+
+/* --- checksums: zlib's CRC-32 over header and data, with zeros in its own place in the header ---
+ */
+
+static const char checksum_key[] = "tinca.crc32", checksum_none[] = "00000000";
+enum { CHECKSUM_DIGITS = sizeof checksum_none - 1 };
+
+/* The digits' place in a header; NULL: it has none. */
+static char *find_digits(char *header)
+{
+    char *key = strstr(header, checksum_key);
+    char *digits = key ? key + sizeof checksum_key - 1 : NULL;
+    if (!digits || strncmp(digits, "\":\"", 3) != 0 || strlen(digits) < 3 + CHECKSUM_DIGITS + 1 ||
+        digits[3 + CHECKSUM_DIGITS] != '"')
+        return NULL;
+    return digits + 3;
+}
+
+static unsigned long checksum_of(const char *header, size_t length,
+                                 const struct safetensors_array *arrays, size_t count)
+{
+    unsigned long sum = crc32_z(0, (const unsigned char *)header, length);
+    for (size_t i = 0; i < count; i++)
+        sum = crc32_z(sum, arrays[i].data, array_bytes(&arrays[i]));
+    return sum;
+}
+
+/* `metadata` with the checksum's place in front. */
+static const char **with_checksum(const char *const *metadata, struct error *error)
+{
+    size_t count = 0;
+    while (metadata && metadata[count])
+        count++;
+    const char **all = memory_new(count + 3, sizeof *all, "the metadata", error);
+    if (!all)
+        return NULL;
+    all[0] = checksum_key;
+    all[1] = checksum_none;
+    for (size_t i = 0; i < count; i++)
+        all[i + 2] = metadata[i];
+    return all;
+}
+
+/* The header with the checksum in its place; NULL with an error. */
+static char *build_checked_header(const struct safetensors_array *arrays, size_t count,
+                                  const char *const *metadata, size_t *length, struct error *error)
+{
+    char digits[CHECKSUM_DIGITS + 1];
+    const char **all = with_checksum(metadata, error);
+    char *header = all ? build_header(arrays, count, all, length, error) : NULL;
+    free(all);
+    if (!header)
+        return NULL;
+    snprintf(digits, sizeof digits, "%08lx", checksum_of(header, *length, arrays, count));
+    memcpy(find_digits(header), digits, CHECKSUM_DIGITS);
+    return header;
+}
+
+/* Opens the writer and writes all of the file, but does not commit it. Returns its bytes in *bytes.
+ */
+static bool write_aside(struct file_writer *writer, const char *path, bool private_file,
+                        const struct safetensors_array *arrays, size_t count,
+                        const char *const *metadata, uint64_t *bytes, struct error *error)
+{
+    size_t length;
+    char *header = build_checked_header(arrays, count, metadata, &length, error);
+    const bool opened = header && file_writer_open(writer, path, private_file, error);
+    if (opened)
+        write_all(writer->stream, header, length, arrays, count);
+    free(header);
+    *bytes = opened ? LENGTH_BYTES + length : 0;
+    for (size_t i = 0; opened && i < count; i++)
+        *bytes += array_bytes(&arrays[i]);
+    return opened;
+}
+
+bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
+                       const char *const *metadata, struct error *error)
+{
+    struct file_writer writer;
+    uint64_t bytes;
+    return write_aside(&writer, path, false, arrays, count, metadata, &bytes, error) &&
+           file_writer_commit(&writer, error);
+}
+
+bool safetensors_write_checked(const char *path, const char *previous,
+                               const struct safetensors_array *arrays, size_t count,
+                               const char *const *metadata, uint64_t *bytes, struct error *error)
+{
+    struct file_writer writer;
+    return write_aside(&writer, path, true, arrays, count, metadata, bytes, error) &&
+           file_writer_commit_keeping(&writer, previous, error);
+}
+
+/* Of everything behind the first 8 bytes, but for the checksum itself. */
+static bool sum_file(struct safetensors *file, char *header, size_t length, char *written,
+                     unsigned long *sum)
+{
+    unsigned char block[1 << 16];
+    if (fseeko(file->file, LENGTH_BYTES, SEEK_SET) != 0 ||
+        fread(header, 1, length, file->file) != length)
+        return false;
+    char *digits = find_digits(header);
+    if (!digits)
+        return false;
+    memcpy(written, digits, CHECKSUM_DIGITS);
+    memcpy(digits, checksum_none, CHECKSUM_DIGITS);
+    *sum = crc32_z(0, (const unsigned char *)header, length);
+    for (size_t got; (got = fread(block, 1, sizeof block, file->file)) > 0;)
+        *sum = crc32_z(*sum, block, got);
+    return !ferror(file->file);
+}
+
+/* Whether the entries fill the data section. The checksum does not cover the first 8 bytes: a
+ * wrong length that ends within the header's padding would move all data by some bytes. */
+static bool is_filled(struct safetensors *file)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        if (file->entries[i].offset != end && file->entries[i].bytes > 0)
+            return false;
+        end += file->entries[i].bytes;
+    }
+    return fseeko(file->file, 0, SEEK_END) == 0 &&
+           (uint64_t)ftello(file->file) == file->data_start + end;
+}
+
+bool safetensors_has_checksum(const struct safetensors *file)
+{
+    return safetensors_metadata(file, checksum_key);
+}
+
+bool safetensors_check(struct safetensors *file, struct error *error)
+{
+    const size_t length = file->data_start - LENGTH_BYTES;
+    char written[CHECKSUM_DIGITS + 1] = "", found[CHECKSUM_DIGITS + 1];
+    unsigned long sum = 0;
+    if (!is_filled(file))
+        return wrong(file, error, "", N_("its entries do not fill it exactly"));
+    char *header = memory_new(length + 1, 1, file->path, error);
+    if (!header)
+        return false;
+    const bool read = sum_file(file, header, length, written, &sum);
+    free(header);
+    if (!read)
+        return wrong(file, error, "", N_("it holds no checksum, or cannot be read"));
+    snprintf(found, sizeof found, "%08lx", sum);
+    return strcmp(found, written) == 0 ||
+           error_set(error, ERROR_INPUT, file->path, "the disk may be failing",
+                     "its checksum is %s, but that of what it holds is %s", written, found);
+}

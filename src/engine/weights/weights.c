@@ -1,0 +1,177 @@
+#include "engine/weights/weights.h"
+
+#include "base/memory.h"
+#include "base/pool.h"
+#include "base/random.h"
+#include "engine/devices/mirror.h"
+#include "engine/weights/safetensors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool weights_create(struct weights *weights, const struct graph *graph, struct error *error)
+{
+    *weights = (struct weights){.graph = graph};
+    weights->values =
+        memory_new_aligned(graph->total_floats, sizeof *weights->values, "the weights", error);
+    if (weights->values)
+        memset(weights->values, 0, graph->total_floats * sizeof *weights->values);
+    return weights->values;
+}
+
+void weights_free(struct weights *weights)
+{
+    mirror_free(weights->mirror);
+    free(weights->values);
+    *weights = (struct weights){0};
+}
+
+/* --- a device's copy --- */
+
+float *weights_place(struct weights *weights, struct device *device, struct error *error)
+{
+    if (device->driver->host_memory)
+        return weights->values;
+    if (!weights->mirror)
+        weights->mirror = mirror_create(device, weights->values, weights->graph->total_floats,
+                                        "the weights", error);
+    if (weights->mirror && weights->mirror->device != device) {
+        error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
+                  "these weights are on the device %s already", weights->mirror->device->name);
+        return NULL;
+    }
+    return weights->mirror ? weights->mirror->there : NULL;
+}
+
+bool weights_fetch(const struct weights *weights, struct error *error)
+{
+    return !weights->mirror || mirror_fetch(weights->mirror, error);
+}
+
+void weights_touch(struct weights *weights)
+{
+    if (weights->mirror)
+        mirror_touch(weights->mirror);
+}
+
+/* --- initial values --- */
+
+enum { INITIALISE_BLOCK = 1 << 16 }; /* elements a task */
+
+struct initialisation {
+    const struct parameter *parameter;
+    float *values;
+    uint64_t seed;
+    uint32_t stream;
+};
+
+static void initialise_uniform(const struct initialisation *work, float limit, size_t first,
+                               size_t count)
+{
+    for (size_t i = first; i < first + count; i += 4) {
+        struct random_block block =
+            random_philox(work->seed, RANDOM_INITIALISE, work->stream, i / 4);
+        for (size_t k = 0; k < 4 && i + k < first + count; k++)
+            work->values[i + k] = -limit + 2 * limit * random_to_unit(block.word[k]);
+    }
+}
+
+static void initialise_block(void *context, size_t task, size_t thread)
+{
+    (void)thread;
+    const struct initialisation *work = context;
+    const struct initialiser *init = &work->parameter->init;
+    float fan_in = (float)work->parameter->fan_in;
+    size_t first = task * INITIALISE_BLOCK, left = work->parameter->count - first;
+    size_t count = left < INITIALISE_BLOCK ? left : INITIALISE_BLOCK;
+    switch (init->kind) {
+    case INITIALISE_CONSTANT:
+        for (size_t i = first; i < first + count; i++)
+            work->values[i] = init->value;
+        break;
+    case INITIALISE_XAVIER:
+        initialise_uniform(work, sqrtf(3 / fan_in), first, count);
+        break;
+    case INITIALISE_GAUSSIAN:
+    case INITIALISE_HE:
+        random_fill_gaussian(work->seed, RANDOM_INITIALISE, work->stream, first, 0,
+                             init->kind == INITIALISE_HE ? sqrtf(2 / fan_in) : init->value,
+                             work->values + first, count);
+        break;
+    }
+}
+
+void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool)
+{
+    const struct graph *graph = weights->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        struct initialisation work = {.parameter = parameter,
+                                      .values = weights->values + parameter->offset,
+                                      .seed = seed,
+                                      .stream = (uint32_t)p};
+        size_t blocks = (parameter->count + INITIALISE_BLOCK - 1) / INITIALISE_BLOCK;
+        if (pool)
+            pool_run(pool, blocks, initialise_block, &work);
+        for (size_t block = 0; !pool && block < blocks; block++)
+            initialise_block(&work, block, 0);
+    }
+    weights_touch(weights);
+}
+
+/* --- files --- */
+
+bool weights_save(const struct weights *weights, const char *path, const char *const *metadata,
+                  struct error *error)
+{
+    const struct graph *graph = weights->graph;
+    if (!weights_fetch(weights, error))
+        return false;
+    struct safetensors_array *arrays =
+        memory_new(graph->parameter_count, sizeof *arrays, "the weights' header", error);
+    if (!arrays)
+        return false;
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        arrays[p] = (struct safetensors_array){.name = parameter->name,
+                                               .type = SAFETENSORS_F32,
+                                               .rank = parameter->rank,
+                                               .data = weights->values + parameter->offset};
+        memcpy(arrays[p].dims, parameter->dims, sizeof arrays[p].dims);
+    }
+    bool saved = safetensors_write(path, arrays, graph->parameter_count, metadata, error);
+    free(arrays);
+    return saved;
+}
+
+static bool load_parameter(struct safetensors *file, const struct parameter *parameter,
+                           float *values, struct error *error)
+{
+    const char *advice = "load it into the network that it was saved from";
+    const struct safetensors_entry *entry = safetensors_find(file, parameter->name);
+    if (!entry)
+        return error_set(error, ERROR_INPUT, file->path, advice, "it has no \"%s\"",
+                         parameter->name);
+    if (entry->type != SAFETENSORS_F32 || entry->rank != parameter->rank ||
+        memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) != 0)
+        return error_set(error, ERROR_INPUT, file->path, advice,
+                         "\"%s\" has another shape or type than the network's (%zu values)",
+                         parameter->name, parameter->count);
+    return safetensors_read(file, entry, values, error);
+}
+
+bool weights_load(struct weights *weights, const char *path, struct error *error)
+{
+    struct safetensors file;
+    if (!safetensors_open(&file, path, error))
+        return false;
+    bool loaded = !safetensors_has_checksum(&file) || safetensors_check(&file, error);
+    for (size_t p = 0; loaded && p < weights->graph->parameter_count; p++) {
+        const struct parameter *parameter = &weights->graph->parameters[p];
+        loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
+    }
+    safetensors_close(&file);
+    weights_touch(weights);
+    return loaded;
+}
