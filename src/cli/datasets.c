@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include <stdio.h>
 

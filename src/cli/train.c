@@ -12,7 +12,7 @@
 #include "base/output_file.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "session/export.h"
 #include "session/forecast.h"
 #include "session/run.h"

@@ -3,6 +3,7 @@
 #include "base/axis.h"
 #include "base/file.h"
 #include "base/language.h"
+#include "data/formats/image_file.h"
 #include "session/raster.h"
 #include "session/stroke_font.h"
 

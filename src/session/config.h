@@ -23,7 +23,7 @@ struct run_config {
     double width_rate, block_rate; /* 0: none */
     char widths[128];              /* "512,256"; empty: as the network says */
     char activation[16];           /* empty: as the network says */
-    char data[512];                /* SPEC, see data/dataset.h */
+    char data[512];                /* SPEC, see data/dataset/dataset.h */
     char validate[512];            /* SPEC; empty: none */
     size_t batch;                  /* images */
     char device[DEVICE_NAME_SIZE];

@@ -1,7 +1,7 @@
 /* What the form offers for a field. Each list ends where its function returns NULL. */
 #include "session/config.h"
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/devices/device.h"
 
 #include <string.h>

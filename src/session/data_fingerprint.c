@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "data/contents.h"
+#include "data/dataset/contents.h"
 #include "session/checksum_cache.h"
 #include "session/settings.h"
 

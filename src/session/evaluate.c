@@ -2,8 +2,8 @@
 
 #include "base/host.h"
 #include "base/memory.h"
-#include "data/augment.h"
-#include "data/image.h"
+#include "data/formats/image_file.h"
+#include "data/loader/augment.h"
 #include "session/config.h"
 #include "session/evaluator.h"
 #include "session/model_file.h"

@@ -3,7 +3,7 @@
 #define TINCA_SESSION_EVALUATE_H
 
 #include "base/error.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
 

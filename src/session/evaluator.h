@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_EVALUATOR_H
 #define TINCA_SESSION_EVALUATOR_H
 
-#include "data/feed.h"
+#include "data/loader/feed.h"
 #include "session/evaluate.h"
 
 #include <stdint.h>

@@ -2,9 +2,9 @@
  * session/.
  *
  * RUN/network.json is the network as it is trained, a network file of plain operators
- * (engine/network/network_write.h); RUN/data.json tells what the data sets consist of (data_fingerprint.h).
- * Both are written before the first iteration; where the disk
- * refuses, before the first checkpoint. */
+ * (engine/network/network_write.h); RUN/data.json tells what the data sets consist of
+ * (data_fingerprint.h). Both are written before the first iteration; where the disk refuses, before
+ * the first checkpoint. */
 #ifndef TINCA_SESSION_EXPERIMENT_H
 #define TINCA_SESSION_EXPERIMENT_H
 

@@ -4,7 +4,7 @@
 #include "base/host.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "session/evaluator.h"
 #include "session/memory_check.h"
 #include "session/series.h"

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "data/packed.h"
+#include "data/formats/packed.h"
 #include "engine/training/loss_meter.h"
 #include "session/import_log.h"
 #include "session/run_directory.h"

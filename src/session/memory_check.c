@@ -13,7 +13,7 @@
 #include "base/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/feed.h"
+#include "data/loader/feed.h"
 #include "engine/execution/gan.h"
 #include "session/sample_files.h"
 

@@ -13,7 +13,7 @@
 #ifndef TINCA_SESSION_MODEL_FILE_H
 #define TINCA_SESSION_MODEL_FILE_H
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/network/network.h"
 #include "engine/weights/weights.h"
 #include "session/evaluate.h"

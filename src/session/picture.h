@@ -2,8 +2,8 @@
 #ifndef TINCA_SESSION_PICTURE_H
 #define TINCA_SESSION_PICTURE_H
 
-#include "data/dataset.h"
-#include "data/image.h"
+#include "data/dataset/dataset.h"
+#include "data/images/image.h"
 #include "engine/graph/tensor.h"
 
 #include <stddef.h>

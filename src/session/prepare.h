@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_PREPARE_H
 #define TINCA_SESSION_PREPARE_H
 
-#include "data/feed.h"
+#include "data/loader/feed.h"
 #include "engine/execution/gan.h"
 #include "session/config.h"
 #include "session/evaluator.h"

@@ -6,7 +6,7 @@
 #include "base/background.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/augment.h"
+#include "data/loader/augment.h"
 #include "session/settings.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #ifndef TINCA_SESSION_PREVIEW_H
 #define TINCA_SESSION_PREVIEW_H
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/graph/tensor.h"
 #include "session/config.h"
 

@@ -4,7 +4,7 @@
 #include "session/probe.h"
 
 #include "base/memory.h"
-#include "data/feed.h"
+#include "data/loader/feed.h"
 #include "session/memory_check.h"
 #include "session/picture.h"
 #include "session/translate.h"

@@ -8,7 +8,7 @@
 #ifndef TINCA_SESSION_PROBE_H
 #define TINCA_SESSION_PROBE_H
 
-#include "data/image.h"
+#include "data/images/image.h"
 #include "engine/devices/device.h"
 #include "session/evaluate.h"
 

@@ -7,7 +7,7 @@
 #define TINCA_SESSION_RASTER_H
 
 #include "base/error.h"
-#include "data/image.h"
+#include "data/images/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/json_checksum.h"
 #include "base/language.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/network/network_write.h"
 #include "session/measurement.h"
 #include "session/network_difference.h"

@@ -1,7 +1,8 @@
 #include "session/samples.h"
 
 #include "base/memory.h"
-#include "data/feed.h"
+#include "data/formats/image_file.h"
+#include "data/loader/feed.h"
 #include "session/picture.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_SAMPLES_H
 #define TINCA_SESSION_SAMPLES_H
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
 #include "session/sample_files.h"

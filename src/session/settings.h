@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_SETTINGS_H
 #define TINCA_SESSION_SETTINGS_H
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "engine/plan/plan.h"
 #include "engine/training/schedule.h"
 #include "session/config.h"

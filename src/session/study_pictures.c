@@ -3,7 +3,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/scan.h"
+#include "data/formats/image_file.h"
+#include "data/formats/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

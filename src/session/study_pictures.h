@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_STUDY_PICTURES_H
 #define TINCA_SESSION_STUDY_PICTURES_H
 
-#include "data/image.h"
+#include "data/images/image.h"
 #include "session/errand.h"
 #include "session/evaluate.h"
 #include "session/run.h"

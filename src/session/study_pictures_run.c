@@ -2,7 +2,7 @@
  * of a generator belongs to a pair's number, and those that were chosen are kept. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/feed.h"
+#include "data/loader/feed.h"
 #include "session/evaluate.h"
 #include "session/import.h"
 #include "session/picture.h"

@@ -5,8 +5,8 @@
 #define TINCA_SESSION_TRAINER_H
 
 #include "engine/training/loss_meter.h"
-#include "engine/weights/safetensors.h"
 #include "engine/training/schedule.h"
+#include "engine/weights/safetensors.h"
 #include "session/inspector.h"
 #include "session/prepare.h"
 #include "session/run_state.h"

@@ -9,7 +9,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "data/augment.h"
+#include "data/formats/image_file.h"
+#include "data/loader/augment.h"
 #include "session/picture.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef TINCA_SESSION_TRANSLATE_H
 #define TINCA_SESSION_TRANSLATE_H
 
-#include "data/image.h"
+#include "data/images/image.h"
 #include "session/evaluate.h"
 
 /* Both are RGB, owned by the caller, and empty after an error: `input`, the picture as the network

@@ -2,7 +2,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "ui/keys.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "data/image.h"
+#include "data/images/image.h"
 #include "ui/layout.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #define TINCA_UI_HALFBLOCK_H
 
 #include "base/error.h"
-#include "data/image.h"
+#include "data/images/image.h"
 
 #include <stddef.h>
 #include <stdint.h>

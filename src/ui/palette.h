@@ -4,7 +4,7 @@
 #define TINCA_UI_PALETTE_H
 
 #include "base/error.h"
-#include "data/image.h"
+#include "data/images/image.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "data/formats/image_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

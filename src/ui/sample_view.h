@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_SAMPLE_VIEW_H
 #define TINCA_UI_SAMPLE_VIEW_H
 
-#include "data/image.h"
+#include "data/images/image.h"
 #include "session/sample_files.h"
 #include "ui/draw.h"
 #include "ui/halfblock.h"

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/text.h"
+#include "data/formats/image_file.h"
 #include "ui/try_draw.h"
 #include "ui/try_sources.h"
 

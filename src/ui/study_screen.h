@@ -8,7 +8,7 @@
 #define TINCA_UI_STUDY_SCREEN_H
 
 #include "base/error.h"
-#include "data/image.h"
+#include "data/images/image.h"
 #include "session/study.h"
 #include "ui/graphics.h"
 

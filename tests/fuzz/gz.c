@@ -1,5 +1,5 @@
 /* A compressed file, read whole and in part, under a limit that a bomb exceeds. */
-#include "data/packed.h"
+#include "data/formats/packed.h"
 
 #include "fuzz.h"
 

@@ -1,6 +1,6 @@
 #include "picture.h"
 
-#include "data/image.h"
+#include "data/formats/image_file.h"
 #include "fuzz.h"
 
 /* Larger ones are refused by other means; here they would only take time. */

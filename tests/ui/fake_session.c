@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/image.h"
+#include "data/formats/image_file.h"
 
 #include <math.h>
 #include <stdatomic.h>

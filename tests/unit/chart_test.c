@@ -4,6 +4,7 @@
 #include "session/raster.h"
 #include "session/stroke_font.h"
 
+#include "data/formats/image_file.h"
 #include "session_files.h"
 
 #include <math.h>

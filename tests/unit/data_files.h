@@ -3,7 +3,8 @@
 #define TINCA_TESTS_DATA_FILES_H
 
 #include "base/file.h"
-#include "data/image.h"
+#include "data/formats/image_file.h"
+#include "data/images/image.h"
 
 #include <ftw.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* Data sets: what a SPEC says, each format's files good and bad, labels, selection, size. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
+#include "data/formats/image_file.h"
 #include "data_files.h"
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 /* A run goes on with the network and the data that it began with, or is refused and names what has
  * changed; what is refused stays as it was. */
 #include "base/file.h"
-#include "data/image.h"
+#include "data/formats/image_file.h"
 #include "session/resume.h"
 
 #include "stopped_run.h"

@@ -2,7 +2,7 @@
  * for sanitizers. */
 #include "session_files.h"
 
-#include "data/image.h"
+#include "data/formats/image_file.h"
 #include "engine/weights/safetensors.h"
 #include "session/bench.h"
 #include "session/evaluate.h"

@@ -1,5 +1,5 @@
 /* The built-in sets: always the same, never repeated, and hard enough. */
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 #include "base/random.h"
 #include "tap.h"

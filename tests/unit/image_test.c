@@ -1,5 +1,5 @@
 /* Pictures: sizes and colours, round trips, and files that are cut off, damaged or lie. */
-#include "data/image.h"
+#include "data/formats/image_file.h"
 
 #include "base/host.h"
 #include "data_files.h"

@@ -7,6 +7,7 @@
 #include "session/evaluate.h"
 #include "session/translate.h"
 
+#include "data/formats/image_file.h"
 #include "session_files.h"
 
 #include <math.h>

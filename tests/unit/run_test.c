@@ -4,6 +4,7 @@
 #include "session/run.h"
 #include "session/run_directory.h"
 
+#include "data/formats/image_file.h"
 #include "session_files.h"
 
 #include <math.h>

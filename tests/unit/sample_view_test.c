@@ -1,4 +1,5 @@
 /* The pictures of a run: which file is the newest, and how they lie in cells. */
+#include "data/formats/image_file.h"
 #include "tap.h"
 #include "ui/sample_view.h"
 

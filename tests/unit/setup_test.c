@@ -2,8 +2,8 @@
  * rate over the run, and earlier runs of the same work. */
 #include "base/background.h"
 #include "base/clock.h"
-#include "data/augment.h"
-#include "data/feed.h"
+#include "data/loader/augment.h"
+#include "data/loader/feed.h"
 #include "session/past_run.h"
 #include "session/preview.h"
 #include "session/rate_plan.h"

@@ -9,6 +9,7 @@
 #include "session/study_file.h"
 #include "session/study_pictures.h"
 
+#include "data/formats/image_file.h"
 #include "session_files.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "engine/devices/choice.h"
 #include "engine/devices/drivers.h"
-#include "engine/ops/op.h"
 #include "engine/devices/remote.h"
+#include "engine/ops/op.h"
 
 #include <stdarg.h>
 #include <stdio.h>

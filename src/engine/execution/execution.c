@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "engine/ops/op.h"
 #include "engine/devices/remote.h"
+#include "engine/ops/op.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -12,10 +12,10 @@
  * and what differs, the iteration's number and the learning rate, lies in the device's memory. */
 #include "base/clock.h"
 #include "base/memory.h"
-#include "engine/execution/execution_inside.h"
 #include "engine/devices/mirror.h"
-#include "engine/ops/op.h"
 #include "engine/devices/remote.h"
+#include "engine/execution/execution_inside.h"
+#include "engine/ops/op.h"
 
 #include <assert.h>
 #include <math.h>

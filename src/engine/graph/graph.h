@@ -8,8 +8,8 @@
 #define TINCA_ENGINE_GRAPH_GRAPH_H
 
 #include "base/error.h"
-#include "engine/graph/name_index.h"
 #include "engine/graph/attributes.h"
+#include "engine/graph/name_index.h"
 #include "engine/graph/tensor.h"
 
 #include <stddef.h>

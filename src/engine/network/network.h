@@ -56,7 +56,7 @@ enum { NETWORK_GROUPS = 2, NETWORK_MAX_GROUPS = 4096 };
 struct network {
     char name[64]; /* as printed: "resnet20" */
     char title[128];
-    char normalisation[16]; /* what its input expects; see data/dataset.h */
+    char normalisation[16]; /* what its input expects; see data/dataset/dataset.h */
     enum technique technique;
     size_t groups;                         /* of shuffle; 0 with the other techniques */
     size_t usual_groups;                   /* what the file says for shuffle, or NETWORK_GROUPS */

@@ -6,10 +6,10 @@
 
 #include "engine/graph/operator.h"
 
-extern const struct op op_conv, op_conv_transpose, op_linear, op_max_pool,
-    op_average_pool, op_relu, op_leaky_relu, op_sigmoid, op_tanh, op_softmax, op_batch_norm, op_lrn,
-    op_dropout, op_concat, op_add, op_flatten, op_channel_shuffle, op_channel_shift,
-    op_softmax_cross_entropy, op_binary_cross_entropy, op_l1_loss, op_l2_loss;
+extern const struct op op_conv, op_conv_transpose, op_linear, op_max_pool, op_average_pool, op_relu,
+    op_leaky_relu, op_sigmoid, op_tanh, op_softmax, op_batch_norm, op_lrn, op_dropout, op_concat,
+    op_add, op_flatten, op_channel_shuffle, op_channel_shift, op_softmax_cross_entropy,
+    op_binary_cross_entropy, op_l1_loss, op_l2_loss;
 
 /* All operators but the input; NULL-terminated. */
 extern const struct op *const op_table[];

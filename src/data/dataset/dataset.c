@@ -1,0 +1,426 @@
+/* A data set is a source (one kind of files, or a generator) seen through a selection.
+ *
+ * `only` and `limit` choose images by a list of source indices; `classes` enlarges the label space.
+ * The fit to a network is decided once, at opening, and gives the size of the stored image:
+ *   fixed  the image's own; another wish is refused
+ *   crop   shorter side 256 for wishes of 193 to 256 pixels (the studies' 224 and 227), otherwise
+ *          8/7 of the wish, the same proportion
+ *   pair   286/256 of the wish in training (Isola et al., pix2pix), the wish in evaluation
+ */
+#include "data/dataset/dataset.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "data/dataset/dataset_source.h"
+#include "data/generated/generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALLEST_256 = 193, LARGEST_256 = 256, CLASS_NAME_SIZE = 64 };
+
+struct dataset {
+    struct dataset_facts facts;
+    struct source source;
+    uint32_t *selected; /* source index of each image; NULL: all, in order */
+    char **class_names;
+};
+
+/* --- kinds --- */
+
+static const struct dataset_kind kinds[] = {
+    {"cifar10", "DIR", N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
+     10, 3, 32, 32, true},
+    {"cifar100", "DIR",
+     N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"), 100, 3, 32,
+     32, true},
+    {"idx", "DIR", N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
+     10, 1, 0, 0, true},
+    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0, false},
+    {"pairs", "DIR", N_("pictures of two halves side by side, left the input and right the target"),
+     0, 0, 0, 0, false},
+    {"shapes", "", N_("generated: ten geometric shapes, turned and coloured at random on noise"),
+     10, 3, 32, 32, false},
+    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28, false},
+    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0,
+     false},
+    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0,
+     false},
+};
+static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
+                                       folder_open,  pairs_open,    shapes_open,
+                                       digits_open,  tench_open,    maps_open};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+_Static_assert(sizeof openers / sizeof *openers == KINDS, "one opener a kind");
+
+const struct dataset_kind *dataset_kinds(size_t *count)
+{
+    *count = KINDS;
+    return kinds;
+}
+
+const struct dataset_kind *dataset_kind_of(const char *spec)
+{
+    const size_t length = strcspn(spec, ":,");
+    for (size_t i = 0; i < KINDS; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static void list_kinds(char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s ", _("the kinds are"));
+    for (size_t i = 0; i < KINDS && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", i ? ", " : "", kinds[i].name,
+                                 kinds[i].argument[0] ? ":" : "", kinds[i].argument);
+}
+
+static bool find_kind(const struct spec *spec, size_t *kind, struct error *error)
+{
+    char list[192];
+    list_kinds(list, sizeof list);
+    for (*kind = 0; *kind < KINDS; ++*kind)
+        if (strcmp(kinds[*kind].name, spec->kind) == 0)
+            break;
+    if (*kind == KINDS)
+        return error_set(error, ERROR_USAGE, spec->text, list,
+                         "there is no kind of data set called '%s'", spec->kind);
+    bool wants_directory = kinds[*kind].argument[0] != '\0';
+    if (wants_directory && !spec->directory[0])
+        return error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
+    if (!wants_directory && spec->directory[0])
+        return error_set(error, ERROR_USAGE, spec->text, list,
+                         "%s is generated and reads no files; for pictures of your own there is "
+                         "folder:DIR",
+                         spec->kind);
+    return true;
+}
+
+/* --- the label space --- */
+
+static bool name_classes(struct dataset *dataset, struct error *error)
+{
+    size_t count = dataset->facts.classes;
+    dataset->class_names = memory_new(count, sizeof *dataset->class_names, "class names", error);
+    if (!dataset->class_names)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct source *source = &dataset->source;
+        const char *name = i < source->classes ? source->operations->class_name(source, i) : NULL;
+        char number[CLASS_NAME_SIZE];
+        snprintf(number, sizeof number, "class %zu", i);
+        if (!(dataset->class_names[i] = memory_copy_text(name ? name : number, error)))
+            return false;
+    }
+    return true;
+}
+
+static bool set_classes(struct dataset *dataset, const struct spec *spec, struct error *error)
+{
+    size_t found = dataset->source.classes;
+    if (spec->classes && spec->classes < found)
+        return error_set(error, ERROR_USAGE, spec->text, "give at least as many as the set has",
+                         "classes=%zu, but the set has %zu classes", spec->classes, found);
+    dataset->facts.classes = spec->classes ? spec->classes : found;
+    return name_classes(dataset, error);
+}
+
+/* --- the selection --- */
+
+static bool find_class(const struct dataset *dataset, const struct spec *spec, size_t *label,
+                       struct error *error)
+{
+    for (*label = 0; *label < dataset->source.classes; ++*label)
+        if (strcmp(dataset->class_names[*label], spec->only) == 0)
+            return true;
+    if (text_to_size(spec->only, label) && *label < dataset->source.classes)
+        return true;
+    return error_set(error, ERROR_USAGE, spec->text, "name a class, or give its number",
+                     "only=%s: no such class; there are %zu, from %s (0) to %s (%zu)", spec->only,
+                     dataset->source.classes, dataset_class_name(dataset, 0),
+                     dataset_class_name(dataset, dataset->source.classes - 1),
+                     dataset->source.classes - 1);
+}
+
+static bool select_class(struct dataset *dataset, const struct spec *spec, struct error *error)
+{
+    const struct source *source = &dataset->source;
+    size_t wanted, count = 0;
+    if (dataset->facts.paired)
+        return error_set(error, ERROR_USAGE, spec->text,
+                         "leave out only=", "a set of pairs has no classes");
+    if (!find_class(dataset, spec, &wanted, error))
+        return false;
+    dataset->selected = memory_new(source->images, sizeof *dataset->selected, "a selection", error);
+    if (!dataset->selected)
+        return false;
+    for (size_t i = 0; i < source->images; i++)
+        if (source->operations->label(source, i) == wanted)
+            dataset->selected[count++] = (uint32_t)i;
+    if (count == 0)
+        return error_set(error, ERROR_INPUT, spec->text, "choose another class",
+                         "there is no image of class %s", spec->only);
+    dataset->facts.images = count;
+    return true;
+}
+
+static bool select_images(struct dataset *dataset, const struct spec *spec, struct error *error)
+{
+    dataset->facts.images = dataset->source.images;
+    if (spec->only[0] && !select_class(dataset, spec, error))
+        return false;
+    if (spec->limit && spec->limit < dataset->facts.images)
+        dataset->facts.images = spec->limit;
+    return true;
+}
+
+/* --- the fit --- */
+
+static bool refuse_shape(const struct dataset *dataset, const struct dataset_wish *wish,
+                         struct error *error)
+{
+    const struct source *source = &dataset->source;
+    return error_set(error, ERROR_INPUT, dataset->facts.spec,
+                     "choose a network for images of this size, another data set, or give the "
+                     "images as a folder, which are resized",
+                     "its images are %zux%zux%zu (height, width, channels), but the network wants "
+                     "%zux%zux%zu",
+                     source->height, source->width, source->channels, wish->height, wish->width,
+                     wish->channels);
+}
+
+static size_t stored_side(enum source_fit fit, size_t wanted)
+{
+    if (fit == SOURCE_PAIR)
+        return (wanted * 286 + 128) / 256;
+    return wanted >= SMALLEST_256 && wanted <= LARGEST_256 ? 256 : (wanted * 8 + 3) / 7;
+}
+
+static bool check_wish(const struct dataset_wish *wish, struct error *error)
+{
+    size_t largest = IMAGE_MAX_SIDE / 2;
+    if ((wish->channels == 1 || wish->channels == 3) && wish->height && wish->width &&
+        wish->height <= largest && wish->width <= largest)
+        return true;
+    return error_set(error, ERROR_INPUT, "the network's input",
+                     "images have 1 or 3 channels and at most 8192 pixels a side",
+                     "%zux%zux%zu (height, width, channels) cannot be made of images", wish->height,
+                     wish->width, wish->channels);
+}
+
+static bool fit_images(struct dataset *dataset, const struct dataset_wish *wish,
+                       struct error *error)
+{
+    const struct source *source = &dataset->source;
+    struct dataset_facts *facts = &dataset->facts;
+    struct dataset_wish own = {source->channels, source->height, source->width};
+    if (!wish)
+        wish = &own;
+    bool fixed = source->fit == SOURCE_FIXED;
+    if (fixed && (wish->channels != source->channels || wish->height != source->height ||
+                  wish->width != source->width))
+        return refuse_shape(dataset, wish, error);
+    if (!check_wish(wish, error))
+        return false;
+    facts->channels = wish->channels;
+    facts->height = wish->height;
+    facts->width = wish->width;
+    facts->stored_height = wish->height;
+    facts->stored_width = wish->width;
+    if (source->fit == SOURCE_PAIR) {
+        facts->stored_height = stored_side(SOURCE_PAIR, wish->height);
+        facts->stored_width = stored_side(SOURCE_PAIR, wish->width);
+    } else if (source->fit == SOURCE_CROP) {
+        size_t longer = wish->height > wish->width ? wish->height : wish->width;
+        facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
+    }
+    return true;
+}
+
+static struct source_wish source_wish(const struct dataset *dataset)
+{
+    struct source_wish wish = {.channels = dataset->facts.channels};
+    if (dataset->source.fit == SOURCE_CROP)
+        wish.shorter_side = dataset->facts.stored_height;
+    return wish;
+}
+
+static bool fit_and_count(struct dataset *dataset, const struct dataset_wish *wish,
+                          struct error *error)
+{
+    const struct source *source = &dataset->source;
+    if (!fit_images(dataset, wish, error))
+        return false;
+    const struct source_wish wanted = source_wish(dataset);
+    if (source->operations->reading_bytes)
+        dataset->facts.reading_bytes = source->operations->reading_bytes(source, &wanted);
+    return true;
+}
+
+/* --- opening --- */
+
+static bool check_options(const struct dataset *dataset, const struct spec *spec,
+                          struct error *error)
+{
+    if (spec->direction_given && !dataset->facts.paired)
+        return error_set(error, ERROR_USAGE, spec->text, "leave it out",
+                         "direction= is for sets of pairs: pairs:DIR and maps");
+    if (spec->broken_given && strcmp(spec->kind, "folder") != 0)
+        return error_set(error, ERROR_USAGE, spec->text, "leave it out",
+                         "broken= is for folder:DIR");
+    return true;
+}
+
+static bool open_dataset(struct dataset *dataset, const struct spec *spec,
+                         const struct dataset_wish *wish, struct error *error)
+{
+    size_t kind;
+    if (!find_kind(spec, &kind, error))
+        return false;
+    if (!openers[kind](&dataset->source, spec, error)) {
+        dataset->source.operations = NULL; /* nothing to close */
+        return false;
+    }
+    snprintf(dataset->facts.spec, sizeof dataset->facts.spec, "%s", spec->text);
+    dataset->facts.kind = kinds[kind].name;
+    dataset->facts.paired = dataset->source.fit == SOURCE_PAIR;
+    dataset->facts.skipped = dataset->source.skipped;
+    dataset->facts.reversed = spec->reversed;
+    dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
+    return check_options(dataset, spec, error) && fit_and_count(dataset, wish, error) &&
+           set_classes(dataset, spec, error) && select_images(dataset, spec, error);
+}
+
+struct dataset *dataset_open(const char *spec_text, const char *default_split,
+                             const struct dataset_wish *wish, struct error *error)
+{
+    struct spec spec;
+    if (!spec_parse(&spec, spec_text, default_split, error))
+        return NULL;
+    struct dataset *dataset = memory_new(1, sizeof *dataset, "a data set", error);
+    if (!dataset)
+        return NULL;
+    if (open_dataset(dataset, &spec, wish, error))
+        return dataset;
+    dataset_free(dataset);
+    return NULL;
+}
+
+uint64_t dataset_bytes(const char *spec_text, const char *default_split)
+{
+    struct spec spec;
+    if (!spec_parse(&spec, spec_text, default_split, NULL))
+        return 0;
+    if (strcmp(spec.kind, "idx") == 0)
+        return idx_bytes(&spec);
+    if (strcmp(spec.kind, "cifar10") == 0)
+        return cifar10_bytes(&spec);
+    return strcmp(spec.kind, "cifar100") == 0 ? cifar100_bytes(&spec) : 0;
+}
+
+void dataset_free(struct dataset *dataset)
+{
+    if (!dataset)
+        return;
+    for (size_t i = 0; dataset->class_names && i < dataset->facts.classes; i++)
+        free(dataset->class_names[i]);
+    free(dataset->class_names);
+    free(dataset->selected);
+    if (dataset->source.operations)
+        dataset->source.operations->close(&dataset->source);
+    free(dataset);
+}
+
+/* --- asking --- */
+
+const struct dataset_facts *dataset_facts(const struct dataset *dataset)
+{
+    return &dataset->facts;
+}
+
+const struct source *dataset_source(const struct dataset *dataset)
+{
+    return &dataset->source;
+}
+
+const char *dataset_class_name(const struct dataset *dataset, size_t label)
+{
+    return label < dataset->facts.classes ? dataset->class_names[label] : "no such class";
+}
+
+size_t dataset_source_index(const struct dataset *dataset, size_t index)
+{
+    return dataset->selected ? dataset->selected[index] : index;
+}
+
+size_t dataset_label(const struct dataset *dataset, size_t index)
+{
+    return dataset->source.operations->label(&dataset->source,
+                                             dataset_source_index(dataset, index));
+}
+
+void dataset_origin(const struct dataset *dataset, size_t index, char *text, size_t size)
+{
+    dataset->source.operations->origin(&dataset->source, dataset_source_index(dataset, index), text,
+                                       size);
+}
+
+/* Brings what the source gave to the stored size. */
+static bool fit_image(const struct dataset *dataset, bool evaluating, struct image *image,
+                      struct error *error)
+{
+    const struct dataset_facts *facts = &dataset->facts;
+    if (!image_convert(image, facts->channels, error))
+        return false;
+    switch (dataset->source.fit) {
+    case SOURCE_CROP:
+        return image_fit(image, facts->stored_height, error);
+    case SOURCE_PAIR:
+        return image_scale(image, evaluating ? facts->width : facts->stored_width,
+                           evaluating ? facts->height : facts->stored_height, error);
+    case SOURCE_FIXED:
+        break;
+    }
+    return true;
+}
+
+bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluating,
+                       struct image *image, struct image *target, struct error *error)
+{
+    const struct source *source = &dataset->source;
+    const struct source_wish wish = source_wish(dataset);
+    struct image unwanted = {0};
+    if (source->fit == SOURCE_PAIR && !target)
+        target = &unwanted;
+    *image = (struct image){0};
+    if (target)
+        *target = (struct image){0};
+    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image,
+                                         target, error) &&
+                fit_image(dataset, evaluating, image, error) &&
+                (source->fit != SOURCE_PAIR || fit_image(dataset, evaluating, target, error));
+    if (read && dataset->facts.reversed) {
+        struct image input = *target;
+        *target = *image;
+        *image = input;
+    }
+    if (!read) {
+        image_free(image);
+        if (target)
+            image_free(target);
+    }
+    image_free(&unwanted);
+    return read;
+}
+
+bool dataset_image(const struct dataset *dataset, size_t index, struct image *image,
+                   struct image *target, struct error *error)
+{
+    if (index >= dataset->facts.images)
+        return error_set(error, ERROR_USAGE, dataset->facts.spec, NULL,
+                         "there is no image %zu: the set has %zu", index, dataset->facts.images);
+    return dataset_image_for(dataset, index, false, image, target, error);
+}

@@ -1,0 +1,191 @@
+/* PNG by libpng.
+ *
+ * Every colour type is brought to 8-bit grey+alpha or RGB+alpha by libpng's transformations, and
+ * then laid over white here. libpng reports errors by longjmp: everything that must survive one
+ * lives in a struct in the caller's frame, and the frame that calls setjmp has no locals of its
+ * own.
+ */
+#include "data/formats/decode.h"
+
+#include "base/memory.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct png_reading {
+    png_structp png;
+    png_infop info;
+    const struct decode_request *request;
+    struct error *error;
+    struct image *image;
+    uint8_t *
+        samples; /* what libpng writes, 2 or 4 bytes a pixel: a row, or all of an interlaced file */
+    png_bytep *rows;
+    size_t sample_channels;
+    char complaint[160];
+};
+
+static void remember_error(png_structp png, png_const_charp message)
+{
+    struct png_reading *reading = png_get_error_ptr(png);
+    snprintf(reading->complaint, sizeof reading->complaint, "%s", message);
+    png_longjmp(png, 1);
+}
+
+static void ignore_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+static void read_stream(png_structp png, png_bytep bytes, size_t count)
+{
+    FILE *stream = png_get_io_ptr(png);
+    if (fread(bytes, 1, count, stream) != count)
+        png_error(png, "the file is truncated");
+}
+
+static bool check_header(struct png_reading *reading)
+{
+    size_t width = png_get_image_width(reading->png, reading->info);
+    size_t height = png_get_image_height(reading->png, reading->info);
+    reading->image->width = width;
+    reading->image->height = height;
+    reading->image->channels = reading->request->channels;
+    return image_check_size(reading->request->path, width, height, reading->error);
+}
+
+/* To 8 bits, with alpha, in as many channels as are wanted. */
+static void choose_transformations(struct png_reading *reading)
+{
+    png_structp png = reading->png;
+    png_set_scale_16(png);
+    png_set_expand(png); /* palettes, fewer than 8 bits, transparent colours */
+    png_set_add_alpha(png, 0xff, PNG_FILLER_AFTER);
+    png_byte type = png_get_color_type(png, reading->info);
+    if (!(type & PNG_COLOR_MASK_COLOR) && reading->request->channels == 3)
+        png_set_gray_to_rgb(png);
+    png_set_interlace_handling(png);
+    png_read_update_info(png, reading->info);
+    reading->sample_channels = png_get_channels(png, reading->info);
+}
+
+/* Of an interlaced picture all rows are needed before the first is complete. */
+static bool is_interlaced(const struct png_reading *reading)
+{
+    return png_get_interlace_type(reading->png, reading->info) != PNG_INTERLACE_NONE;
+}
+
+static bool allocate_rows(struct png_reading *reading)
+{
+    size_t row_bytes = png_get_rowbytes(reading->png, reading->info);
+    size_t height = is_interlaced(reading) ? reading->image->height : 1;
+    reading->samples = memory_new(height, row_bytes, reading->request->path, reading->error);
+    reading->rows =
+        memory_new(height, sizeof *reading->rows, reading->request->path, reading->error);
+    if (!reading->samples || !reading->rows)
+        return false;
+    for (size_t y = 0; y < height; y++)
+        reading->rows[y] = reading->samples + y * row_bytes;
+    return true;
+}
+
+static bool set_complaint(struct png_reading *reading)
+{
+    return error_set(reading->error, ERROR_INPUT, reading->request->path,
+                     "replace the file or leave it out", "not a readable PNG: %s",
+                     reading->complaint);
+}
+
+static inline uint8_t over_white(unsigned sample, unsigned alpha)
+{
+    return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
+}
+
+/* Row `y` of the image, from a row of samples. */
+static void lay_over_white(struct png_reading *reading, size_t y, const uint8_t *in)
+{
+    const struct image *image = reading->image;
+    const size_t colours = reading->sample_channels - 1, channels = image->channels;
+    uint8_t *out = image->pixels + y * image->width * channels;
+    for (size_t i = 0; i < image->width; i++, in += colours + 1, out += channels) {
+        unsigned alpha = in[colours];
+        if (colours == 3 && channels == 1)
+            *out = over_white(image_grey(in[0], in[1], in[2]), alpha);
+        else
+            for (size_t c = 0; c < channels; c++)
+                out[c] = over_white(in[c], alpha);
+    }
+}
+
+static void read_rows(struct png_reading *reading)
+{
+    const size_t height = reading->image->height;
+    if (is_interlaced(reading)) {
+        png_read_image(reading->png, reading->rows);
+        for (size_t y = 0; y < height; y++)
+            lay_over_white(reading, y, reading->rows[y]);
+        return;
+    }
+    for (size_t y = 0; y < height; y++) {
+        png_read_row(reading->png, reading->rows[0], NULL);
+        lay_over_white(reading, y, reading->rows[0]);
+    }
+}
+
+static void tell_cost(struct png_reading *reading)
+{
+    const struct image *image = reading->image;
+    const bool grey = reading->request->channels == 1 &&
+                      !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
+    if (is_interlaced(reading))
+        reading->request->cost->beside =
+            (uint32_t)(image->width * image->height * (grey ? 2 : 4) >> 10);
+}
+
+/* Returns false with the error filled in, by whichever way it failed. */
+static bool read_samples(struct png_reading *reading, FILE *stream)
+{
+    if (setjmp(png_jmpbuf(reading->png)))
+        return set_complaint(reading);
+    png_set_read_fn(reading->png, stream, read_stream);
+    png_set_user_limits(reading->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    /* Only what makes pixels is looked at: libpng allocates for texts and profiles what they claim
+     * to hold, up to 2 GiB, before it reads them. */
+    png_set_keep_unknown_chunks(reading->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_read_info(reading->png, reading->info);
+    if (!check_header(reading))
+        return false;
+    if (reading->request->cost)
+        tell_cost(reading);
+    if (reading->request->header_only)
+        return true;
+    choose_transformations(reading);
+    struct image *image = reading->image;
+    if (!allocate_rows(reading) || !image_create(image, image->width, image->height,
+                                                 reading->request->channels, reading->error))
+        return false;
+    read_rows(reading);
+    png_read_end(reading->png, NULL); /* a file without its end is a truncated file */
+    return true;
+}
+
+bool decode_png(struct image *image, FILE *stream, const struct decode_request *request,
+                struct error *error)
+{
+    *image = (struct image){0};
+    struct png_reading reading = {.request = request, .error = error, .image = image};
+    reading.png =
+        png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, remember_error, ignore_warning);
+    reading.info = reading.png ? png_create_info_struct(reading.png) : NULL;
+    bool decoded = reading.info ? read_samples(&reading, stream)
+                                : error_set_memory(error, request->path, sizeof reading);
+    png_destroy_read_struct(&reading.png, &reading.info, NULL);
+    free(reading.rows);
+    free(reading.samples);
+    if (!decoded)
+        image_free(image);
+    return decoded;
+}

@@ -1,0 +1,104 @@
+/* paint.h: colours and noise for the generators. Internal to data/.
+ *
+ * Noise is a hash of whole coordinates and a seed: a function of the place, so that pixels can be
+ * drawn in any order.
+ */
+#ifndef TINCA_DATA_GENERATED_PAINT_H
+#define TINCA_DATA_GENERATED_PAINT_H
+
+#include "base/random.h"
+#include "data/images/image.h"
+
+#include <math.h>
+
+struct colour {
+    float r, g, b; /* 0 to 1 */
+};
+
+struct point {
+    float x, y;
+};
+
+static inline float paint_clamp(float x)
+{
+    return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x;
+}
+
+/* 0 below `low`, 1 above `high`, smooth between; low > high turns it round. */
+static inline float paint_step(float low, float high, float x)
+{
+    float t = paint_clamp((x - low) / (high - low));
+    return t * t * (3.0f - 2.0f * t);
+}
+
+/* floorf for what fits an int: without SSE 4.1 floorf is a call. */
+static inline int32_t paint_floor(float x)
+{
+    int32_t whole = (int32_t)x;
+    return whole - ((float)whole > x);
+}
+
+static inline float paint_mix(float a, float b, float t)
+{
+    return a + (b - a) * t;
+}
+
+static inline struct colour colour_mix(struct colour a, struct colour b, float t)
+{
+    return (struct colour){paint_mix(a.r, b.r, t), paint_mix(a.g, b.g, t), paint_mix(a.b, b.b, t)};
+}
+
+static inline struct colour colour_scale(struct colour a, float by)
+{
+    return (struct colour){a.r * by, a.g * by, a.b * by};
+}
+
+static inline struct colour colour_add(struct colour a, float r, float g, float b)
+{
+    return (struct colour){a.r + r, a.g + g, a.b + b};
+}
+
+/* Hue in turns, saturation and value 0 to 1. */
+struct colour colour_from_hue(float hue, float saturation, float value);
+
+/* Writes a pixel of an RGB image, rounded and clamped. */
+static inline void colour_write(const struct image *image, size_t x, size_t y, struct colour colour)
+{
+    uint8_t *pixel = image->pixels + (y * image->width + x) * 3;
+    pixel[0] = (uint8_t)(paint_clamp(colour.r) * 255.0f + 0.5f);
+    pixel[1] = (uint8_t)(paint_clamp(colour.g) * 255.0f + 0.5f);
+    pixel[2] = (uint8_t)(paint_clamp(colour.b) * 255.0f + 0.5f);
+}
+
+/* A well-mixed word of a place. */
+static inline uint32_t noise_hash(int32_t x, int32_t y, uint32_t seed)
+{
+    uint32_t h = seed ^ (uint32_t)x * 0x85ebca6bu ^ (uint32_t)y * 0xc2b2ae35u;
+    h = (h ^ h >> 15) * 0x2c1b3c6du;
+    h = (h ^ h >> 12) * 0x297a2d39u;
+    return h ^ h >> 15;
+}
+
+/* 0 to 1, independent from one place to the next. */
+static inline float noise_at(int32_t x, int32_t y, uint32_t seed)
+{
+    return random_to_unit(noise_hash(x, y, seed));
+}
+
+/* 0 to 1, smooth: lattice values one unit apart, blended. */
+float noise_smooth(float x, float y, uint32_t seed);
+
+/* 0 to 1: `octaves` of it, each twice as fine and half as strong. */
+float noise_fractal(float x, float y, int octaves, uint32_t seed);
+
+/* How far p is from the segment a to b; *along is 0 at a and 1 at b. */
+float segment_distance(struct point p, struct point a, struct point b, float *along);
+
+/* How far p is from a closed polygon: negative inside. */
+float polygon_distance(struct point p, const struct point *corners, size_t count);
+
+/* A point of the Catmull-Rom curve from p1 to p2. */
+struct point curve_point(struct point p0, struct point p1, struct point p2, struct point p3,
+                         float t);
+
+#endif

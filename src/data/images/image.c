@@ -1,0 +1,209 @@
+#include "data/images/image.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- memory --- */
+
+bool image_check_size(const char *path, size_t width, size_t height, struct error *error)
+{
+    if (width == 0 || height == 0)
+        return error_set(error, ERROR_INPUT, path, NULL, "the picture is %zux%zu pixels: empty",
+                         width, height);
+    if (width > IMAGE_MAX_SIDE || height > IMAGE_MAX_SIDE || width * height > IMAGE_MAX_PIXELS)
+        return error_set(error, ERROR_INPUT, path, "scale the picture down, or leave it out",
+                         "%zux%zu pixels; at most %d a side and %d in all are read", width, height,
+                         IMAGE_MAX_SIDE, IMAGE_MAX_PIXELS);
+    return true;
+}
+
+bool image_create(struct image *image, size_t width, size_t height, size_t channels,
+                  struct error *error)
+{
+    *image = (struct image){.width = width, .height = height, .channels = channels};
+    if (!image_check_size("an image", width, height, error))
+        return false;
+    image->pixels = memory_new(width * height, channels, "an image", error);
+    return image->pixels != NULL;
+}
+
+void image_free(struct image *image)
+{
+    free(image->pixels);
+    *image = (struct image){0};
+}
+
+static void replace(struct image *image, struct image *by)
+{
+    image_free(image);
+    *image = *by;
+}
+
+/* --- size and colours --- */
+
+/* Where output position i falls between two input positions. */
+struct tap {
+    size_t low, high;
+    float weight; /* of `high` */
+};
+
+static void place_taps(struct tap *taps, size_t count, size_t in)
+{
+    float step = (float)in / (float)count;
+    for (size_t i = 0; i < count; i++) {
+        float position = ((float)i + 0.5f) * step - 0.5f;
+        float last = (float)(in - 1);
+        position = position < 0.0f ? 0.0f : position > last ? last : position;
+        taps[i].low = (size_t)position;
+        taps[i].high = taps[i].low + 1 < in ? taps[i].low + 1 : taps[i].low;
+        taps[i].weight = position - (float)taps[i].low;
+    }
+}
+
+static void resize_row(uint8_t *out, const uint8_t *upper, const uint8_t *lower, float down,
+                       const struct tap *columns, size_t width, size_t channels)
+{
+    for (size_t x = 0; x < width; x++) {
+        size_t left = columns[x].low * channels, right = columns[x].high * channels;
+        float across = columns[x].weight;
+        for (size_t c = 0; c < channels; c++) {
+            float top =
+                (float)upper[left + c] + across * (float)(upper[right + c] - upper[left + c]);
+            float bottom =
+                (float)lower[left + c] + across * (float)(lower[right + c] - lower[left + c]);
+            *out++ = (uint8_t)(top + down * (bottom - top) + 0.5f);
+        }
+    }
+}
+
+bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
+                  struct error *error)
+{
+    if (!image_create(out, width, height, in->channels, error))
+        return false;
+    struct tap *taps = memory_new(width + height, sizeof *taps, "an image", error);
+    if (!taps) {
+        image_free(out);
+        return false;
+    }
+    struct tap *rows = taps + width;
+    size_t in_row = in->width * in->channels, out_row = width * in->channels;
+    place_taps(taps, width, in->width);
+    place_taps(rows, height, in->height);
+    for (size_t y = 0; y < height; y++)
+        resize_row(out->pixels + y * out_row, in->pixels + rows[y].low * in_row,
+                   in->pixels + rows[y].high * in_row, rows[y].weight, taps, width, in->channels);
+    free(taps);
+    return true;
+}
+
+/* Gives memory back that a picture, which became smaller in place, no longer needs. */
+static void give_back(struct image *image)
+{
+    uint8_t *smaller = realloc(image->pixels, image->width * image->height * image->channels);
+    image->pixels = smaller ? smaller : image->pixels;
+}
+
+/* Each pixel becomes the mean of four, in place; an odd last row or column is dropped. */
+static void halve(struct image *image)
+{
+    const size_t channels = image->channels, row = image->width * channels;
+    const size_t width = image->width / 2, height = image->height / 2;
+    uint8_t *out = image->pixels; /* never beyond what is still to be read */
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++)
+            for (size_t c = 0; c < channels; c++) {
+                const uint8_t *in = image->pixels + 2 * y * row + 2 * x * channels + c;
+                *out++ = (uint8_t)((in[0] + in[channels] + in[row] + in[row + channels] + 2) / 4);
+            }
+    image->width = width;
+    image->height = height;
+    give_back(image);
+}
+
+bool image_scale(struct image *image, size_t width, size_t height, struct error *error)
+{
+    while (image->width >= 2 * width && image->height >= 2 * height)
+        halve(image);
+    if (image->width == width && image->height == height)
+        return true;
+    struct image resized;
+    if (!image_resize(&resized, image, width, height, error))
+        return false;
+    replace(image, &resized);
+    return true;
+}
+
+bool image_fit(struct image *image, size_t shorter_side, struct error *error)
+{
+    size_t shorter = image->width < image->height ? image->width : image->height;
+    double scale = (double)shorter_side / (double)shorter;
+    size_t width = (size_t)((double)image->width * scale + 0.5);
+    size_t height = (size_t)((double)image->height * scale + 0.5);
+    return image_scale(image, width < shorter_side ? shorter_side : width,
+                       height < shorter_side ? shorter_side : height, error);
+}
+
+bool image_convert(struct image *image, size_t channels, struct error *error)
+{
+    if (image->channels == channels)
+        return true;
+    struct image out;
+    if (!image_create(&out, image->width, image->height, channels, error))
+        return false;
+    const uint8_t *in = image->pixels;
+    for (size_t i = 0; i < image->width * image->height; i++, in += image->channels)
+        if (channels == 1)
+            out.pixels[i] = image_grey(in[0], in[1], in[2]);
+        else
+            memset(out.pixels + 3 * i, *in, 3);
+    replace(image, &out);
+    return true;
+}
+
+bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, size_t width,
+               size_t height, struct error *error)
+{
+    if (!image_create(out, width, height, in->channels, error))
+        return false;
+    size_t bytes = width * in->channels;
+    for (size_t row = 0; row < height; row++)
+        memcpy(out->pixels + row * bytes, in->pixels + ((y + row) * in->width + x) * in->channels,
+               bytes);
+    return true;
+}
+
+void image_keep_left(struct image *image, size_t width)
+{
+    const size_t row = image->width * image->channels, kept = width * image->channels;
+    for (size_t y = 1; y < image->height; y++)
+        memmove(image->pixels + y * kept, image->pixels + y * row, kept);
+    image->width = width;
+    give_back(image);
+}
+
+/* Returns the position in 0..count-1 that lies at `position` once a row of `count` pixels, which
+ * begins `before` pixels later, is reflected at its ends as often as needed. */
+static size_t reflect(size_t position, size_t before, size_t count)
+{
+    const size_t period = count > 1 ? 2 * (count - 1) : 1;
+    const size_t at = (position + period - before % period) % period;
+    return at < count ? at : period - at;
+}
+
+bool image_pad_reflected(struct image *out, const struct image *in, size_t left, size_t top,
+                         size_t width, size_t height, struct error *error)
+{
+    const size_t channels = in->channels;
+    if (!image_create(out, width, height, channels, error))
+        return false;
+    uint8_t *pixel = out->pixels;
+    for (size_t y = 0; y < height; y++) {
+        const uint8_t *row = in->pixels + reflect(y, top, in->height) * in->width * channels;
+        for (size_t x = 0; x < width; x++, pixel += channels)
+            memcpy(pixel, row + reflect(x, left, in->width) * channels, channels);
+    }
+    return true;
+}

@@ -1,0 +1,129 @@
+#include "data/images/spec.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char option_list[] = N_(
+    "the options are split=train|test, limit=N, only=CLASS, classes=N, direction=ab|ba (pairs and "
+    "maps), broken=skip|refuse (folder)");
+
+static bool set_usage(const struct spec *spec, const char *name, const char *value,
+                      const char *expected, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, spec->text, option_list, "%s=%s: expected %s", name, value,
+                     gettext(expected));
+}
+
+static bool parse_count(const char *value, size_t most, size_t *count)
+{
+    size_t parsed;
+    if (!text_to_size(value, &parsed) || parsed == 0 || parsed > most)
+        return false;
+    *count = parsed;
+    return true;
+}
+
+/* `value` is one of two words; *second says whether it is the second of them. */
+static bool parse_word(const char *value, const char *one, const char *two, bool *second)
+{
+    *second = strcmp(value, two) == 0;
+    return *second || strcmp(value, one) == 0;
+}
+
+static bool take_split(struct spec *spec, const char *value)
+{
+    spec->split_given = true;
+    return parse_word(value, "train", "test", &spec->test);
+}
+
+static bool take_limit(struct spec *spec, const char *value)
+{
+    return parse_count(value, UINT32_MAX, &spec->limit);
+}
+
+static bool take_only(struct spec *spec, const char *value)
+{
+    snprintf(spec->only, sizeof spec->only, "%s", value);
+    return value[0] != '\0' && strlen(value) < sizeof spec->only;
+}
+
+static bool take_classes(struct spec *spec, const char *value)
+{
+    return parse_count(value, SPEC_MAX_CLASSES, &spec->classes);
+}
+
+static bool take_direction(struct spec *spec, const char *value)
+{
+    spec->direction_given = true;
+    return parse_word(value, "ab", "ba", &spec->reversed);
+}
+
+static bool take_broken(struct spec *spec, const char *value)
+{
+    spec->broken_given = true;
+    return parse_word(value, "skip", "refuse", &spec->refuse_broken);
+}
+
+static const struct option {
+    const char *name, *expected;
+    bool (*take)(struct spec *spec, const char *value);
+} options[] = {
+    {"split", N_("train or test"), take_split},
+    {"limit", N_("a number of images, from 1"), take_limit},
+    {"only", N_("the name or number of a class"), take_only},
+    {"classes", N_("a number of classes, 1 to 100000"), take_classes},
+    {"direction", N_("ab (left half to right half) or ba"), take_direction},
+    {"broken", N_("skip or refuse"), take_broken},
+};
+
+static bool take_option(struct spec *spec, char *assignment, struct error *error)
+{
+    char *equals = strchr(assignment, '=');
+    if (!equals)
+        return error_set(error, ERROR_USAGE, spec->text, option_list,
+                         "'%s' is not of the form OPTION=VALUE", assignment);
+    *equals = '\0';
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (strcmp(assignment, options[i].name) == 0)
+            return options[i].take(spec, equals + 1) ||
+                   set_usage(spec, assignment, equals + 1, options[i].expected, error);
+    return error_set(error, ERROR_USAGE, spec->text, option_list,
+                     "there is no option '%s' of a data set", assignment);
+}
+
+/* The shell expands a leading ~ only at the beginning of a word, which this is not. */
+static bool copy_directory(struct spec *spec, const char *directory)
+{
+    const char *home = getenv("HOME");
+    bool expand = directory[0] == '~' && (directory[1] == '/' || !directory[1]) && home;
+    int length = snprintf(spec->directory, sizeof spec->directory, "%s%s", expand ? home : "",
+                          expand ? directory + 1 : directory);
+    return length >= 0 && (size_t)length < sizeof spec->directory;
+}
+
+bool spec_parse(struct spec *spec, const char *text, const char *default_split, struct error *error)
+{
+    *spec = (struct spec){.test = default_split && strcmp(default_split, "test") == 0};
+    char copy[sizeof spec->text];
+    snprintf(spec->text, sizeof spec->text, "%s", text);
+    snprintf(copy, sizeof copy, "%s", text);
+    if (strlen(text) >= sizeof spec->text)
+        return error_set(error, ERROR_USAGE, spec->text, "give a shorter path",
+                         "longer than %zu characters", sizeof spec->text - 1);
+    char *rest = copy;
+    char *name = strsep(&rest, ",");
+    char *colon = strchr(name, ':');
+    if (colon)
+        *colon = '\0';
+    if (strlen(name) >= sizeof spec->kind || (colon && !copy_directory(spec, colon + 1)))
+        return error_set(error, ERROR_USAGE, spec->text, "expected KIND:DIR", "a name is too long");
+    snprintf(spec->kind, sizeof spec->kind, "%s", name);
+    while (rest)
+        if (!take_option(spec, strsep(&rest, ","), error))
+            return false;
+    return true;
+}

@@ -1,0 +1,105 @@
+#include "data/loader/augment.h"
+
+#include "base/random.h"
+#include "data/dataset/dataset_source.h"
+
+#include <string.h>
+
+void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation)
+{
+    for (int c = 0; c < 3; c++)
+        for (int sample = 0; sample < 256; sample++)
+            table->value[c][sample] =
+                ((float)sample - normalisation->mean[c]) / normalisation->deviation[c];
+}
+
+struct crop crop_centre(const struct image *image, size_t width, size_t height)
+{
+    return (struct crop){.x = ((ptrdiff_t)image->width - (ptrdiff_t)width) / 2,
+                         .y = ((ptrdiff_t)image->height - (ptrdiff_t)height) / 2,
+                         .width = width,
+                         .height = height};
+}
+
+struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
+                        bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
+{
+    struct random_stream draws =
+        random_stream_at(seed, RANDOM_AUGMENT, (uint32_t)epoch, (uint64_t)index << 8);
+    uint32_t across = (uint32_t)(image->width + 2 * pad - width);
+    uint32_t down = (uint32_t)(image->height + 2 * pad - height);
+    struct crop crop = {.width = width, .height = height};
+    crop.x = (ptrdiff_t)random_next_below(&draws, across + 1) - (ptrdiff_t)pad;
+    crop.y = (ptrdiff_t)random_next_below(&draws, down + 1) - (ptrdiff_t)pad;
+    crop.flip = may_flip && (random_next(&draws) & 1);
+    return crop;
+}
+
+struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
+                              const struct crop_draw *draw, size_t index)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    if (!draw->augment)
+        return crop_centre(image, facts->width, facts->height);
+    return crop_random(image, facts->width, facts->height, draw->pad,
+                       dataset_source(dataset)->flips, draw->seed, draw->epoch, index);
+}
+
+bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
+              struct error *error)
+{
+    const size_t channels = image->channels;
+    if (!image_create(out, crop->width, crop->height, channels, error))
+        return false;
+    memset(out->pixels, 0, crop->width * crop->height * channels);
+    for (size_t y = 0; y < crop->height; y++)
+        for (size_t x = 0; x < crop->width; x++) {
+            const ptrdiff_t from_y = crop->y + (ptrdiff_t)y;
+            const ptrdiff_t from_x = crop->x + (ptrdiff_t)(crop->flip ? crop->width - 1 - x : x);
+            if (from_x < 0 || from_y < 0 || from_x >= (ptrdiff_t)image->width ||
+                from_y >= (ptrdiff_t)image->height)
+                continue;
+            memcpy(out->pixels + (y * crop->width + x) * channels,
+                   image->pixels + ((size_t)from_y * image->width + (size_t)from_x) * channels,
+                   channels);
+        }
+    return true;
+}
+
+/* The columns [*first, *last) of a window that lie inside the image. */
+static void inside_columns(const struct image *image, const struct crop *crop, ptrdiff_t *first,
+                           ptrdiff_t *last)
+{
+    ptrdiff_t width = (ptrdiff_t)crop->width, right = (ptrdiff_t)image->width - crop->x;
+    *first = crop->x >= 0 ? 0 : -crop->x < width ? -crop->x : width;
+    *last = right < width ? right : width;
+}
+
+static void write_row(float *out, const uint8_t *row, size_t channels, const struct crop *crop,
+                      ptrdiff_t first, ptrdiff_t last, const float *value)
+{
+    ptrdiff_t width = (ptrdiff_t)crop->width, step = crop->flip ? -1 : 1;
+    float *target = crop->flip ? out + width - 1 : out;
+    for (ptrdiff_t x = 0; x < first; x++, target += step)
+        *target = value[0];
+    const uint8_t *in = row + (crop->x + first) * (ptrdiff_t)channels;
+    for (ptrdiff_t x = first; x < last; x++, target += step, in += channels)
+        *target = value[*in];
+    for (ptrdiff_t x = last > first ? last : first; x < width; x++, target += step)
+        *target = value[0];
+}
+
+void crop_write(float *out, const struct image *image, const struct crop *crop,
+                const struct sample_table *table)
+{
+    ptrdiff_t first, last;
+    inside_columns(image, crop, &first, &last);
+    for (size_t c = 0; c < image->channels; c++)
+        for (size_t y = 0; y < crop->height; y++, out += crop->width) {
+            ptrdiff_t line = crop->y + (ptrdiff_t)y;
+            bool inside = line >= 0 && line < (ptrdiff_t)image->height;
+            size_t start = inside ? (size_t)line * image->width * image->channels + c : 0;
+            write_row(out, image->pixels + start, image->channels, crop, first,
+                      inside ? last : first, table->value[c]);
+        }
+}

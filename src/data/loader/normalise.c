@@ -1,0 +1,88 @@
+#include "data/dataset/dataset.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MEASURED_IMAGES = 10000 };
+
+/* In 0..255. The figures of cifar10, cifar100 and imagenet are the mean and standard deviation of
+ * their training sets, as everyone uses them. */
+static const struct normalisation presets[] = {
+    {"unit", {0, 0, 0}, {256, 256, 256}},
+    {"signed", {127.5f, 127.5f, 127.5f}, {127.5f, 127.5f, 127.5f}},
+    {"caffe", {123, 117, 104}, {1, 1, 1}},
+    {"cifar10", {125.307f, 122.950f, 113.865f}, {62.993f, 62.089f, 66.705f}},
+    {"cifar100", {129.304f, 124.070f, 112.434f}, {68.170f, 65.392f, 70.418f}},
+    {"imagenet", {123.675f, 116.28f, 103.53f}, {58.395f, 57.12f, 57.375f}},
+};
+
+/* Sums of the samples and of their squares: whole numbers, so that the order does not matter. */
+struct sums {
+    uint64_t sum[3], square[3], count;
+};
+
+static void add_image(struct sums *sums, const struct image *image)
+{
+    size_t channels = image->channels, count = image->width * image->height;
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c < channels; c++) {
+            uint64_t sample = image->pixels[i * channels + c];
+            sums->sum[c] += sample;
+            sums->square[c] += sample * sample;
+        }
+    sums->count += count;
+}
+
+static void set_measured(struct normalisation *normalisation, const struct sums *sums,
+                         size_t channels)
+{
+    for (size_t c = 0; c < 3; c++) {
+        size_t from = c < channels ? c : 0;
+        double mean = (double)sums->sum[from] / (double)sums->count;
+        double variance = (double)sums->square[from] / (double)sums->count - mean * mean;
+        normalisation->mean[c] = (float)mean;
+        /* a set of one colour has no deviation: leave its scale alone */
+        normalisation->deviation[c] = variance > 1e-6 ? (float)sqrt(variance) : 1.0f;
+    }
+}
+
+static bool measure(struct normalisation *normalisation, const struct dataset *dataset,
+                    struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    struct sums sums = {0};
+    size_t count = facts->images < MEASURED_IMAGES ? facts->images : MEASURED_IMAGES;
+    struct error last = {0};
+    for (size_t i = 0; i < count; i++) {
+        struct image image;
+        if (!dataset_image(dataset, i, &image, NULL, &last))
+            continue; /* a folder may hold unreadable pictures; the feed counts them */
+        add_image(&sums, &image);
+        image_free(&image);
+    }
+    if (sums.count == 0) {
+        if (error)
+            *error = last;
+        return false;
+    }
+    snprintf(normalisation->name, sizeof normalisation->name, "measured");
+    set_measured(normalisation, &sums, facts->channels);
+    return true;
+}
+
+bool normalisation_choose(struct normalisation *normalisation, const char *name,
+                          const struct dataset *dataset, struct error *error)
+{
+    *normalisation = (struct normalisation){0};
+    if (strcmp(name, "measured") == 0 && dataset)
+        return measure(normalisation, dataset, error);
+    for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+        if (strcmp(name, presets[i].name) == 0) {
+            *normalisation = presets[i];
+            return true;
+        }
+    return error_set(error, ERROR_USAGE, name,
+                     "choose unit, signed, caffe, cifar10, cifar100, imagenet or measured",
+                     "there is no such normalisation");
+}
