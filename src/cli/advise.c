@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/run_directory.h"
+#include "session/run_facts.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -146,7 +147,7 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
             return false;
         runs->count++;
         const struct run_facts *facts = run_facts(runs->list[i]);
-        if (!import_is_own(facts->imported, facts->id, error))
+        if (!run_is_own(facts->imported, facts->id, error))
             return false;
     }
     return runs->list;

@@ -15,6 +15,7 @@
 #include "session/follow.h"
 #include "session/run_directory.h"
 #include "ui/last_form.h"
+#include "session/run_snapshot.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 #include "session/evaluate.h"
 #include "session/import.h"
 #include "session/measurement.h"
+#include "session/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ static bool names_run(const char *operand)
 static char *find_model(const char *id, struct run_config *config, struct error *error)
 {
     struct run *run = runs_open(id, error);
-    const bool own = run && import_is_own(run_facts(run)->imported, run_facts(run)->id, error);
+    const bool own = run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
     char *path = own ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
     const char *validate = run ? run_config(run)->validate : "";
     if (!config_is_given(config, "data") && validate[0] && path &&

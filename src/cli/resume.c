@@ -7,6 +7,7 @@
 
 #include "session/resume.h"
 #include "session/run_directory.h"
+#include "session/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "session/config_paths.h"
 #include "session/run_directory.h"
 #include "session/run_name.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdio.h>

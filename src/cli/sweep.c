@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "session/export.h"
 #include "session/sweep_table.h"
+#include "session/run_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/sweep_table.h"
+#include "session/run_start.h"
 
 #include <errno.h>
 #include <fcntl.h>

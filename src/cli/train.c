@@ -15,7 +15,7 @@
 #include "data/dataset/dataset.h"
 #include "session/export.h"
 #include "session/forecast.h"
-#include "session/run.h"
+#include "session/run_start.h"
 
 #include <math.h>
 #include <stdio.h>

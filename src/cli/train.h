@@ -3,7 +3,7 @@
 #define TINCA_CLI_TRAIN_H
 
 #include "session/config.h"
-#include "session/run.h"
+#include "session/run_start.h"
 
 #include <stdbool.h>
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/computed_with.h"
+#include "session/checkpoint_position.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -256,13 +257,6 @@ static void fill_metadata(const struct trainer *trainer, struct metadata *metada
     metadata->texts[n] = NULL;
 }
 
-const char *checkpoint_text(const struct safetensors *file, const char *key)
-{
-    char full[KEY_SIZE];
-    snprintf(full, sizeof full, "tinca.%s", key);
-    return safetensors_metadata(file, full);
-}
-
 static bool refuse(const struct safetensors *file, const char *what, struct error *error)
 {
     return error_set(error, ERROR_INPUT, file->path,
@@ -380,24 +374,6 @@ bool checkpoint_open(const char *directory, bool previous, struct safetensors *f
     const bool opened = !file_exists(path) || open_whole(path, file, error);
     free(path);
     return opened;
-}
-
-bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
-                      struct error *error)
-{
-    const char *at = checkpoint_text(file, "iteration"), *length = checkpoint_text(file, "journal");
-    return (at && length && text_to_uint64(at, iteration) && text_to_uint64(length, journal)) ||
-           refuse(file, "iteration", error);
-}
-
-bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum)
-{
-    uint64_t value;
-    const char *text = checkpoint_text(file, "journal_crc32");
-    if (!text || !text_to_uint64(text, &value) || value > UINT32_MAX)
-        return false;
-    *sum = (uint32_t)value;
-    return true;
 }
 
 const char *checkpoint_missing(const struct safetensors *file)

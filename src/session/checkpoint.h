@@ -25,20 +25,9 @@ uint64_t checkpoint_bytes(const struct trainer *trainer);
 bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
                      struct error *error);
 
-/* The iteration at which an opened checkpoint was written, and the journal's length then. */
-bool checkpoint_place(const struct safetensors *file, uint64_t *iteration, uint64_t *journal,
-                      struct error *error);
-
-/* Returns whether the checkpoint says which CRC-32 the journal's bytes had then; one that
- * an earlier version wrote does not. */
-bool checkpoint_journal_sum(const struct safetensors *file, uint32_t *sum);
-
 /* Returns the name of the first number of an opened checkpoint's metadata that is missing or is
  * none; NULL: it has all. */
 const char *checkpoint_missing(const struct safetensors *file);
-
-/* What the metadata says for "tinca.KEY", as computed_with.h lists them; NULL: nothing. */
-const char *checkpoint_text(const struct safetensors *file, const char *key);
 
 /* Fills a prepared trainer, whose loss meter has been created. */
 bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error);

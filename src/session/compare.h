@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "session/measurement.h"
 #include "session/run.h"
-#include "session/run_name.h"
+#include "session/compare_files.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,19 +48,6 @@ struct comparison {
     size_t device_count;                             /* in all; the published ones are the last */
     size_t published_devices;
 };
-
-/* What a comparison reads of a run's directory beside the run. */
-struct compare_files {
-    char name[520]; /* what commands call the run */
-    char given[RUN_NAME_SIZE];
-    uint64_t model_bytes;
-    struct measurements ms;
-};
-
-/* Reads them. False, with what could be read, when the measurements cannot be understood. */
-bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
-                        struct error *error);
-void compare_files_free(struct compare_files *files);
 
 /* Adds a row for the run, and copies what was read; touches no file. `comparison` starts from {0}.
  */

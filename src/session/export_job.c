@@ -5,6 +5,7 @@
 #include "session/chart.h"
 #include "session/export.h"
 #include "session/report.h"
+#include "session/run_open.h"
 
 #include <signal.h>
 #include <stdio.h>

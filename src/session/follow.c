@@ -24,7 +24,7 @@ struct follower {
     bool published;          /* facts and series */
 };
 
-void follower_free(struct follower *follower)
+static void follower_free(struct follower *follower)
 {
     if (follower)
         free(follower->path);
@@ -59,6 +59,7 @@ struct run *follow_open(const char *directory, struct error *error)
     if (run && (run->directory = memory_copy_text(directory, error)) &&
         run_state_read_config(directory, &run->config, &run->early_facts, error) &&
         (run->follower = create(run, error))) {
+        run->follower_free = follower_free;
         follow_step(run);
         return run;
     }

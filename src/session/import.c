@@ -273,10 +273,10 @@ static bool write_run(const struct import_request *request, const struct importe
     run->directory = run_directory_create(NULL, name, run->early_facts.id, error);
     if (!run->directory)
         return false;
-    return run_hold_take(&run->hold, run->directory, error) && run_files_write_config(run, error) &&
+    return run_hold_take(&run->hold, run->directory, error) && run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error) &&
            write_start(run, log, &end, error) && write_journal(run, log, error) &&
-           run_files_write_summary(run, &end, error);
+           run_files_write_summary(run->directory, &run->journal, &end, error);
 }
 
 /* --- the whole --- */

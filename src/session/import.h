@@ -37,8 +37,4 @@ bool import_file(const struct import_request *request, struct import_results *re
                  struct error *error);
 void import_results_free(struct import_results *results);
 
-/* Whether a run was trained here: false where `imported` (of its facts) names a framework, with an
- * error that says that there is a record, but no model to go on from or to look at. */
-bool import_is_own(const char *imported, const char *id, struct error *error);
-
 #endif

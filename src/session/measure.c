@@ -6,8 +6,7 @@
 #include "base/host.h"
 #include "engine/devices/device.h"
 #include "session/evaluate.h"
-#include "session/import.h"
-#include "session/run.h"
+#include "session/run_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +106,7 @@ bool measure_run(const struct run *run, const struct measure_request *request,
 {
     const char *directory = run_facts(run)->directory;
     *measurement = (struct measurement){0};
-    if (!import_is_own(run_facts(run)->imported, run_facts(run)->id, error))
+    if (!run_is_own(run_facts(run)->imported, run_facts(run)->id, error))
         return false;
     char *path = measurement_model_path(directory, NULL, error);
     bool measured = path && measure_model(path, run_config(run), request, measurement, error) &&

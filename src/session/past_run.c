@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "base/memory.h"
 #include "session/run_directory.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdatomic.h>

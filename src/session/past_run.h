@@ -7,7 +7,7 @@
 #define TINCA_SESSION_PAST_RUN_H
 
 #include "session/config.h"
-#include "session/run.h"
+#include "session/run_open.h"
 
 #include <stdbool.h>
 

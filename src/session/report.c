@@ -12,6 +12,7 @@
 #include "session/compare.h"
 #include "session/run_name.h"
 #include "session/timing.h"
+#include "session/run_snapshot.h"
 
 #include <config.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "engine/execution/numerics.h"
 #include "session/checkpoint.h"
 #include "session/computed_with.h"
+#include "session/checkpoint_position.h"
 
 #include <config.h>
 #include <stdio.h>

@@ -10,6 +10,8 @@
 #include "session/run_directory.h"
 #include "session/run_files.h"
 #include "session/run_integrity.h"
+#include "session/checkpoint_position.h"
+#include "session/run_reading.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -116,7 +118,7 @@ static bool remove_end(const struct trainer *trainer)
 static bool take_over(struct trainer *trainer, uint64_t journal)
 {
     struct run *run = trainer->run;
-    if (run->changed && !run_files_write_config(run, trainer->error))
+    if (run->changed && !run_files_write_config(run->directory, &run->config, &run->early_facts, trainer->error))
         return false;
     if (!remove_end(trainer) ||
         !journal_open(&run->journal, run->directory, journal, trainer->error))

@@ -8,60 +8,16 @@
 #ifndef TINCA_SESSION_RUN_H
 #define TINCA_SESSION_RUN_H
 
-#include "base/error.h"
-#include "engine/plan/plan.h"
 #include "session/config.h"
 #include "session/finding.h"
 #include "session/inspection.h"
-#include "session/run_id.h"
+#include "session/run_facts.h"
+#include "session/run_snapshot.h"
 #include "session/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum run_status {
-    RUN_PREPARING, /* opening data, drawing weights */
-    RUN_RUNNING,
-    RUN_PAUSED,
-    RUN_VALIDATING,
-    RUN_DONE,
-    RUN_STOPPED, /* by the user; saved */
-    RUN_FAILED,
-    RUN_REFUSED,     /* would not have worked: nothing was started */
-    RUN_INTERRUPTED, /* its process is gone without a word */
-};
-
-const char *run_status_name(enum run_status status);
-bool run_status_is_over(enum run_status status);
-
-struct run_snapshot {
-    enum run_status status;
-    uint64_t iteration, iterations; /* done, of */
-    double epoch, epochs;           /* done (fraction), of */
-    float loss, loss_caffe;
-    double loss_mean;
-    float loss_discriminator, loss_l1; /* NaN: there is no discriminator */
-    double learning_rate;
-    double ms_per_image_now, ms_per_image_median, images_per_second;
-    double elapsed_seconds, eta_seconds; /* eta < 0: not known */
-    double feed_wait_seconds;            /* the trainer waited for data, in all */
-    uint64_t memory_measured;            /* resident bytes of the process; 0: not measured */
-    uint64_t memory_highest;             /* the same, at its highest since the run began */
-    bool has_validation;
-    double validation_loss, top1, top5, best_top1; /* percent */
-    double pixel_accuracy;                         /* percent; NaN: the network tells classes */
-    uint64_t validation_done, validation_of;       /* images, while validating */
-    uint64_t begun_at;             /* the iteration from which it was resumed; 0: from the start */
-    uint64_t checkpoints;          /* written so far */
-    uint64_t checkpoint_iteration; /* of the last one; 0: none yet */
-    double checkpoint_seconds;     /* spent on them, in all */
-    size_t finding_count;
-    /* When failed or refused: why. While it runs: what cannot be kept now (a full disk) and is
-     * tried again, or a save or look on command that failed. When done or stopped: what was lost.
-     */
-    struct error error;
-};
 
 enum run_command {
     COMMAND_PAUSE,
@@ -74,57 +30,6 @@ enum run_command {
 };
 
 struct run;
-
-/* Facts that never change once the run is prepared (status beyond RUN_PREPARING); before that, what
- * the forecast knew. Ask run_facts again after a change of status: the address may change. */
-struct run_facts {
-    char id[RUN_ID_SIZE];
-    char created[24];  /* RFC 3339 */
-    char host[128];    /* the machine it ran on; "": not known */
-    char imported[16]; /* the framework whose log it was taken from; "": it ran here */
-    bool mean_only;    /* imported: loss is Caffe's mean, the losses themselves are not known */
-    char directory[512];
-    char network[64]; /* with its suffixes, as the studies print it: "resnet20-dsc-0.36" */
-    char technique[16];
-    size_t parameters;
-    size_t discriminator_parameters; /* 0: there is none */
-    uint64_t flops;
-    size_t images, validation_images, classes;
-    struct memory_forecast forecast;
-    uint64_t memory_peak; /* the process at its highest, as forecast before the run; 0: not known */
-    size_t threads;
-};
-
-struct run_options {
-    const char *run_directory; /* NULL: a new one below the state home */
-    /* --save: the weights at the end (with the preset cifar and validation: the best ones). NULL:
-     * only the run directory's weights.safetensors and, with validation, best.safetensors. */
-    const char *save_path;
-};
-
-/* Makes the run directory and starts the worker, which opens the data and prepares the rest; what
- * is wrong with the configuration and can be known at once is refused here (NULL). */
-struct run *run_start(const struct run_config *config, const struct run_options *options,
-                      struct error *error);
-
-/* Goes on with a run that is not complete (resume.h), in its own directory. `changes`: settings
- * that were asked for and may change; NULL: none. NULL when it is complete, cannot be changed so,
- * or when another process has it. The options' run_directory is not used. */
-struct run *run_resume(const char *directory, const struct run_config *changes,
-                       const struct run_options *options, struct error *error);
-
-/* A run from its directory, finished or interrupted: only to be looked at. One that another process
- * has stays as it was found; follow.h goes along with it. */
-struct run *run_open(const char *directory, struct error *error);
-
-/* What a kept run's config.json and summary.json tell, without its journal: the end of the run, no
- * curves. `facts` hold what the configuration knows (no parameters). */
-struct run_outline {
-    struct run_config config;
-    struct run_facts facts;
-    struct run_snapshot snapshot;
-};
-bool run_peek(const char *directory, struct run_outline *outline, struct error *error);
 
 /* Waits for the worker (after asking it to stop, when it is not over) and frees. May be NULL. */
 void run_free(struct run *run);

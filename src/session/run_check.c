@@ -10,6 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/run_directory.h"
+#include "session/run_snapshot.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 #include "session/evaluate.h"
 #include "session/model_file.h"
 #include "session/settings.h"
+#include "session/checkpoint_position.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -149,20 +149,21 @@ static void read_import(const struct json *tree, struct run_config *config, stru
         config->batch = 0;
 }
 
-bool run_files_write_config(const struct run *run, struct error *error)
+bool run_files_write_config(const char *directory, const struct run_config *config,
+                            const struct run_facts *facts, struct error *error)
 {
     struct json *tree = json_new_object();
     bool complete = json_add_string(tree, "format", "tinca-run") &&
                     json_add_count(tree, "version", 1) &&
-                    json_add_string(tree, "id", run->early_facts.id) &&
-                    json_add_string(tree, "created", run->early_facts.created) &&
-                    json_add_string(tree, "host", run->early_facts.host) &&
+                    json_add_string(tree, "id", facts->id) &&
+                    json_add_string(tree, "created", facts->created) &&
+                    json_add_string(tree, "host", facts->host) &&
                     json_add_string(tree, "tinca", PACKAGE_VERSION) &&
-                    (run->early_facts.imported[0]
-                         ? add_import(tree, &run->early_facts) &&
-                               config_known_to_json(&run->config, json_add_object(tree, "config"))
-                         : config_to_json(&run->config, json_add_object(tree, "config")));
-    return run_json_write(run->directory, "config.json", tree, complete, error);
+                    (facts->imported[0]
+                         ? add_import(tree, facts) &&
+                               config_known_to_json(config, json_add_object(tree, "config"))
+                         : config_to_json(config, json_add_object(tree, "config")));
+    return run_json_write(directory, "config.json", tree, complete, error);
 }
 
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
@@ -244,8 +245,8 @@ static bool add_error(struct json *tree, const struct error *error)
            json_add_string(object, "advice", error->advice);
 }
 
-bool run_files_write_summary(const struct run *run, const struct run_snapshot *snapshot,
-                             struct error *error)
+bool run_files_write_summary(const char *directory, const struct journal *journal,
+                             const struct run_snapshot *snapshot, struct error *error)
 {
     struct json *tree = json_new_object();
     bool complete = json_add_string(tree, "format", "tinca-summary") &&
@@ -256,9 +257,9 @@ bool run_files_write_summary(const struct run *run, const struct run_snapshot *s
                     add_numbers(tree, snapshot) && json_add_float(tree, "loss", snapshot->loss) &&
                     json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
                     json_add_bool(tree, "has_validation", snapshot->has_validation) &&
-                    json_add_count(tree, "journal", run->journal.synced) &&
-                    json_add_count(tree, "journal_crc32", run->journal.crc32);
-    return run_json_write(run->directory, "summary.json", tree, complete, error);
+                    json_add_count(tree, "journal", journal->synced) &&
+                    json_add_count(tree, "journal_crc32", journal->crc32);
+    return run_json_write(directory, "summary.json", tree, complete, error);
 }
 
 bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)

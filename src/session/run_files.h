@@ -2,18 +2,22 @@
 #ifndef TINCA_SESSION_RUN_FILES_H
 #define TINCA_SESSION_RUN_FILES_H
 
-#include "session/run_state.h"
+#include "session/config.h"
+#include "session/journal.h"
+#include "session/run_facts.h"
+#include "session/run_snapshot.h"
 
-bool run_files_write_config(const struct run *run, struct error *error);
+bool run_files_write_config(const char *directory, const struct run_config *config,
+                            const struct run_facts *facts, struct error *error);
 
 /* The event that says what was prepared. */
 struct json *run_files_start_event(const struct run_facts *facts,
                                    const struct run_snapshot *snapshot);
 
-/* Writes summary.json; the run's journal must be synced: the summary says how long it is and which
+/* Writes summary.json. The run's journal must be synced: the summary says how long it is and which
  * CRC-32 it has. */
-bool run_files_write_summary(const struct run *run, const struct run_snapshot *snapshot,
-                             struct error *error);
+bool run_files_write_summary(const char *directory, const struct journal *journal,
+                             const struct run_snapshot *snapshot, struct error *error);
 
 /* {weights, gradients, solver, activations, workspace, total} as member `key` of `parent`. */
 bool run_files_add_memory(struct json *parent, const char *key,
@@ -23,7 +27,7 @@ bool run_files_add_memory(struct json *parent, const char *key,
  * checksum of their text. What only shows a run does without that. */
 bool run_files_verify(const char *directory, struct error *error);
 
-/* Reads config.json into config, id and created of `run`'s early facts. */
+/* Reads config.json into `config`, and into id, created, host and origin of `facts`. */
 bool run_files_read_config(struct run_config *config, struct run_facts *facts,
                            const char *directory, struct error *error);
 

@@ -2,9 +2,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "session/checkpoint.h"
 #include "session/journal.h"
 #include "session/run_files.h"
+#include "session/checkpoint_position.h"
 
 #include <math.h>
 #include <stdlib.h>

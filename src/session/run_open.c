@@ -7,6 +7,7 @@
 #include "session/run_files.h"
 #include "session/run_integrity.h"
 #include "session/run_reading.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "session/follow.h"
 #include "session/run_directory.h"
+#include "session/run_open.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

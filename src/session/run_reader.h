@@ -5,8 +5,8 @@
 #ifndef TINCA_SESSION_RUN_READER_H
 #define TINCA_SESSION_RUN_READER_H
 
-#include "session/compare.h"
-#include "session/run.h"
+#include "session/compare_files.h"
+#include "session/run_open.h"
 #include "session/run_name.h"
 #include "session/run_owner.h"
 

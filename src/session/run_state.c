@@ -1,31 +1,10 @@
 #include "session/run_state.h"
 
-#include "base/language.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-
-static const char *const status_names[] = {[RUN_PREPARING] = N_("preparing"),
-                                           [RUN_RUNNING] = N_("running"),
-                                           [RUN_PAUSED] = N_("paused"),
-                                           [RUN_VALIDATING] = N_("validating"),
-                                           [RUN_DONE] = N_("done"),
-                                           [RUN_STOPPED] = N_("stopped"),
-                                           [RUN_FAILED] = N_("failed"),
-                                           [RUN_REFUSED] = N_("refused"),
-                                           [RUN_INTERRUPTED] = N_("interrupted")};
-
-const char *run_status_name(enum run_status status)
-{
-    return status_names[status];
-}
-
-bool run_status_is_over(enum run_status status)
-{
-    return status >= RUN_DONE;
-}
 
 /* run_wait's time does not jump when the clock is set. */
 static void create_condition(struct run *run)

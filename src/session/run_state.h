@@ -43,6 +43,7 @@ struct run {
     struct error inspection_error;               /* why what is kept there cannot be read; */
     atomic_bool has_inspection_error;            /* it is there, and does not change any more */
     struct follower *follower;                   /* of another process's run; NULL: none */
+    void (*follower_free)(struct follower *follower);
 
     struct command_box commands;
     bool has_worker;
@@ -67,19 +68,5 @@ void run_state_put_inspection(struct run *run, struct inspection *inspection);
 /* Reads the look inside a run that is over from its directory, if it has kept one, and hands it
  * over; or the reason why it cannot be read. */
 void run_state_read_inspection(struct run *run);
-
-/* In run_open.c: config.json, and what follows from it. */
-bool run_state_read_config(const char *directory, struct run_config *config,
-                           struct run_facts *facts, struct error *error);
-/* In run_open.c: creates the series and fills it, the findings, `snapshot` and `tempo` from
- * the first `limit` bytes of the journal; publishes nothing. `tempo` starts as {0}. */
-bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
-                            struct tempo *tempo, struct error *error);
-
-/* In follow.c. May be NULL. */
-void follower_free(struct follower *follower);
-
-/* In worker.c: the worker's life. */
-void *worker_main(void *run);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef TINCA_SESSION_SAMPLE_FILES_H
 #define TINCA_SESSION_SAMPLE_FILES_H
 
-#include "session/run.h"
+#include "session/run_facts.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #ifndef TINCA_SESSION_SNAPSHOT_H
 #define TINCA_SESSION_SNAPSHOT_H
 
-#include "session/run.h"
+#include "session/run_snapshot.h"
 
 #include <stdatomic.h>
 

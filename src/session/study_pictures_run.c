@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "data/loader/feed.h"
 #include "session/evaluate.h"
-#include "session/import.h"
 #include "session/picture.h"
 #include "session/study_pictures.h"
+#include "session/run_open.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static bool load_model(struct maker *maker, struct error *error)
 {
     const char *directory = run_facts(maker->run)->directory;
     const char *device = maker->request->device;
-    if (!import_is_own(run_facts(maker->run)->imported, run_facts(maker->run)->id, error))
+    if (!run_is_own(run_facts(maker->run)->imported, run_facts(maker->run)->id, error))
         return false;
     char *path = file_join(directory, "weights.safetensors");
     bool loaded = path || error_set_memory(error, "a path", 0);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "session/forecast.h"
 #include "session/sweep_files.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdio.h>

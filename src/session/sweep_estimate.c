@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "session/forecast.h"
 #include "session/run_directory.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdio.h>

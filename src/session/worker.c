@@ -10,6 +10,7 @@
 #include "session/experiment.h"
 #include "session/run_files.h"
 #include "session/settings.h"
+#include "session/worker.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -236,7 +237,7 @@ static void write_end(struct trainer *trainer, enum run_status status, const str
     trainer->now.error = failed ? *error : trainer->keeping.lost;
     if (!synced && status == RUN_DONE) /* it can be resumed: its last checkpoint is still there */
         trainer->now.status = RUN_FAILED;
-    if (!run_files_write_summary(run, &trainer->now, &lost) && !failed) {
+    if (!run_files_write_summary(run->directory, &run->journal, &trainer->now, &lost) && !failed) {
         trainer->now.status = RUN_FAILED;
         trainer->now.error = lost;
     }

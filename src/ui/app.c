@@ -10,6 +10,7 @@
 #include "ui/last_form.h"
 #include "ui/sweep_draw.h"
 #include "ui/terminal.h"
+#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdarg.h>

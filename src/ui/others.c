@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app.h"
+#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "session/resume.h"
 #include "ui/app.h"
 #include "ui/columns.h"
+#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

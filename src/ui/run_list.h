@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_RUN_LIST_H
 #define TINCA_UI_RUN_LIST_H
 
-#include "session/run.h"
+#include "session/run_start.h"
 #include "session/run_name.h"
 #include "session/run_owner.h"
 #include "session/run_reader.h"

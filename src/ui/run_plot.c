@@ -8,6 +8,7 @@
 #include "base/language.h"
 #include "ui/plot_axes.h"
 #include "ui/run_panel.h"
+#include "session/run_snapshot.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "session/config_paths.h"
+#include "session/run_snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>

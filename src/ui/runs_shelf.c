@@ -5,6 +5,7 @@
 #include "session/resume.h"
 #include "session/run_remove.h"
 #include "ui/app.h"
+#include "session/run_facts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -187,7 +188,7 @@ static bool may_resume(const struct run_entry *entry, struct error *error)
     struct run_snapshot end = entry->snapshot;
     if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
         end.status = RUN_INTERRUPTED; /* its curves can be computed again */
-    return import_is_own(entry->imported, runs_id(entry), error) &&
+    return run_is_own(entry->imported, runs_id(entry), error) &&
            resume_allows(&end, runs_id(entry), error);
 }
 

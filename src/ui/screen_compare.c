@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "ui/compare_draw.h"
+#include "session/run_snapshot.h"
 
 #include <stdio.h>
 #include <string.h>

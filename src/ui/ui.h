@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "session/config.h"
-#include "session/run.h"
+#include "session/run_start.h"
 #include "ui/preferences.h"
 
 #include <stdbool.h>

@@ -9,6 +9,8 @@
 #include "session/bench.h"
 #include "session/evaluate.h"
 #include "session/resume.h"
+#include "session/run_start.h"
+#include "session/run_open.h"
 
 #include <math.h>
 

@@ -4,6 +4,7 @@
 
 #include "fuzz.h"
 #include "session/config.h"
+#include "session/checkpoint_position.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "fuzz.h"
 #include "session/inspection.h"
 #include "session/measurement.h"
-#include "session/run.h"
+#include "session/run_open.h"
 #include "session/run_name.h"
 #include "session/study_file.h"
 #include "session/sweep_grid.h"

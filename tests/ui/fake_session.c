@@ -6,12 +6,13 @@
 #include "session/follow.h"
 #include "session/forecast.h"
 #include "session/inspection.h"
-#include "session/run.h"
+#include "session/run_start.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -6,6 +6,7 @@
 
 #include "data/formats/image_file.h"
 #include "session_files.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <string.h>

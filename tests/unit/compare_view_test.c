@@ -7,6 +7,7 @@
 #include "ui/run_list.h"
 
 #include "session_files.h"
+#include "session/compare_files.h"
 
 #include <math.h>
 #include <stdlib.h>

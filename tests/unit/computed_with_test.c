@@ -4,6 +4,7 @@
 #include "session/resume.h"
 
 #include "stopped_run.h"
+#include "session/run_start.h"
 
 #include <inttypes.h>
 #include <zlib.h>

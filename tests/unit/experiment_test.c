@@ -5,6 +5,7 @@
 #include "session/resume.h"
 
 #include "stopped_run.h"
+#include "session/run_start.h"
 
 #include <fcntl.h>
 

@@ -7,6 +7,7 @@
 #include "base/json.h"
 
 #include "session_files.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -8,6 +8,7 @@
 #include "base/file.h"
 
 #include "session_files.h"
+#include "session/run_start.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -11,6 +11,8 @@
 #include "session/study_pictures.h"
 
 #include "base/json.h"
+#include "session/run_start.h"
+#include "session/run_open.h"
 
 #include <math.h>
 

@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "session/export.h"
 #include "session/inspect_weights.h"
+#include "session/run_start.h"
+#include "session/run_open.h"
 
 #include <math.h>
 

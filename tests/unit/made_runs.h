@@ -3,7 +3,7 @@
 #define TINCA_TESTS_MADE_RUNS_H
 
 #include "session/measurement.h"
-#include "session/run.h"
+#include "session/run_open.h"
 
 #include "session_files.h"
 

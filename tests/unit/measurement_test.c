@@ -3,6 +3,7 @@
 #include "session/measurement.h"
 
 #include "session_files.h"
+#include "session/run_start.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -9,6 +9,7 @@
 
 #include "data/formats/image_file.h"
 #include "session_files.h"
+#include "session/run_start.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -6,6 +6,8 @@
 #include "base/file.h"
 
 #include "session_files.h"
+#include "session/run_start.h"
+#include "session/run_open.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -10,6 +10,7 @@
 #include "tap.h"
 #include "ui/layout.h"
 #include "ui/setup_view.h"
+#include "session/run_open.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,7 +1,6 @@
-/* Apart from the rest, which makes runs: whoever only shows them asks this. */
-#include "session/import.h"
+#include "session/run_facts.h"
 
-bool import_is_own(const char *imported, const char *id, struct error *error)
+bool run_is_own(const char *imported, const char *id, struct error *error)
 {
     return !imported[0] ||
            error_set(error, ERROR_USAGE, id, "train the network here: tinca train",
