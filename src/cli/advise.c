@@ -1,6 +1,6 @@
 /* tinca advise: the studies' flowchart, read off the user's own measured runs. */
-#include "session/advise.h"
-#include "session/import.h"
+#include "session/compare/advise.h"
+#include "session/import/import.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -10,8 +10,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/run_directory.h"
-#include "session/run_facts.h"
+#include "session/files/run_directory.h"
+#include "session/values/run_facts.h"
 
 #include <math.h>
 #include <stdio.h>

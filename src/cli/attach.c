@@ -11,11 +11,11 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/folder_trust.h"
-#include "session/follow.h"
-#include "session/run_directory.h"
+#include "session/files/folder_trust.h"
+#include "session/files/run_directory.h"
+#include "session/history/follow.h"
+#include "session/values/run_snapshot.h"
 #include "ui/last_form.h"
-#include "session/run_snapshot.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* tinca bench: how long an iteration takes on synthetic batches, and with --profile where. */
-#include "session/bench.h"
+#include "session/measure/bench.h"
 
 #include "cli/bench_roofline.h"
 #include "cli/command.h"
@@ -9,8 +9,8 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
-#include "session/forecast.h"
-#include "session/settings.h"
+#include "session/config/settings.h"
+#include "session/measure/forecast.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/bench_pass.h"
+#include "session/measure/bench_pass.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define TINCA_CLI_BENCH_ROOFLINE_H
 
 #include "base/json.h"
-#include "session/bench.h"
+#include "session/measure/bench.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* tinca compare: the dissertation's table, from the user's own runs. */
-#include "session/compare.h"
+#include "session/compare/compare.h"
 
 #include "cli/command.h"
 #include "cli/options.h"

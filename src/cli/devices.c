@@ -8,7 +8,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
-#include "session/gpu_meter.h"
+#include "session/measure/gpu_meter.h"
 
 #include <stdio.h>
 

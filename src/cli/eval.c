@@ -6,10 +6,10 @@
 
 #include "base/file.h"
 #include "base/language.h"
-#include "session/evaluate.h"
-#include "session/import.h"
-#include "session/measurement.h"
-#include "session/run_facts.h"
+#include "session/import/import.h"
+#include "session/measure/measurement.h"
+#include "session/model/evaluate.h"
+#include "session/values/run_facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* tinca explain: why Caffe's running mean shows what it shows, at one iteration of a run. */
-#include "session/loss_lesson.h"
+#include "session/findings/loss_lesson.h"
 
 #include "cli/command.h"
 #include "cli/options.h"

@@ -1,8 +1,8 @@
 /* tinca export: kept runs as one session file, as the studies' CSV files, as a picture, or as a
  * report. */
-#include "session/export.h"
-#include "session/chart.h"
-#include "session/report.h"
+#include "session/export/export.h"
+#include "session/compare/report.h"
+#include "session/export/chart.h"
 
 #include "cli/command.h"
 #include "cli/options.h"

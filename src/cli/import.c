@@ -1,5 +1,5 @@
 /* tinca import: logs of other frameworks become kept runs. */
-#include "session/import.h"
+#include "session/import/import.h"
 
 #include "cli/command.h"
 #include "cli/options.h"

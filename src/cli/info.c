@@ -11,8 +11,8 @@
 #include "engine/ops/op.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/traffic.h"
-#include "session/forecast.h"
-#include "session/settings.h"
+#include "session/config/settings.h"
+#include "session/measure/forecast.h"
 
 #include <math.h>
 #include <stdio.h>

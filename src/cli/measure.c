@@ -6,7 +6,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/measurement.h"
+#include "session/measure/measurement.h"
 
 #include <math.h>
 #include <stdio.h>

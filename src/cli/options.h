@@ -8,7 +8,7 @@
 #define TINCA_CLI_OPTIONS_H
 
 #include "cli/command.h"
-#include "session/config.h"
+#include "session/config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
-#include "session/statistics.h"
+#include "session/values/statistics.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/output_file.h"
 #include "base/text.h"
-#include "session/translate.h"
+#include "session/model/translate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "session/run_snapshot.h"
+#include "session/values/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #ifndef TINCA_CLI_PROGRESS_H
 #define TINCA_CLI_PROGRESS_H
 
-#include "session/run.h"
+#include "session/record/run.h"
 
 #include <stdbool.h>
 #include <stddef.h>

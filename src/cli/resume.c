@@ -5,9 +5,9 @@
 #include "cli/stop_signal.h"
 #include "cli/train.h"
 
-#include "session/resume.h"
-#include "session/run_directory.h"
-#include "session/run_start.h"
+#include "session/files/run_directory.h"
+#include "session/run/resume.h"
+#include "session/run/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,10 +8,10 @@
 
 #include "base/language.h"
 
-#include "session/config_paths.h"
-#include "session/run_directory.h"
-#include "session/run_name.h"
-#include "session/run_open.h"
+#include "session/config/config_paths.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_name.h"
+#include "session/record/run_open.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/run_check.h"
-#include "session/run_directory.h"
+#include "session/check/run_check.h"
+#include "session/files/run_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* tinca study: can people tell a network's pictures from real ones? */
-#include "session/study_file.h"
+#include "session/study/study_file.h"
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -10,7 +10,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/study_pictures.h"
+#include "session/study/study_pictures.h"
 #include "ui/study_screen.h"
 
 #include <math.h>

@@ -11,9 +11,9 @@
 #include "base/memory.h"
 #include "base/output_file.h"
 #include "base/text.h"
-#include "session/export.h"
-#include "session/sweep_table.h"
-#include "session/run_open.h"
+#include "session/export/export.h"
+#include "session/record/run_open.h"
+#include "session/sweep/sweep_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/sweep_table.h"
-#include "session/run_start.h"
+#include "session/run/run_start.h"
+#include "session/sweep/sweep_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

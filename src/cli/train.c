@@ -13,9 +13,9 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
-#include "session/export.h"
-#include "session/forecast.h"
-#include "session/run_start.h"
+#include "session/export/export.h"
+#include "session/measure/forecast.h"
+#include "session/run/run_start.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef TINCA_CLI_TRAIN_H
 #define TINCA_CLI_TRAIN_H
 
-#include "session/config.h"
-#include "session/run_start.h"
+#include "session/config/config.h"
+#include "session/run/run_start.h"
 
 #include <stdbool.h>
 

@@ -3,9 +3,9 @@
 #ifndef TINCA_UI_ADVISOR_VIEW_H
 #define TINCA_UI_ADVISOR_VIEW_H
 
-#include "session/advise.h"
-#include "session/measurement.h"
-#include "session/run_reader.h"
+#include "session/compare/advise.h"
+#include "session/history/run_reader.h"
+#include "session/measure/measurement.h"
 #include "ui/line_edit.h"
 
 #include <stdbool.h>

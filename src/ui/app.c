@@ -6,11 +6,11 @@
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/language.h"
+#include "session/values/run_snapshot.h"
 #include "ui/background.h"
 #include "ui/last_form.h"
 #include "ui/sweep_draw.h"
 #include "ui/terminal.h"
-#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -35,7 +35,7 @@
 #include "ui/ui.h"
 #include "ui/views.h"
 
-#include "session/export_job.h"
+#include "session/export/export_job.h"
 
 struct app;
 

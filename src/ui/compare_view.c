@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "session/compare_files.h"
-#include "session/run_snapshot.h"
+#include "session/measure/compare_files.h"
+#include "session/values/run_snapshot.h"
 
 #include <float.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #ifndef TINCA_UI_COMPARE_VIEW_H
 #define TINCA_UI_COMPARE_VIEW_H
 
-#include "session/compare.h"
-#include "session/run_reader.h"
+#include "session/compare/compare.h"
+#include "session/history/run_reader.h"
 #include "ui/curves.h"
 #include "ui/plot_window.h"
 

@@ -3,7 +3,7 @@
 #define TINCA_UI_DEVICES_VIEW_H
 
 #include "base/host.h"
-#include "session/device_meter.h"
+#include "session/measure/device_meter.h"
 
 struct devices_view {
     struct device_meter *meter; /* NULL: the screen was not shown yet */

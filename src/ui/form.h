@@ -3,8 +3,8 @@
 #ifndef TINCA_UI_FORM_H
 #define TINCA_UI_FORM_H
 
-#include "session/config.h"
-#include "session/forecast.h"
+#include "session/config/config.h"
+#include "session/measure/forecast.h"
 #include "ui/line_edit.h"
 
 #include <stdbool.h>

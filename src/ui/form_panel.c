@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "session/rate_plan.h"
+#include "session/config/rate_plan.h"
 #include "ui/columns.h"
 #include "ui/plot_axes.h"
 

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/train_command.h"
+#include "session/config/train_command.h"
 #include "ui/app.h"
 #include "ui/columns.h"
 

@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_INSIGHT_H
 #define TINCA_UI_INSIGHT_H
 
-#include "session/inspection.h"
+#include "session/values/inspection.h"
 #include "ui/draw.h"
 #include "ui/keys.h"
 #include "ui/run_list.h"

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/language.h"
-#include "session/run_directory.h"
+#include "session/files/run_directory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

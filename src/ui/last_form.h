@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_LAST_FORM_H
 #define TINCA_UI_LAST_FORM_H
 
-#include "session/config.h"
+#include "session/config/config.h"
 
 /* Fills a configuration with the defaults and what the form held when it was last left; false when
  * nothing was kept. A setting that is not valid any more is left out, and *skipped tells of the

@@ -2,7 +2,7 @@
 #ifndef TINCA_UI_LOSS_VIEW_H
 #define TINCA_UI_LOSS_VIEW_H
 
-#include "session/loss_lesson.h"
+#include "session/findings/loss_lesson.h"
 
 struct loss_view {               /* starts as {0} */
     const struct series *series; /* of the run in sight */

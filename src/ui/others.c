@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "session/values/run_snapshot.h"
 #include "ui/app.h"
-#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* What is said of a run that another process has. */
 #include "base/language.h"
 #include "base/text.h"
-#include "session/follow.h"
-#include "session/resume.h"
+#include "session/history/follow.h"
+#include "session/run/resume.h"
+#include "session/values/run_snapshot.h"
 #include "ui/app.h"
 #include "ui/columns.h"
-#include "session/run_snapshot.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* picture_grid.h: pictures of a data set beside and below each other, each with its class. The
- * pictures come from session/preview.h when they are ready; the room says how many are asked for.
+ * pictures come from session/inspect/preview.h when they are ready; the room says how many are
+ * asked for.
  */
 #ifndef TINCA_UI_PICTURE_GRID_H
 #define TINCA_UI_PICTURE_GRID_H
 
-#include "session/preview.h"
+#include "session/inspect/preview.h"
 #include "ui/draw.h"
 
 /* How many pictures go into a room, and how large each is, in cells. */

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/user_settings.h"
+#include "session/config/user_settings.h"
 
 #include <stdlib.h>
 #include <string.h>

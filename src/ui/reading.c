@@ -4,8 +4,8 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/run_listing.h"
-#include "session/run_reader.h"
+#include "session/history/run_listing.h"
+#include "session/history/run_reader.h"
 #include "ui/app.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* reading.h: what is being read of the runs in the background (session/run_listing.h,
+/* reading.h: what is being read of the runs in the background (session/history/run_listing.h,
  * run_reader.h): which there are, the outlines of the kept ones, and the one that is to be shown.
  * No key waits for them. */
 #ifndef TINCA_UI_READING_H

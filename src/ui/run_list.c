@@ -3,8 +3,8 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/run_start.h"
-#include "session/run_open.h"
+#include "session/record/run_open.h"
+#include "session/run/run_start.h"
 
 #include <stdio.h>
 #include <stdlib.h>

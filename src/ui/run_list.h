@@ -3,10 +3,10 @@
 #ifndef TINCA_UI_RUN_LIST_H
 #define TINCA_UI_RUN_LIST_H
 
-#include "session/run_start.h"
-#include "session/run_name.h"
-#include "session/run_owner.h"
-#include "session/run_reader.h"
+#include "session/files/run_name.h"
+#include "session/history/run_owner.h"
+#include "session/history/run_reader.h"
+#include "session/run/run_start.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ struct run_list {
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
 
-/* The same for a run that is to go on in its directory (session/resume.h). */
+/* The same for a run that is to go on in its directory (session/run/resume.h). */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);
 

@@ -6,9 +6,9 @@
 #include "ui/run_plot.h"
 
 #include "base/language.h"
+#include "session/values/run_snapshot.h"
 #include "ui/plot_axes.h"
 #include "ui/run_panel.h"
-#include "session/run_snapshot.h"
 
 #include <float.h>
 #include <math.h>

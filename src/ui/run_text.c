@@ -2,8 +2,8 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/config_paths.h"
-#include "session/run_snapshot.h"
+#include "session/config/config_paths.h"
+#include "session/values/run_snapshot.h"
 
 #include <inttypes.h>
 #include <math.h>

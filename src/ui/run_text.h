@@ -2,7 +2,7 @@
 #ifndef TINCA_UI_RUN_TEXT_H
 #define TINCA_UI_RUN_TEXT_H
 
-#include "session/run.h"
+#include "session/record/run.h"
 #include "ui/layout.h"
 #include "ui/theme.h"
 

@@ -1,11 +1,11 @@
 #include "ui/runs_shelf.h"
 
 #include "base/language.h"
-#include "session/import.h"
-#include "session/resume.h"
-#include "session/run_remove.h"
+#include "session/history/run_remove.h"
+#include "session/import/import.h"
+#include "session/run/resume.h"
+#include "session/values/run_facts.h"
 #include "ui/app.h"
-#include "session/run_facts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "ui/runs_view.h"
-#include "session/config_paths.h"
+#include "session/config/config_paths.h"
 
 #include "base/file.h"
 #include "base/language.h"

@@ -4,7 +4,7 @@
 #define TINCA_UI_SAMPLE_VIEW_H
 
 #include "data/images/image.h"
-#include "session/sample_files.h"
+#include "session/files/sample_files.h"
 #include "ui/draw.h"
 #include "ui/halfblock.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "session/values/run_snapshot.h"
 #include "ui/compare_draw.h"
-#include "session/run_snapshot.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The devices: what can compute here, how busy it is, and what limits it. The figures are sampled
- * by session/device_meter.h while this screen is shown. Lines are laid out from the top and shown
- * from `scroll` on. */
+ * by session/measure/device_meter.h while this screen is shown. Lines are laid out from the top and
+ * shown from `scroll` on. */
 #include "ui/app.h"
 
 #include "base/host.h"

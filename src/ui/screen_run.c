@@ -1,6 +1,6 @@
 /* The run: one of its views (views.h), with the figures that matter beside or below. A finished
  * run looks as it did at its last moment. */
-#include "session/config_paths.h"
+#include "session/config/config_paths.h"
 #include "ui/app.h"
 
 #include "base/clock.h"

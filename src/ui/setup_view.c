@@ -1,7 +1,7 @@
 #include "ui/setup_view.h"
 
 #include "base/language.h"
-#include "session/rate_plan.h"
+#include "session/config/rate_plan.h"
 #include "ui/columns.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_SETUP_VIEW_H
 #define TINCA_UI_SETUP_VIEW_H
 
-#include "session/past_run.h"
+#include "session/history/past_run.h"
 #include "ui/form.h"
 #include "ui/picture_grid.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "data/images/image.h"
-#include "session/study.h"
+#include "session/study/study.h"
 #include "ui/graphics.h"
 
 #include <stdbool.h>

@@ -4,8 +4,8 @@
 #ifndef TINCA_UI_STUDY_VIEW_H
 #define TINCA_UI_STUDY_VIEW_H
 
-#include "session/study_file.h"
-#include "session/study_pictures.h"
+#include "session/study/study_file.h"
+#include "session/study/study_pictures.h"
 #include "ui/line_edit.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_SWEEP_SET_H
 #define TINCA_UI_SWEEP_SET_H
 
-#include "session/sweep.h"
+#include "session/sweep/sweep.h"
 #include "ui/line_edit.h"
 
 #include <stdbool.h>

@@ -6,9 +6,9 @@
 #ifndef TINCA_UI_SWEEP_VIEW_H
 #define TINCA_UI_SWEEP_VIEW_H
 
-#include "session/sweep.h"
-#include "session/sweep_estimate.h"
-#include "session/sweep_table.h"
+#include "session/sweep/sweep.h"
+#include "session/sweep/sweep_estimate.h"
+#include "session/sweep/sweep_table.h"
 #include "ui/run_list.h"
 #include "ui/sweep_set.h"
 

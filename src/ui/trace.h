@@ -7,7 +7,7 @@
 #ifndef TINCA_UI_TRACE_H
 #define TINCA_UI_TRACE_H
 
-#include "session/series.h"
+#include "session/values/series.h"
 #include "ui/theme.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "session/config_paths.h"
+#include "session/config/config_paths.h"
 #include "ui/app.h"
 
 #include <math.h>

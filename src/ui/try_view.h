@@ -1,10 +1,11 @@
 /* try_view.h: what the screen that tries a model out holds: which model, which of its images is
- * looked at, what was found out so far. No drawing; the work is the probe's (session/probe.h). */
+ * looked at, what was found out so far. No drawing; the work is the probe's
+ * (session/inspect/probe.h). */
 #ifndef TINCA_UI_TRY_VIEW_H
 #define TINCA_UI_TRY_VIEW_H
 
-#include "session/confusion.h"
-#include "session/probe.h"
+#include "session/inspect/probe.h"
+#include "session/model/confusion.h"
 #include "ui/chooser.h"
 #include "ui/draw.h"
 #include "ui/halfblock.h"

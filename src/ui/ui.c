@@ -1,7 +1,7 @@
 #include "ui/ui.h"
 
 #include "base/memory.h"
-#include "session/user_settings.h"
+#include "session/config/user_settings.h"
 #include "ui/app.h"
 #include "ui/last_form.h"
 #include "ui/terminal.h"

@@ -7,8 +7,8 @@
 #define TINCA_UI_UI_H
 
 #include "base/error.h"
-#include "session/config.h"
-#include "session/run_start.h"
+#include "session/config/config.h"
+#include "session/run/run_start.h"
 #include "ui/preferences.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 
 #include "base/language.h"
 #include "base/text.h"
-#include "session/forecast.h"
+#include "session/measure/forecast.h"
 
 #include <math.h>
 #include <stdio.h>

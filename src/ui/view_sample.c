@@ -2,7 +2,7 @@
 #include "ui/app.h"
 
 #include "base/language.h"
-#include "session/sample_files.h"
+#include "session/files/sample_files.h"
 
 /* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
 static size_t examples_of(const struct run_entry *entry)

@@ -6,11 +6,11 @@
 #include "unit/session_files.h"
 
 #include "base/file.h"
-#include "session/bench.h"
-#include "session/evaluate.h"
-#include "session/resume.h"
-#include "session/run_start.h"
-#include "session/run_open.h"
+#include "session/measure/bench.h"
+#include "session/model/evaluate.h"
+#include "session/record/run_open.h"
+#include "session/run/resume.h"
+#include "session/run/run_start.h"
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* A run's checkpoint, read into a training that was prepared for a small network. The checksum is
  * made to fit first: nobody but a fuzzer is kept out by it. */
-#include "session/checkpoint.h"
+#include "session/run/checkpoint.h"
 
 #include "fuzz.h"
-#include "session/config.h"
-#include "session/checkpoint_position.h"
+#include "session/config/config.h"
+#include "session/files/checkpoint_position.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* A log or a table of another framework: found out by itself, then as each framework's. */
-#include "session/import_log.h"
+#include "session/import/import_log.h"
 
 #include "fuzz.h"
-#include "session/import.h"
+#include "session/import/import.h"
 
 #include <stdlib.h>
 #include <string.h>

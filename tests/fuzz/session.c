@@ -3,12 +3,12 @@
  * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
 #include "base/file.h"
 #include "fuzz.h"
-#include "session/inspection.h"
-#include "session/measurement.h"
-#include "session/run_open.h"
-#include "session/run_name.h"
-#include "session/study_file.h"
-#include "session/sweep_grid.h"
+#include "session/files/run_name.h"
+#include "session/measure/measurement.h"
+#include "session/record/run_open.h"
+#include "session/study/study_file.h"
+#include "session/sweep/sweep_grid.h"
+#include "session/values/inspection.h"
 
 #include <stdio.h>
 #include <stdlib.h>

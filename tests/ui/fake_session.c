@@ -2,17 +2,17 @@
  * iteration; time passes as on the wall, or, with UI_FAKE_FREEZE=N in the environment, stands still
  * at iteration N, so that screens come out the same every time. Everything happens in the caller's
  * thread. Configurations are the real ones. */
-#include "session/export.h"
-#include "session/follow.h"
-#include "session/forecast.h"
-#include "session/inspection.h"
-#include "session/run_start.h"
+#include "session/export/export.h"
+#include "session/history/follow.h"
+#include "session/measure/forecast.h"
+#include "session/run/run_start.h"
+#include "session/values/inspection.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
-#include "session/run_open.h"
+#include "session/record/run_open.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* The flowchart, box by box, over run folders written here. */
-#include "session/advise.h"
+#include "session/compare/advise.h"
 
 #include "made_runs.h"
 

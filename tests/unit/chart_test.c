@@ -1,12 +1,12 @@
 /* Pictures of curves: lines lie where the numbers say, letters are all there and all different, and
  * what cannot be drawn is said. */
-#include "session/chart.h"
-#include "session/raster.h"
-#include "session/stroke_font.h"
+#include "session/export/chart.h"
+#include "session/export/raster.h"
+#include "session/export/stroke_font.h"
 
 #include "data/formats/image_file.h"
+#include "session/record/run_open.h"
 #include "session_files.h"
-#include "session/run_open.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The table of runs, from folders written here: values, what is missing and how to measure it, the
  * marks of times that cannot be told apart, order, published rows, and the four formats. */
-#include "session/compare.h"
+#include "session/compare/compare.h"
 
 #include "base/json.h"
 #include "base/shell.h"
-#include "session/train_command.h"
+#include "session/config/train_command.h"
 
 #include "made_runs.h"
 

@@ -1,13 +1,13 @@
 /* What the comparison on the screen decides, without a terminal; the runs are fake_session's, their
  * measurements real files. */
-#include "session/measurement.h"
-#include "session/run_listing.h"
+#include "session/history/run_listing.h"
+#include "session/measure/measurement.h"
 #include "tap.h"
 #include "ui/compare_view.h"
 #include "ui/run_list.h"
 
+#include "session/measure/compare_files.h"
 #include "session_files.h"
-#include "session/compare_files.h"
 
 #include <math.h>
 #include <stdlib.h>

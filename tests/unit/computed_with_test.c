@@ -1,10 +1,10 @@
 /* A run that goes on with another version, arithmetic, instruction set or BLAS says so or is
  * refused; one of an earlier version, which recorded less, goes on and says what is not known. */
 #include "base/file.h"
-#include "session/resume.h"
+#include "session/run/resume.h"
 
+#include "session/run/run_start.h"
 #include "stopped_run.h"
-#include "session/run_start.h"
 
 #include <inttypes.h>
 #include <zlib.h>

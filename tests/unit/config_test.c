@@ -1,6 +1,6 @@
 /* The table of fields: parsing, printing, JSON; presets whatever the order of options. */
-#include "session/config.h"
-#include "session/forecast.h"
+#include "session/config/config.h"
+#include "session/measure/forecast.h"
 
 #include "session_files.h"
 

@@ -2,10 +2,10 @@
  * changed; what is refused stays as it was. */
 #include "base/file.h"
 #include "data/formats/image_file.h"
-#include "session/resume.h"
+#include "session/run/resume.h"
 
+#include "session/run/run_start.h"
 #include "stopped_run.h"
-#include "session/run_start.h"
 
 #include <fcntl.h>
 

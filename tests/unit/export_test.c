@@ -1,13 +1,13 @@
 /* The session file and the CSV files, from run directories written by hand: what is in the journal
  * is in the export, to the bit, and what JSON lacks is null. The file's schema is checked by
  * tests/cli/session_schema.sh. */
-#include "session/export.h"
+#include "session/export/export.h"
 
 #include "base/file.h"
 #include "base/json.h"
 
+#include "session/record/run_open.h"
 #include "session_files.h"
-#include "session/run_open.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* Findings: reported when there is something, once, with the right words, and not otherwise. */
 #include "engine/training/loss_meter.h"
-#include "session/watcher.h"
+#include "session/findings/watcher.h"
 
 #include "tap.h"
 

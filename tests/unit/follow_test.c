@@ -1,14 +1,14 @@
 /* A run of another process: its journal read as it grows, torn, paused, cut back and ended; who has
  * it, and asking that process to stop. The journal is a real run's, handed out in pieces. */
-#include "session/follow.h"
-#include "session/run_directory.h"
-#include "session/run_owner.h"
+#include "session/files/run_directory.h"
+#include "session/history/follow.h"
+#include "session/history/run_owner.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 
+#include "session/run/run_start.h"
 #include "session_files.h"
-#include "session/run_start.h"
 
 #include <signal.h>
 #include <sys/stat.h>

@@ -4,15 +4,15 @@
 
 #include "data/formats/image_file.h"
 #include "engine/weights/safetensors.h"
-#include "session/bench.h"
-#include "session/evaluate.h"
-#include "session/export.h"
-#include "session/forecast.h"
-#include "session/study_pictures.h"
+#include "session/export/export.h"
+#include "session/measure/bench.h"
+#include "session/measure/forecast.h"
+#include "session/model/evaluate.h"
+#include "session/study/study_pictures.h"
 
 #include "base/json.h"
-#include "session/run_start.h"
-#include "session/run_open.h"
+#include "session/record/run_open.h"
+#include "session/run/run_start.h"
 
 #include <math.h>
 

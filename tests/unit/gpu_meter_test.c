@@ -1,6 +1,6 @@
 /* The meter of the GPUs over libraries that the tests build: what a card tells is valid, what it
  * does not tell is not, and each way not to have a card is said in words. */
-#include "session/gpu_meter.h"
+#include "session/measure/gpu_meter.h"
 
 #include "tap.h"
 

@@ -8,8 +8,8 @@
 #include "base/visible.h"
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"
-#include "session/run_directory.h"
-#include "session/run_name.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_name.h"
 #include "session_files.h"
 
 #include <sys/stat.h>

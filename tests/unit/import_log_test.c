@@ -1,6 +1,6 @@
 /* What logs of other frameworks tell: the lines as they write them, torn, twice, and with what is
  * no number. */
-#include "session/import_log.h"
+#include "session/import/import_log.h"
 
 #include "session_files.h"
 #include "tap.h"

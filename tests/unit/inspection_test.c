@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "session/export.h"
-#include "session/inspect_weights.h"
-#include "session/run_start.h"
-#include "session/run_open.h"
+#include "session/export/export.h"
+#include "session/record/run_open.h"
+#include "session/run/inspect_weights.h"
+#include "session/run/run_start.h"
 
 #include <math.h>
 

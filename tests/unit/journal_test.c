@@ -1,5 +1,5 @@
 /* The journal: what is written is read back, to the bit; torn lines cost only themselves. */
-#include "session/journal.h"
+#include "session/files/journal.h"
 
 #include "base/clock.h"
 

@@ -1,6 +1,6 @@
 /* The arithmetic of Caffe's mean, held against one that this test does by itself: each float32
  * operation in long double, rounded once. */
-#include "session/loss_lesson.h"
+#include "session/findings/loss_lesson.h"
 
 #include "tap.h"
 

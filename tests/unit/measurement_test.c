@@ -1,9 +1,9 @@
 /* What is kept of measurements: one entry a device, read back to the bit, damage told; and when two
  * of them can be told apart. Then a real one, of a small network. */
-#include "session/measurement.h"
+#include "session/measure/measurement.h"
 
+#include "session/run/run_start.h"
 #include "session_files.h"
-#include "session/run_start.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/control_group.h"
 #include "base/host.h"
 #include "engine/devices/drivers.h"
-#include "session/memory_check.h"
+#include "session/measure/memory_check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* A model tried out in the background: what it is told to be must be what eval and predict say, to
  * the bit; and nobody waits for what is not wanted any more. */
-#include "session/probe.h"
+#include "session/inspect/probe.h"
 
-#include "session/confusion.h"
-#include "session/errand.h"
-#include "session/evaluate.h"
-#include "session/translate.h"
+#include "session/measure/errand.h"
+#include "session/model/confusion.h"
+#include "session/model/evaluate.h"
+#include "session/model/translate.h"
 
 #include "data/formats/image_file.h"
+#include "session/run/run_start.h"
 #include "session_files.h"
-#include "session/run_start.h"
 
 #include <math.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
 /* Going on with a run: to the same bits from wherever it was stopped, with a discriminator too;
  * what is damaged is named and the checkpoint before it used; what may not change is refused. */
-#include "session/resume.h"
-#include "session/run_directory.h"
+#include "session/files/run_directory.h"
+#include "session/run/resume.h"
 
 #include "base/file.h"
 
+#include "session/record/run_open.h"
+#include "session/run/run_start.h"
 #include "session_files.h"
-#include "session/run_start.h"
-#include "session/run_open.h"
 
 #include <fcntl.h>
 #include <math.h>

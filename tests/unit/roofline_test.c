@@ -5,7 +5,7 @@
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "engine/plan/traffic.h"
-#include "session/bench_pass.h"
+#include "session/measure/bench_pass.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* Whole runs, small ones: training, validation, commands, what stays behind, what is refused. The
  * network is a file of the user's, small enough for sanitizers. */
-#include "session/evaluate.h"
-#include "session/run_start.h"
-#include "session/run_directory.h"
+#include "session/files/run_directory.h"
+#include "session/model/evaluate.h"
+#include "session/run/run_start.h"
 
 #include "data/formats/image_file.h"
+#include "session/record/run_open.h"
 #include "session_files.h"
-#include "session/run_open.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* Curves, snapshots and commands between two threads: whole, in order, and nobody waits. */
-#include "session/commands.h"
-#include "session/series.h"
-#include "session/snapshot.h"
-#include "session/statistics.h"
-#include "session/tempo.h"
+#include "session/record/commands.h"
+#include "session/record/snapshot.h"
+#include "session/values/series.h"
+#include "session/values/statistics.h"
+#include "session/values/tempo.h"
 
 #include "tap.h"
 

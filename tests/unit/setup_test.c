@@ -4,13 +4,13 @@
 #include "base/clock.h"
 #include "data/loader/augment.h"
 #include "data/loader/feed.h"
-#include "session/past_run.h"
-#include "session/preview.h"
-#include "session/rate_plan.h"
+#include "session/config/rate_plan.h"
+#include "session/history/past_run.h"
+#include "session/inspect/preview.h"
+#include "session/record/run_open.h"
 #include "tap.h"
 #include "ui/layout.h"
 #include "ui/setup_view.h"
-#include "session/run_open.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -2,11 +2,11 @@
  * report; and the load of the machine, read from a text. */
 #include "base/file.h"
 #include "base/host_load.h"
-#include "session/report.h"
-#include "session/run_directory.h"
-#include "session/run_id.h"
-#include "session/run_name.h"
-#include "session/run_remove.h"
+#include "session/compare/report.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_name.h"
+#include "session/history/run_remove.h"
+#include "session/values/run_id.h"
 
 #include "made_runs.h"
 

@@ -1,13 +1,13 @@
 /* The perceptual study without a terminal: who sees what in which order, what votes come to, and
  * the file that keeps them. */
-#include "session/study.h"
+#include "session/study/study.h"
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "session/study_file.h"
-#include "session/study_pictures.h"
+#include "session/study/study_file.h"
+#include "session/study/study_pictures.h"
 
 #include "data/formats/image_file.h"
 #include "session_files.h"

@@ -1,9 +1,9 @@
 /* Grids, the ids of their cells, and what is estimated from what has run. */
-#include "session/sweep_estimate.h"
-#include "session/sweep_table.h"
+#include "session/sweep/sweep_estimate.h"
+#include "session/sweep/sweep_table.h"
 
 #include "base/file.h"
-#include "session/run_directory.h"
+#include "session/files/run_directory.h"
 
 #include "session_files.h"
 

@@ -1,0 +1,320 @@
+/* The folder is read once: each entry is one of the table's files, a sample, something half written
+ * or something foreign. Then the files are checked in the table's order, where each check can rely
+ * on the facts of those before it, and at last against each other.
+ *
+ * A run that is on changes meanwhile. What was found is believed only if nothing has begun, ended
+ * or been replaced since the check began; else it is checked again. */
+#include "session/check/run_check_inside.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/files/run_directory.h"
+#include "session/values/run_snapshot.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 4, BEGINNING = 10 /* seconds */ };
+
+struct file_check {
+    const char *name;
+    void (*look)(struct check *check, const char *file);
+};
+
+/* What a check needs stands before it: the journal is read once for the marks of the files above
+ * it, and models are compared with what the journal says. */
+static const struct file_check checks[] = {
+    {"config.json", check_config},
+    {"name.txt", check_name},
+    {"lock", check_lock},
+    {"summary.json", check_summary},
+    {"checkpoint.safetensors", check_checkpoint_mark},
+    {"checkpoint.previous.safetensors", check_checkpoint_mark},
+    {"journal.jsonl", check_journal},
+    {"journal.previous.jsonl", check_old_journal},
+    {"weights.safetensors", check_model},
+    {"best.safetensors", check_model},
+    {"network.json", check_network},
+    {"data.json", check_data},
+    {"discriminator.safetensors", check_discriminator},
+    {"checkpoint.safetensors", check_checkpoint},
+    {"checkpoint.previous.safetensors", check_checkpoint},
+    {"measurements.json", check_measurements},
+    {"profile.json", check_profile},
+};
+enum { CHECKS = sizeof checks / sizeof *checks };
+
+/* --- reporting --- */
+
+/* Returns where a problem goes; RUN_CHECK_PROBLEMS_MAX: there is no room for it. In a full list an
+ * error takes the place of the last warning. */
+static size_t make_room(struct run_check *report, enum run_problem_severity severity)
+{
+    if (report->count < RUN_CHECK_PROBLEMS_MAX)
+        return report->count++;
+    report->omitted++;
+    for (size_t i = report->count; severity == RUN_PROBLEM_ERROR && i-- > 0;)
+        if (report->problems[i].severity == RUN_PROBLEM_WARNING)
+            return i;
+    report->omitted_errors += severity == RUN_PROBLEM_ERROR;
+    return RUN_CHECK_PROBLEMS_MAX;
+}
+
+void check_report(struct check *check, const char *file, enum run_problem_severity severity,
+                  enum check_remedy remedy, const char *what, ...)
+{
+    struct run_check *report = check->report;
+    va_list arguments;
+    const size_t place = make_room(report, severity);
+    if (place == RUN_CHECK_PROBLEMS_MAX)
+        return;
+    struct run_problem *problem = &report->problems[place];
+    *problem = (struct run_problem){.severity = severity};
+    snprintf(problem->file, sizeof problem->file, "%s", file);
+    va_start(arguments, what);
+    vsnprintf(problem->what, sizeof problem->what, what, arguments);
+    va_end(arguments);
+    check->remedies[place] = remedy;
+}
+
+void check_note_damage(struct check *check)
+{
+    check->files[check->file].damaged = true;
+}
+
+/* A file may be in the table twice. */
+struct check_file_state *check_find_state(const struct check *check, const char *file)
+{
+    for (size_t i = 0; i < CHECKS; i++)
+        if (strcmp(checks[i].name, file) == 0)
+            return &check->files[i];
+    return NULL;
+}
+
+void check_damage_by(struct check *check, const char *file, enum check_remedy remedy,
+                     const struct error *error)
+{
+    check->out_of_memory |= error->kind == ERROR_MEMORY;
+    check_damage(check, file, remedy, "%s", error->why);
+}
+
+const struct check_file_state *check_state(const struct check *check, const char *file)
+{
+    return check_find_state(check, file);
+}
+
+bool check_is_here(const struct check *check, const char *file)
+{
+    return check_state(check, file)->presence == FILE_HERE;
+}
+
+bool check_is_sound(const struct check *check, const char *file)
+{
+    return check_is_here(check, file) && !check_state(check, file)->damaged;
+}
+
+bool check_has_diverged(const struct check *check)
+{
+    return check->record.has_divergence || check->record.has_null_loss;
+}
+
+char *check_path(struct check *check, const char *file)
+{
+    char *path = file_join(check->directory, file);
+    check->out_of_memory |= !path;
+    return path;
+}
+
+/* --- the whole --- */
+
+/* A folder that was made just now: the run's process has not locked it yet. */
+static bool is_new(const struct check *check)
+{
+    struct stat status;
+    return stat(check->directory, &status) == 0 && time(NULL) - status.st_mtime < BEGINNING;
+}
+
+/* A process that is killed early, or is deleting the run, leaves no config.json. */
+static void look_for_run(struct check *check)
+{
+    bool anything = false;
+    for (size_t i = 0; i < CHECKS; i++)
+        anything |= check->files[i].presence == FILE_HERE && strcmp(checks[i].name, "lock") != 0;
+    if (check->alive)
+        return;
+    if (anything)
+        check_report(check, "config.json", RUN_PROBLEM_ERROR, REMEDY_CONFIG, _("it is missing"));
+    else if (!is_new(check))
+        check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_DELETE_RUN,
+                     _("no run is in it: its process was killed before it began, or a deletion "
+                       "was cut off"));
+}
+
+static void choose_status(const struct check *check)
+{
+    const char *status = "none";
+    if (check_state(check, "config.json")->presence != FILE_ABSENT)
+        status = !check->has_config    ? "unreadable"
+                 : check->alive        ? run_status_name(RUN_RUNNING)
+                 : check->summary.read ? run_status_name(check->summary.snapshot.status)
+                                       : run_status_name(RUN_INTERRUPTED);
+    snprintf(check->report->status, sizeof check->report->status, "%s", status);
+}
+
+static void look_at_all(struct check *check)
+{
+    if (!check_folder(check))
+        return;
+    if (check_state(check, "config.json")->presence == FILE_ABSENT)
+        look_for_run(check);
+    for (check->file = 0; check->file < CHECKS; check->file++) {
+        const struct file_check *row = &checks[check->file];
+        const struct check_file_state *first = check_find_state(check, row->name);
+        check->files[check->file].presence = first->presence;
+        if (first->presence == FILE_HERE && !first->damaged)
+            row->look(check, row->name);
+        if (first != &check->files[check->file]) /* the second visit of the same file */
+            check_find_state(check, row->name)->damaged |= check->files[check->file].damaged;
+    }
+    if (check->has_config)
+        check_together(check);
+}
+
+static bool look_once(const char *directory, bool home, struct run_check *report)
+{
+    struct check *check = memory_new(1, sizeof *check, "a check", NULL);
+    struct check_file_state *files = memory_new(CHECKS, sizeof *files, "a check", NULL);
+    enum check_remedy *remedies =
+        memory_new(RUN_CHECK_PROBLEMS_MAX, sizeof *remedies, "a check", NULL);
+    bool good = check && files && remedies;
+    if (good) {
+        *check = (struct check){.directory = directory,
+                                .report = report,
+                                .remedies = remedies,
+                                .home = home,
+                                .files = files,
+                                .alive = run_directory_is_alive(directory)};
+        config_defaults(&check->config);
+        report->count = report->omitted = report->omitted_errors = 0;
+        look_at_all(check);
+        choose_status(check);
+        check_word_remedies(check);
+        network_free(check->network);
+        good = !check->out_of_memory;
+    }
+    free(remedies);
+    free(files);
+    free(check);
+    return good;
+}
+
+/* What changes when a run begins, ends, or replaces a file. */
+struct moment_of_folder {
+    bool alive;
+    struct timespec changed, journal;
+};
+
+static struct moment_of_folder moment_of(const char *directory)
+{
+    struct stat status;
+    struct moment_of_folder moment = {.alive = run_directory_is_alive(directory)};
+    char *path = file_join(directory, "journal.jsonl");
+    if (stat(directory, &status) == 0)
+        moment.changed = status.st_mtim;
+    if (!moment.alive && path && lstat(path, &status) == 0)
+        moment.journal = status.st_mtim;
+    free(path);
+    return moment;
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool run_check(const char *directory, bool home, struct run_check *check, struct error *error)
+{
+    *check = (struct run_check){0};
+    snprintf(check->id, sizeof check->id, "%s", file_base_name(directory));
+    check->problems = memory_new(RUN_CHECK_PROBLEMS_MAX, sizeof *check->problems, "a check", error);
+    if (!check->problems)
+        return false;
+    for (int tries = 0; tries < TRIES; tries++) {
+        const struct moment_of_folder before = moment_of(directory);
+        if (!look_once(directory, home, check)) {
+            run_check_free(check);
+            return error_set_memory(error, "a check", 0);
+        }
+        const struct moment_of_folder after = moment_of(directory);
+        if (check->count == 0 ||
+            (before.alive == after.alive && is_same_time(before.changed, after.changed) &&
+             is_same_time(before.journal, after.journal)))
+            break;
+    }
+    return true;
+}
+
+size_t run_check_errors(const struct run_check *check)
+{
+    size_t errors = 0;
+    for (size_t i = 0; i < check->count; i++)
+        errors += check->problems[i].severity == RUN_PROBLEM_ERROR;
+    return errors + check->omitted_errors;
+}
+
+const char *run_problem_severity_name(enum run_problem_severity severity)
+{
+    return severity == RUN_PROBLEM_ERROR ? "error" : "warning";
+}
+
+void run_check_free(struct run_check *check)
+{
+    free(check->problems);
+    *check = (struct run_check){0};
+}
+
+/* --- all of them --- */
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+bool run_check_list(char ***names, size_t *count, struct error *error)
+{
+    struct dirent **entries;
+    char *home = run_directory_home(error);
+    const int found = home ? scandir(home, &entries, NULL, by_name) : -1;
+    *names = NULL;
+    *count = 0;
+    if (home && found < 0)
+        error_set_errno(error, home, "check its permissions", "cannot be listed");
+    free(home);
+    if (found < 0)
+        return false;
+    *names = memory_new((size_t)found, sizeof **names, "the list of runs", error);
+    bool listed = *names;
+    for (int i = 0; i < found; i++) {
+        const char *name = entries[i]->d_name;
+        if (listed && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+            listed = ((*names)[*count] = memory_copy_text(name, error));
+            *count += listed;
+        }
+        free(entries[i]);
+    }
+    free(entries);
+    for (size_t i = 0; !listed && i < *count; i++)
+        free((*names)[i]);
+    if (!listed) {
+        free(*names);
+        *names = NULL;
+    }
+    return listed;
+}

@@ -1,0 +1,78 @@
+/* The arrays of a safetensors file: those of the network, and values that are numbers. */
+#include "session/check/run_check_inside.h"
+
+#include "base/language.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BLOCK = 1 << 14 };
+
+/* The first value of an array that is not finite; its count when all are. */
+static uint64_t find_not_finite(struct safetensors *file, const struct safetensors_entry *entry)
+{
+    float block[BLOCK];
+    const uint64_t count = entry->bytes / sizeof *block;
+    if (fseeko(file->file, (off_t)(file->data_start + entry->offset), SEEK_SET) != 0)
+        return 0;
+    for (uint64_t done = 0; done < count;) {
+        const size_t most = count - done < BLOCK ? (size_t)(count - done) : BLOCK;
+        const size_t got = fread(block, sizeof *block, most, file->file);
+        for (size_t i = 0; i < got; i++)
+            if (!isfinite(block[i]))
+                return done + i;
+        if (got < most)
+            return done + got;
+        done += got;
+    }
+    return count;
+}
+
+bool check_values(struct check *check, const char *file, struct safetensors *opened,
+                  enum check_remedy remedy)
+{
+    if (check_has_diverged(check))
+        return true;
+    for (size_t i = 0; i < opened->count; i++) {
+        const struct safetensors_entry *entry = &opened->entries[i];
+        if (entry->type != SAFETENSORS_F32)
+            continue;
+        const uint64_t at = find_not_finite(opened, entry);
+        if (at == entry->bytes / sizeof(float))
+            continue;
+        check_damage(check, file, remedy, _("value %llu of \"%s\" is NaN or infinite"),
+                     (unsigned long long)at, entry->name);
+        return false;
+    }
+    return true;
+}
+
+static bool has_shape(const struct safetensors_entry *entry, const struct parameter *parameter)
+{
+    return entry->type == SAFETENSORS_F32 && entry->rank == parameter->rank &&
+           memcmp(entry->dims, parameter->dims, entry->rank * sizeof *entry->dims) == 0;
+}
+
+bool check_parameters(struct check *check, const char *file, const struct safetensors *opened,
+                      const struct graph *graph, const char *prefix, bool learnable,
+                      enum check_remedy remedy, size_t *found)
+{
+    char name[sizeof opened->entries->name];
+    for (size_t p = 0; p < graph->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[p];
+        if (learnable && !parameter->learnable)
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, parameter->name);
+        const struct safetensors_entry *entry = safetensors_find(opened, name);
+        if (!entry || !has_shape(entry, parameter)) {
+            check_damage(check, file, remedy,
+                         entry ? _("\"%s\" has another shape or type than in the network")
+                               : _("\"%s\" is missing"),
+                         name);
+            return false;
+        }
+        ++*found;
+    }
+    return true;
+}

@@ -1,0 +1,117 @@
+/* The folder itself and its entries: types, owners, permissions, what was left behind, what is
+ * foreign. */
+#include "session/check/run_check_inside.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "session/files/folder_trust.h"
+#include "session/files/run_directory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISLNK(mode))
+        return N_("it is a symbolic link, not a file");
+    if (S_ISDIR(mode))
+        return N_("it is a folder, not a file");
+    if (S_ISFIFO(mode))
+        return N_("it is a FIFO, not a file");
+    return N_("it is a device or a socket, not a file");
+}
+
+/* Without trust in the folder the other commands refuse the run. */
+static void look_at_owner(struct check *check, const char *file, const struct stat *status)
+{
+    const enum run_problem_severity severity =
+        strcmp(file, ".") == 0 ? RUN_PROBLEM_ERROR : RUN_PROBLEM_WARNING;
+    const enum folder_trust trust = folder_trust_of(status);
+    if (trust == FOLDER_OF_ANOTHER)
+        check_report(check, file, severity, REMEDY_OWNER, _("it belongs to user %lu"),
+                     (unsigned long)status->st_uid);
+    else if (trust != FOLDER_TRUSTED)
+        check_report(check, file, severity, REMEDY_PERMISSIONS,
+                     _("other users may write to it (mode %03o)"),
+                     (unsigned)status->st_mode & 0777);
+}
+
+static bool is_part(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 5 && strcmp(name + length - 5, ".part") == 0;
+}
+
+static void look_at_entry(struct check *check, const char *name, const struct stat *status)
+{
+    struct check_file_state *state = check_find_state(check, name);
+    const bool regular = S_ISREG(status->st_mode);
+    if (!state && !run_directory_is_own_file(name)) {
+        check_report(check, name, RUN_PROBLEM_WARNING, REMEDY_MOVE, _("tinca did not write it"));
+        return;
+    }
+    if (state)
+        state->presence = regular ? FILE_HERE : FILE_STRANGE;
+    if (!regular) {
+        check_report(check, name, RUN_PROBLEM_ERROR, REMEDY_MOVE, "%s",
+                     gettext(kind_of(status->st_mode)));
+        return;
+    }
+    look_at_owner(check, name, status);
+    if (is_part(name) && !check->alive)
+        check_report(check, name, RUN_PROBLEM_WARNING, REMEDY_DELETE,
+                     _("it was left half written when a process was killed"));
+    else if (strncmp(name, "sample-", 7) == 0 && !is_part(name))
+        check_picture(check, name);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool look_at_entries(struct check *check)
+{
+    struct dirent **entries;
+    struct stat status;
+    const int count = scandir(check->directory, &entries, NULL, by_name);
+    if (count < 0) {
+        check_report(check, ".", RUN_PROBLEM_ERROR, REMEDY_PERMISSIONS,
+                     _("it cannot be listed: %s"), strerror(errno));
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        char *path = strcmp(name, ".") && strcmp(name, "..") ? check_path(check, name) : NULL;
+        if (path &&
+            lstat(path, &status) == 0) /* else it is gone: a run that is on replaces files */
+            look_at_entry(check, name, &status);
+        free(path);
+        free(entries[i]);
+    }
+    free(entries);
+    return true;
+}
+
+bool check_folder(struct check *check)
+{
+    struct stat status;
+    if (lstat(check->directory, &status) != 0) {
+        check_report(check, ".", RUN_PROBLEM_ERROR, REMEDY_NONE, "%s", strerror(errno));
+        return false;
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        const bool link = S_ISLNK(status.st_mode);
+        check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_MOVE, "%s",
+                     link ? _("it is a symbolic link, not a folder")
+                          : _("it is no folder, and no run"));
+        if (!link || !file_is_directory(check->directory))
+            return false;
+    }
+    if (stat(check->directory, &status) == 0)
+        look_at_owner(check, ".", &status);
+    return look_at_entries(check);
+}

@@ -1,0 +1,245 @@
+/* config.json, the small files, and what other modules already read strictly. */
+#include "session/check/run_check_inside.h"
+
+#include "base/file.h"
+#include "base/json_checksum.h"
+#include "base/language.h"
+#include "data/dataset/dataset.h"
+#include "engine/network/network_write.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/files/run_name.h"
+#include "session/measure/measurement.h"
+#include "session/record/network_difference.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JSON_LIMIT = 1 << 20, DATA_LIMIT = 64 << 20, LOCK_LIMIT = 192 };
+
+static bool is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (strcmp(word, *words) == 0)
+            return true;
+    return false;
+}
+
+/* "2026-11-22T16:24:42Z" */
+static bool is_time(const char *text)
+{
+    static const char shape[] = "dddd-dd-ddTdd:dd:ddZ";
+    size_t i = 0;
+    for (; text && text[i] && shape[i]; i++)
+        if (shape[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != shape[i])
+            return false;
+    return text && i == sizeof shape - 1 && !text[i];
+}
+
+/* --- every file --- */
+
+bool check_read_json(struct check *check, const char *file, size_t limit, enum check_remedy remedy,
+                     struct json_document *document)
+{
+    struct error error = {0};
+    char *path = check_path(check, file);
+    const bool read = path && json_read_file(document, path, limit, &error);
+    free(path);
+    if (path && !read)
+        check_damage_by(check, file, remedy, &error);
+    return read;
+}
+
+void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
+                    const struct json_document *document)
+{
+    struct error error = {0};
+    if (!json_check(document, NULL, &error))
+        check_damage_by(check, file, remedy, &error);
+}
+
+/* --- config.json --- */
+
+static void look_at_members(struct check *check, const char *file,
+                            const struct json_document *document)
+{
+    static const char *const known[] = {"crc32", "format", "version",  "id",     "created",
+                                        "host",  "tinca",  "imported", "config", NULL};
+    size_t version = 0;
+    const struct json *number = json_member(document->root, "version");
+    const char *id = json_string(json_member(document->root, "id"));
+    for (const struct json *m = json_first(document->root); m; m = json_next(m))
+        if (!is_one_of(json_key(m), known))
+            check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_NONE,
+                         _("line %zu: \"%.64s\" is not known to this version of tinca"),
+                         json_line(document, m), json_key(m));
+    if (!number || !json_count(number, &version) || version != 1)
+        check_damage(check, file, REMEDY_CONFIG, _("its \"version\" is not 1"));
+    if (!id || !*id)
+        check_damage(check, file, REMEDY_CONFIG, _("its \"id\" is missing"));
+    else if (check->home && strcmp(id, check->report->id) != 0)
+        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_RENAME,
+                     _("it says that the run is %.64s, not as its folder is called"), id);
+    if (!is_time(json_string(json_member(document->root, "created"))))
+        check_damage(check, file, REMEDY_CONFIG, _("its \"created\" is not a time"));
+    if (!json_string(json_member(document->root, "host")) ||
+        !json_string(json_member(document->root, "tinca")))
+        check_damage(check, file, REMEDY_CONFIG, _("its \"host\" or \"tinca\" is missing"));
+}
+
+/* Every setting is written; those of a log that was imported only as far as it said them. */
+static void look_at_settings(struct check *check, const char *file,
+                             const struct json_document *document)
+{
+    static const char *const ever[] = {"network", "data",   "batch", "device",
+                                       "seed",    "solver", "lr",    NULL};
+    struct error error = {0};
+    const struct json *settings = json_member(document->root, "config");
+    const bool imported = check->facts.imported[0];
+    for (size_t i = 0; !imported && ever[i]; i++)
+        if (config_find(ever[i]) && !json_member(settings, ever[i]))
+            check_damage(check, file, REMEDY_CONFIG, _("its setting \"%s\" is missing"), ever[i]);
+    if (!imported && !config_check(&check->config, &error))
+        check_damage(check, file, REMEDY_CONFIG, "%s: %s", error.what, error.why);
+}
+
+void check_config(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct json_document document;
+    if (!check_read_json(check, file, JSON_LIMIT, REMEDY_CONFIG, &document))
+        return;
+    if (run_files_read_config(&check->config, &check->facts, check->directory, &error)) {
+        look_at_members(check, file, &document);
+        look_at_settings(check, file, &document);
+    } else
+        check_damage_by(check, file, REMEDY_CONFIG, &error);
+    check->has_config = check_is_sound(check, file);
+    check_checksum(check, file, REMEDY_CHANGED, &document);
+    json_document_free(&document);
+}
+
+/* --- small files --- */
+
+void check_name(struct check *check, const char *file)
+{
+    char name[RUN_NAME_SIZE];
+    struct error error = {0};
+    size_t size = 0;
+    char *path = check_path(check, file);
+    char *text = path ? file_read(path, JSON_LIMIT, &size, &error) : NULL;
+    free(path);
+    if (!text) {
+        check_damage_by(check, file, REMEDY_NAME, &error);
+        return;
+    }
+    const char *newline = memchr(text, '\n', size);
+    if (!run_name_read(check->directory, name)[0] || newline != text + size - 1)
+        check_damage(check, file, REMEDY_NAME, _("it does not hold a name"));
+    free(text);
+}
+
+/* "PROCESS HOST\n"; a full disk leaves it empty, and nothing then depends on it. */
+void check_lock(struct check *check, const char *file)
+{
+    struct error error = {0};
+    size_t size = 0;
+    char *end, *path = check_path(check, file);
+    char *text = path ? file_read(path, JSON_LIMIT, &size, &error) : NULL;
+    free(path);
+    if (!text) {
+        check_damage_by(check, file, REMEDY_RESUME, &error);
+        return;
+    }
+    const long process = strtol(text, &end, 10);
+    const bool good = process > 0 && *end == ' ' && size < LOCK_LIMIT && strlen(text) == size &&
+                      text[size - 1] == '\n' &&
+                      strspn(end + 1, "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                                      "abcdefghijklmnopqrstuvwxyz") == strlen(end + 1) - 1;
+    if (size > 0 && !good && !check->alive)
+        check_report(check, file, RUN_PROBLEM_WARNING, REMEDY_RESUME,
+                     _("it does not say which process had the run last"));
+    free(text);
+}
+
+/* --- what other modules read --- */
+
+void check_measurements(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct measurements measurements;
+    if (measurements_read(&measurements, check->directory, &error))
+        measurements_free(&measurements);
+    else
+        check_damage_by(check, file, REMEDY_MEASURE, &error);
+}
+
+void check_profile(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct inspection *inspection = inspection_load(check->directory, &error);
+    if (!inspection && error.kind != ERROR_NONE)
+        check_damage_by(check, file, REMEDY_DELETE, &error);
+    inspection_free(inspection);
+}
+
+/* --- what the run was trained with --- */
+
+void check_data(struct check *check, const char *file)
+{
+    struct json_document document;
+    if (!check_read_json(check, file, DATA_LIMIT, REMEDY_EXPERIMENT, &document))
+        return;
+    const char *format = json_string(json_member(document.root, "format"));
+    size_t images = 0;
+    const struct json *training = json_member(document.root, "training");
+    const struct json *number = json_member(training, "images");
+    if (!format || strcmp(format, "tinca-data") != 0)
+        check_damage(check, file, REMEDY_EXPERIMENT, _("it does not describe data"));
+    else if (!number || !json_count(number, &images) ||
+             (check->record.started && images != check->record.facts.images))
+        check_damage(check, file, REMEDY_EXPERIMENT,
+                     _("it has another number of images than the run's journal"));
+    check_checksum(check, file, REMEDY_EXPERIMENT, &document);
+    json_document_free(&document);
+}
+
+/* A saved model carries the network's file: both must be the same network. */
+static void compare_with_model(struct check *check, const char *file, const struct json *tree)
+{
+    char words[480];
+    struct differences differences = {0};
+    struct json *now = check->network ? network_to_json(check->network) : NULL;
+    if (now)
+        network_difference(tree, now, &differences);
+    json_free(now);
+    if (differences.count > 0)
+        check_damage(check, file, REMEDY_EXPERIMENT,
+                     _("it is not the network of the saved model: %s"),
+                     differences_words(&differences, words, sizeof words));
+}
+
+/* The network as it was trained, of plain operators: its file needs no options. */
+void check_network(struct check *check, const char *file)
+{
+    struct error error = {0};
+    struct json_document document;
+    if (!check_read_json(check, file, DATA_LIMIT, REMEDY_EXPERIMENT, &document))
+        return;
+    const struct network_request request = {.network = file, .text = document.source};
+    struct network *network = network_build(&request, &error);
+    const size_t parameters = network ? graph_parameter_count(&network->graph) : 0;
+    if (!network)
+        check_damage_by(check, file, REMEDY_EXPERIMENT, &error);
+    else if (check->record.started && parameters != check->record.facts.parameters)
+        check_damage(check, file, REMEDY_EXPERIMENT,
+                     _("it describes %zu parameters, but the run has %zu"), parameters,
+                     check->record.facts.parameters);
+    else
+        compare_with_model(check, file, document.root);
+    network_free(network);
+    check_checksum(check, file, REMEDY_EXPERIMENT, &document);
+    json_document_free(&document);
+}

@@ -1,0 +1,222 @@
+/* Saved models: the checksum, what they say of themselves, their arrays against the network, and
+ * the network against the one that the journal names. */
+#include "session/check/run_check_inside.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/config/settings.h"
+#include "session/files/checkpoint_position.h"
+#include "session/model/evaluate.h"
+#include "session/model/model_file.h"
+#include "session/run/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Opens a file and verifies its checksum, if it has one. False when that was reported. */
+static bool open_model(struct check *check, const char *file, struct safetensors *opened)
+{
+    struct error error = {0};
+    char *path = check_path(check, file);
+    bool good = path && safetensors_open(opened, path, &error);
+    free(path);
+    if (good && safetensors_has_checksum(opened) && !safetensors_check(opened, &error)) {
+        safetensors_close(opened);
+        good = false;
+    }
+    if (!good)
+        check_damage_by(check, file, REMEDY_MODEL, &error);
+    return good;
+}
+
+static void compare_network(struct check *check, const char *file, const struct network *network)
+{
+    char name[64];
+    const struct check_record *record = &check->record;
+    network_full_name(network, name, sizeof name);
+    const size_t parameters = graph_parameter_count(&network->graph);
+    if (record->started && parameters != record->facts.parameters)
+        check_damage(check, file, REMEDY_MODEL,
+                     _("its network has %zu parameters, but the run's journal says %zu"),
+                     parameters, record->facts.parameters);
+    else if (record->started && strcmp(name, record->facts.network) != 0)
+        check_damage(check, file, REMEDY_MODEL,
+                     _("it is a model of %.63s, but the run's journal says %.63s"), name,
+                     record->facts.network);
+}
+
+static void look_at_arrays(struct check *check, const char *file, struct safetensors *opened,
+                           const struct graph *graph)
+{
+    size_t found = 0;
+    if (!check_parameters(check, file, opened, graph, "", false, REMEDY_MODEL, &found))
+        return;
+    if (found != opened->count)
+        check_damage(check, file, REMEDY_MODEL, _("it has %zu arrays, but the network has %zu"),
+                     opened->count, found);
+    else
+        check_values(check, file, opened, REMEDY_MODEL);
+}
+
+void check_model(struct check *check, const char *file)
+{
+    struct safetensors opened;
+    struct error error = {0};
+    struct model *model = memory_new(1, sizeof *model, "a model", &error);
+    char *path = check_path(check, file);
+    check->out_of_memory |= !model;
+    if (model && path && open_model(check, file, &opened)) {
+        if (!model_file_describe(model, path, &error))
+            check_damage_by(check, file, REMEDY_MODEL, &error);
+        else {
+            compare_network(check, file, model->network);
+            look_at_arrays(check, file, &opened, &model->network->graph);
+        }
+        safetensors_close(&opened);
+    }
+    free(path);
+    if (!model)
+        return;
+    if (!check->network && check_is_sound(check, file)) {
+        check->network = model->network;
+        model->network = NULL;
+    }
+    network_free(model->network);
+    free(model->class_names);
+    free(model);
+}
+
+/* Built from the configuration where no file of the run describes it; a file of a network may have
+ * changed since, which the number of parameters tells. */
+static void find_network(struct check *check)
+{
+    struct network_request request = settings_network(&check->config, check->record.facts.classes);
+    if (check->network || !check->record.started)
+        return;
+    struct network *network = network_build(&request, NULL);
+    if (network && graph_parameter_count(&network->graph) == check->record.facts.parameters)
+        check->network = network;
+    else
+        network_free(network);
+}
+
+/* It says nothing of itself: the network does. */
+void check_discriminator(struct check *check, const char *file)
+{
+    struct safetensors opened;
+    size_t found = 0;
+    if (!check->has_config || !open_model(check, file, &opened))
+        return;
+    find_network(check);
+    if (check->network &&
+        check_parameters(check, file, &opened, &check->network->discriminator, "", false,
+                         REMEDY_MODEL, &found) &&
+        found != opened.count)
+        check_damage(check, file, REMEDY_MODEL, _("it has %zu arrays, but the network has %zu"),
+                     opened.count, found);
+    else if (check_is_sound(check, file))
+        check_values(check, file, &opened, REMEDY_MODEL);
+    safetensors_close(&opened);
+}
+
+/* --- checkpoints --- */
+
+/* The solver's state of one network: as many copies of its trained parameters as the solver needs.
+ */
+static bool look_at_states(struct check *check, const char *file, const struct safetensors *opened,
+                           const struct graph *graph, const char *prefix, size_t *found)
+{
+    char full[64];
+    const struct solver_settings solver = settings_solver(&check->config);
+    for (size_t i = 0; i < solver_state_count(&solver); i++) {
+        snprintf(full, sizeof full, "%ssolver.%zu.", prefix, i);
+        if (!check_parameters(check, file, opened, graph, full, true, REMEDY_CHECKPOINT, found))
+            return false;
+    }
+    return true;
+}
+
+static bool look_at_network(struct check *check, const char *file, const struct safetensors *opened,
+                            const struct graph *graph, const char *prefix, size_t *found)
+{
+    return check_parameters(check, file, opened, graph, prefix, false, REMEDY_CHECKPOINT, found) &&
+           look_at_states(check, file, opened, graph, prefix, found);
+}
+
+static bool look_at_window(struct check *check, const char *file, const struct safetensors *opened)
+{
+    const struct safetensors_entry *window = safetensors_find(opened, "loss_window");
+    const bool good = window && window->type == SAFETENSORS_F32 && window->rank == 1 &&
+                      window->dims[0] == check->config.average_loss;
+    if (!good)
+        check_damage(check, file, REMEDY_CHECKPOINT,
+                     _("its window of losses is missing or has another length"));
+    return good;
+}
+
+static void look_at_checkpoint(struct check *check, const char *file, struct safetensors *opened)
+{
+    size_t found = 1; /* the window */
+    const struct network *network;
+    find_network(check);
+    network = check->network;
+    if (!look_at_window(check, file, opened))
+        return;
+    if (network && (!look_at_network(check, file, opened, &network->graph, "", &found) ||
+                    (network_has_discriminator(network) &&
+                     !look_at_network(check, file, opened, &network->discriminator,
+                                      "discriminator.", &found))))
+        return;
+    if (network && found != opened->count)
+        check_damage(check, file, REMEDY_CHECKPOINT, _("it has %zu arrays, but the run needs %zu"),
+                     opened->count, found);
+    else
+        check_values(check, file, opened, REMEDY_CHECKPOINT);
+}
+
+static size_t mark_of(const char *file)
+{
+    return strcmp(file, "checkpoint.safetensors") == 0 ? MARK_CHECKPOINT : MARK_PREVIOUS;
+}
+
+/* Before the journal is read: the checksum, and where in the journal the checkpoint was written. */
+void check_checkpoint_mark(struct check *check, const char *file)
+{
+    struct safetensors opened;
+    struct error error = {0};
+    struct check_mark *mark = &check->marks[mark_of(file)];
+    uint64_t iteration = 0, length = 0;
+    char *path = check_path(check, file);
+    const bool open = path && safetensors_open(&opened, path, &error);
+    free(path);
+    if (!path)
+        return;
+    if (!open) {
+        check_damage_by(check, file, REMEDY_CHECKPOINT, &error);
+        return;
+    }
+    const char *missing = checkpoint_missing(&opened);
+    if (!safetensors_check(&opened, &error))
+        check_damage_by(check, file, REMEDY_CHECKPOINT, &error);
+    else if (missing)
+        check_damage(check, file, REMEDY_CHECKPOINT,
+                     _("its \"tinca.%s\" is missing or is not what belongs there"), missing);
+    else if (checkpoint_place(&opened, &iteration, &length, NULL)) {
+        *mark = (struct check_mark){
+            .file = file, .length = length, .has_iteration = true, .iteration = iteration};
+        mark->has_crc32 = checkpoint_journal_sum(&opened, &mark->crc32);
+    }
+    safetensors_close(&opened);
+}
+
+void check_checkpoint(struct check *check, const char *file)
+{
+    struct safetensors opened;
+    char *path = check->has_config ? check_path(check, file) : NULL;
+    if (path && safetensors_open(&opened, path, NULL)) { /* a run that is on may have replaced it */
+        look_at_checkpoint(check, file, &opened);
+        safetensors_close(&opened);
+    }
+    free(path);
+}

@@ -1,0 +1,265 @@
+/* What can be done about a problem, worded when it is known which of the run's files are sound. A
+ * remedy promises nothing that the other commands do not do: tests/cli/runs_check_test.sh tries
+ * them.
+ */
+#include "session/check/run_check_inside.h"
+
+#include "base/language.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "session/record/run_integrity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = sizeof((struct run_problem *)NULL)->remedy, WORD = 320 };
+
+struct outlook {
+    char run[WORD];       /* as a word of a command line, as are the next three */
+    char folder[WORD];    /* the run's */
+    char model[WORD];     /* the path of a sound model; "": none */
+    char data[WORD];      /* SPEC that the model can be tried on */
+    bool resumable;       /* its status does not forbid it */
+    const char *from;     /* the checkpoint from which it goes on; NULL: none that is sound */
+    uint64_t iteration;   /* at which that was written */
+    const char *unfit;    /* a checkpoint that is in the way of going on; NULL: none */
+    bool has_checkpoints; /* files, sound or not */
+    bool begins;          /* resume begins again by itself, as the journal has changed */
+    bool spoilt_summary;  /* summary.json is there, and damaged: resume stops there */
+};
+
+static const char *const checkpoints[] = {"checkpoint.safetensors",
+                                          "checkpoint.previous.safetensors"};
+
+/* What tinca resume makes of the two checkpoints. */
+enum fitness {
+    MISSING,
+    DAMAGED, /* not whole */
+    UNFIT,   /* whole, but what is in it cannot be gone on from: resume stops there */
+    ALONE,   /* whole, but the journal has changed since */
+    FITS
+};
+
+static enum fitness fitness_of(struct check *check, size_t i)
+{
+    struct safetensors file;
+    if (check_state(check, checkpoints[i])->presence == FILE_ABSENT)
+        return MISSING;
+    char *path = check->marks[i].file ? check_path(check, checkpoints[i]) : NULL;
+    const bool open = path && safetensors_open(&file, path, NULL);
+    free(path);
+    if (!open)
+        return DAMAGED;
+    const bool placed = run_integrity_check_place(&file, &check->config, NULL);
+    const bool continues = run_integrity_check_journal(check->directory, &file, NULL);
+    safetensors_close(&file);
+    return !placed                                 ? DAMAGED
+           : !continues                            ? ALONE
+           : check_is_sound(check, checkpoints[i]) ? FITS
+                                                   : UNFIT;
+}
+
+/* The path of a file in the run's folder as a word of a command line. */
+static char *path_word(struct check *check, const char *file, char *word)
+{
+    char *path = check_path(check, file);
+    shell_operand(path ? path : file, word, WORD);
+    free(path);
+    return word;
+}
+
+static void find_model(struct check *check, struct outlook *outlook)
+{
+    static const char *const models[] = {"weights.safetensors", "best.safetensors"};
+    struct text data = {0};
+    if (check->has_config)
+        shell_word_append(&data,
+                          check->config.validate[0] ? check->config.validate : check->config.data);
+    snprintf(outlook->data, WORD, "%s",
+             data.data && !data.failed && data.length < WORD ? data.data : "SPEC");
+    text_free(&data);
+    for (size_t i = 0; i < 2 && !outlook->model[0]; i++)
+        if (check_is_sound(check, models[i]))
+            path_word(check, models[i], outlook->model);
+}
+
+static void find_checkpoint(struct check *check, struct outlook *outlook)
+{
+    for (size_t i = 0; i < 2 && !outlook->from; i++) {
+        const enum fitness fitness = fitness_of(check, i);
+        outlook->begins |= fitness == ALONE;
+        outlook->has_checkpoints |= fitness != MISSING;
+        if (fitness == UNFIT)
+            outlook->unfit = checkpoints[i];
+        if (fitness == FITS) {
+            outlook->from = checkpoints[i];
+            outlook->iteration = check->marks[i].iteration;
+        }
+    }
+}
+
+static struct outlook look_out(struct check *check)
+{
+    const struct run_snapshot *end = &check->summary.snapshot;
+    const bool over = check->summary.read;
+    const bool again =
+        over && end->status == RUN_DONE && !run_integrity_check_end(check->directory, NULL);
+    struct outlook outlook = {
+        .resumable = check_is_sound(check, "config.json") && !check->facts.imported[0] &&
+                     !(over && end->status == RUN_DONE && !again) &&
+                     !(over && end->status == RUN_FAILED && end->error.kind == ERROR_DIVERGED),
+        .spoilt_summary =
+            check_is_here(check, "summary.json") && !check_is_sound(check, "summary.json"),
+        .begins = again};
+    shell_operand(check->home ? check->report->id : check->directory, outlook.run, WORD);
+    shell_operand(check->directory, outlook.folder, WORD);
+    find_model(check, &outlook);
+    find_checkpoint(check, &outlook);
+    return outlook;
+}
+
+/* --- sentences --- */
+
+/* "; a model is intact: ...", where there is one. */
+static void add_model(const struct outlook *outlook, char *text)
+{
+    const size_t length = strlen(text);
+    if (outlook->model[0] && length < SIZE)
+        snprintf(text + length, SIZE - length, _("; a model is intact: tinca eval %s --data %s"),
+                 outlook->model, outlook->data);
+}
+
+/* A checkpoint that is sound, or the beginning; false: it cannot be resumed. */
+static bool word_resumption(const struct outlook *outlook, char *text)
+{
+    if (!outlook->resumable)
+        return false;
+    const unsigned long long iteration = outlook->iteration;
+    if (outlook->from && outlook->unfit)
+        snprintf(text, SIZE, _("delete %s, then tinca resume %s goes on from %s, iteration %llu"),
+                 outlook->unfit, outlook->run, outlook->from, iteration);
+    else if (outlook->from)
+        snprintf(text, SIZE, _("tinca resume %s goes on from %s, iteration %llu"), outlook->run,
+                 outlook->from, iteration);
+    else if (!outlook->has_checkpoints || (outlook->begins && !outlook->unfit))
+        snprintf(text, SIZE, _("tinca resume %s computes it again from its first iteration"),
+                 outlook->run);
+    else
+        snprintf(text, SIZE,
+                 _("delete both checkpoints, then tinca resume %s computes it again from its "
+                   "first iteration"),
+                 outlook->run);
+    return true;
+}
+
+static void word_record(const struct outlook *outlook, char *text)
+{
+    if (!word_resumption(outlook, text)) {
+        snprintf(text, SIZE, "%s", _("nothing brings the records back but a copy of the file"));
+        add_model(outlook, text);
+    }
+}
+
+static void word_model(const struct outlook *outlook, char *text)
+{
+    char going_on[SIZE];
+    if (word_resumption(outlook, going_on))
+        snprintf(text, SIZE, _("%s, and saves its models again"), going_on);
+    else
+        snprintf(text, SIZE, "%s", _("bring back a copy of it, or train it again"));
+    add_model(outlook, text);
+}
+
+static void word_config(const struct outlook *outlook, char *text)
+{
+    snprintf(text, SIZE, "%s",
+             outlook->model[0]
+                 ? _("bring back a copy of it: without it the run cannot be shown or resumed")
+                 : _("bring back a copy of it, or delete the folder: without it the run "
+                     "cannot be shown or resumed"));
+    add_model(outlook, text);
+}
+
+/* A summary that is there and damaged stops tinca resume. */
+static void word_summary(const struct outlook *outlook, char *text)
+{
+    char going_on[SIZE];
+    if (!word_resumption(outlook, going_on))
+        snprintf(text, SIZE, "%s", _("bring back a copy of it; the journal is what counts"));
+    else
+        snprintf(text, SIZE, outlook->spoilt_summary ? _("delete it, then %s") : "%s", going_on);
+    add_model(outlook, text);
+}
+
+/* What is the same for every run. */
+static const char *const sentences[] = {
+    [REMEDY_NONE] = N_("nothing need be done"),
+    [REMEDY_CHANGED] =
+        N_("bring back a copy of it; if the change is meant, delete its line \"crc32\""),
+    [REMEDY_DELETE] = N_("delete it: the run needs nothing of it"),
+    [REMEDY_MOVE] = N_("move it elsewhere: tinca deletes no run with such a file"),
+    [REMEDY_RENAME] = N_("give the folder its name back"),
+    [REMEDY_NAME] = N_("name the run again: R in the workbench's list of runs"),
+};
+
+static void word(struct check *check, const struct outlook *outlook, enum check_remedy remedy,
+                 const char *file, char *text)
+{
+    char path[WORD];
+    switch (remedy) {
+    case REMEDY_CONFIG:
+        word_config(outlook, text);
+        break;
+    case REMEDY_RECORD:
+    case REMEDY_CHECKPOINT:
+        word_record(outlook, text);
+        break;
+    case REMEDY_MODEL:
+        word_model(outlook, text);
+        break;
+    case REMEDY_SUMMARY:
+        word_summary(outlook, text);
+        break;
+    case REMEDY_DELETE_RUN:
+        snprintf(text, SIZE, _("delete the folder: %s"), outlook->folder);
+        break;
+    case REMEDY_MEASURE:
+        snprintf(text, SIZE, _("delete it, then measure again: tinca measure %s"), outlook->run);
+        break;
+    case REMEDY_EXPERIMENT:
+        snprintf(text, SIZE, "%s",
+                 outlook->resumable
+                     ? _("delete it: tinca resume then goes on without comparing with it")
+                     : _("delete it: only tinca resume would compare with it"));
+        break;
+    case REMEDY_OWNER:
+        snprintf(text, SIZE, "%s",
+                 _("take it over with chown; or, if your group shares it, set \"shared-runs\" "
+                   "(tinca-config(5))"));
+        break;
+    case REMEDY_PERMISSIONS:
+        snprintf(text, SIZE, _("chmod u+rX,go-w %s"),
+                 strcmp(file, ".") == 0 ? outlook->folder : path_word(check, file, path));
+        break;
+    case REMEDY_RESUME:
+        snprintf(text, SIZE,
+                 outlook->resumable ? _("nothing need be done: tinca resume %s puts it right")
+                                    : _("nothing need be done for run %s"),
+                 outlook->run);
+        break;
+    default:
+        snprintf(text, SIZE, "%s", gettext(sentences[remedy]));
+        break;
+    }
+}
+
+void check_word_remedies(struct check *check)
+{
+    const struct outlook outlook = look_out(check);
+    for (size_t i = 0; i < check->report->count; i++) {
+        struct run_problem *problem = &check->report->problems[i];
+        word(check, &outlook, check->remedies[i], problem->file, problem->remedy);
+    }
+}

@@ -1,0 +1,380 @@
+/* Rows and their order. What a run knows of itself (parameters, FLOPs, validation accuracy) comes
+ * from the run; times come from its measurements alone; the size from the file. The accuracy is
+ * that of the best validation, as the cifar protocol keeps the best model; without validation it is
+ * the one that tinca measure found. */
+#include "session/compare/compare.h"
+
+#include "base/memory.h"
+#include "session/compare/compare_published.h"
+#include "session/files/run_directory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- rows --- */
+
+static struct compare_row *new_row(struct comparison *comparison, struct error *error)
+{
+    if (!memory_grow(&comparison->rows, &comparison->capacity, comparison->count + 1,
+                     sizeof *comparison->rows, "the comparison", error))
+        return NULL;
+    struct compare_row *row = &comparison->rows[comparison->count];
+    *row = (struct compare_row){.accuracy = "none", .top1 = NAN, .efficiency = NAN};
+    return row;
+}
+
+static bool add_device(struct comparison *comparison, const char *name, struct error *error)
+{
+    for (size_t i = 0; i < comparison->device_count; i++)
+        if (strcmp(comparison->devices[i], name) == 0)
+            return true;
+    if (comparison->device_count == COMPARE_DEVICES)
+        return error_set(error, ERROR_INPUT, name, "compare fewer runs",
+                         "these runs were measured on more than %d devices", COMPARE_DEVICES);
+    snprintf(comparison->devices[comparison->device_count++], sizeof comparison->devices[0], "%s",
+             name);
+    return true;
+}
+
+/* "resnet20-dsc-0.36" without "-dsc", "resnet20-shuffle (4 groups)" without all of that. */
+static void strip_technique(const char *network, const char *technique, char *base, size_t size)
+{
+    char suffix[24];
+    snprintf(suffix, sizeof suffix, "-%s", technique);
+    const char *found = strcmp(technique, "none") == 0 ? NULL : strstr(network, suffix);
+    size_t length = strlen(suffix);
+    if (found && found[length] && !strchr("- ", found[length]))
+        found = NULL;
+    snprintf(base, size, "%.*s%s", found ? (int)(found - network) : (int)strlen(network), network,
+             found ? found + length : "");
+    base[strcspn(base, " ")] = '\0';
+}
+
+/* Accuracy does not depend on the device: the measurement of the most images. */
+static const struct measurement *widest(const struct measurements *list)
+{
+    const struct measurement *found = NULL;
+    for (size_t i = 0; i < list->count; i++)
+        if (!list->entries[i].stale && isfinite(list->entries[i].top1) &&
+            (!found || list->entries[i].images > found->images))
+            found = &list->entries[i];
+    return found;
+}
+
+static void fill_accuracy(struct compare_row *row, const struct run *run)
+{
+    struct run_snapshot snapshot;
+    const struct run_config *config = run_config(run);
+    const struct measurement *measured = widest(&row->ms);
+    run_snapshot(run, &snapshot);
+    const bool imported = run_facts(run)->imported[0];
+    if (snapshot.has_validation &&
+        (imported ? isfinite(snapshot.best_top1) : run_facts(run)->classes > 0)) {
+        row->top1 = snapshot.best_top1;
+        row->accuracy = "validation";
+        snprintf(row->data, sizeof row->data, "%s", imported ? config->data : config->validate);
+    } else if (measured) {
+        row->top1 = measured->top1;
+        row->accuracy = "measured";
+        snprintf(row->data, sizeof row->data, "%s", measured->data);
+    } else {
+        snprintf(row->data, sizeof row->data, "%s",
+                 config->validate[0] ? config->validate : config->data);
+    }
+    if (row->parameters > 0)
+        row->efficiency = row->top1 / (double)row->parameters;
+}
+
+static bool copy_measurements(struct measurements *to, const struct measurements *from,
+                              struct error *error)
+{
+    if (!memory_grow(&to->entries, &to->capacity, from->count, sizeof *to->entries,
+                     "the comparison", error))
+        return false;
+    if (from->count > 0)
+        memcpy(to->entries, from->entries, from->count * sizeof *to->entries);
+    to->count = from->count;
+    return true;
+}
+
+bool compare_add(struct comparison *comparison, const struct run *run,
+                 const struct compare_files *files, struct error *error)
+{
+    const struct run_facts *facts = run_facts(run);
+    struct compare_row *row = new_row(comparison, error);
+    if (!row || !copy_measurements(&row->ms, &files->ms, error))
+        return false;
+    comparison->count++;
+    row->run = run;
+    row->parameters = facts->parameters;
+    row->flops = facts->flops;
+    row->memory_bytes = facts->forecast.total;
+    row->model_bytes = files->model_bytes;
+    snprintf(row->name, sizeof row->name, "%s", files->name);
+    snprintf(row->given, sizeof row->given, "%s", files->given);
+    snprintf(row->network, sizeof row->network, "%s", facts->network);
+    snprintf(row->technique, sizeof row->technique, "%s", facts->technique);
+    strip_technique(row->network, row->technique, row->base, sizeof row->base);
+    fill_accuracy(row, run);
+    for (size_t i = 0; i < row->ms.count; i++)
+        if (!add_device(comparison, row->ms.entries[i].device, error))
+            return false;
+    return true;
+}
+
+/* --- files --- */
+
+bool compare_add_run(struct comparison *comparison, const struct run *run, struct error *error)
+{
+    struct compare_files files;
+    bool added = compare_read_files(&files, run_facts(run), error) &&
+                 compare_add(comparison, run, &files, error);
+    compare_files_free(&files);
+    return added;
+}
+
+/* --- what is known of all --- */
+
+static bool may_be_measured(const struct compare_row *row)
+{
+    return row->run && !run_facts(row->run)->imported[0];
+}
+
+void compare_complete(struct comparison *comparison)
+{
+    size_t own = comparison->device_count - comparison->published_devices, first = 0;
+    while (first < comparison->count && !may_be_measured(&comparison->rows[first]))
+        first++;
+    if (own > 0 || first == comparison->count)
+        return;
+    if (comparison->device_count == COMPARE_DEVICES)
+        return;
+    memmove(comparison->devices[1], comparison->devices[0],
+            comparison->device_count * sizeof comparison->devices[0]);
+    snprintf(comparison->devices[0], sizeof comparison->devices[0], "%s",
+             run_config(comparison->rows[first].run)->device);
+    comparison->device_count++;
+}
+
+void compare_free(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        measurements_free(&comparison->rows[i].ms);
+    free(comparison->rows);
+    *comparison = (struct comparison){0};
+}
+
+/* --- published rows --- */
+
+static bool base_is_compared(const struct comparison *comparison, const char *base)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->rows[i].run && strcmp(comparison->rows[i].base, base) == 0)
+            return true;
+    return false;
+}
+
+static bool add_published_time(struct compare_row *row, const char *device, double ms,
+                               struct error *error)
+{
+    if (!memory_grow(&row->ms.entries, &row->ms.capacity, row->ms.count + 1,
+                     sizeof *row->ms.entries, "the comparison", error))
+        return false;
+    struct measurement *entry = &row->ms.entries[row->ms.count++];
+    *entry = (struct measurement){
+        .ms_per_image = {NAN, NAN, ms, NAN, NAN}, .top1 = row->top1, .top5 = NAN, .loss = NAN};
+    snprintf(entry->device, sizeof entry->device, "%s", device);
+    snprintf(entry->host, sizeof entry->host, "published");
+    return true;
+}
+
+static bool add_published(struct comparison *comparison, const struct published_result *result,
+                          struct error *error)
+{
+    struct compare_row *row = new_row(comparison, error);
+    if (!row)
+        return false;
+    comparison->count++;
+    row->top1 = result->top1;
+    row->parameters = result->parameters;
+    row->efficiency = result->top1 / (double)result->parameters;
+    row->accuracy = "published";
+    bool plain = strcmp(result->technique, "none") == 0;
+    snprintf(row->name, sizeof row->name, "published");
+    snprintf(row->network, sizeof row->network, "%s%s%s", result->base, plain ? "" : "-",
+             plain ? "" : result->technique);
+    snprintf(row->base, sizeof row->base, "%s", result->base);
+    snprintf(row->technique, sizeof row->technique, "%s", result->technique);
+    snprintf(row->data, sizeof row->data, "CIFAR-10");
+    return add_published_time(row, published_gpu, result->gpu_ms, error) &&
+           add_published_time(row, published_cpu, result->cpu_ms, error);
+}
+
+bool compare_add_published(struct comparison *comparison, struct error *error)
+{
+    bool any = false;
+    for (size_t i = 0; i < published_result_count; i++)
+        any = any || base_is_compared(comparison, published_results[i].base);
+    if (comparison->published_devices > 0)
+        return true;
+    for (size_t i = 0; i < published_result_count; i++)
+        if ((!any || base_is_compared(comparison, published_results[i].base)) &&
+            !add_published(comparison, &published_results[i], error))
+            return false;
+    comparison->published_devices = 2;
+    return add_device(comparison, published_gpu, error) &&
+           add_device(comparison, published_cpu, error);
+}
+
+/* --- relations --- */
+
+/* The entry of a device, be it stale. */
+static const struct measurement *find_entry(const struct comparison *comparison, size_t row,
+                                            size_t device)
+{
+    const struct measurements *list = &comparison->rows[row].ms;
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->entries[i].device, comparison->devices[device]) == 0)
+            return &list->entries[i];
+    return NULL;
+}
+
+const struct measurement *compare_time(const struct comparison *comparison, size_t row,
+                                       size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && !entry->stale ? entry : NULL;
+}
+
+bool compare_is_stale(const struct comparison *comparison, size_t row, size_t device)
+{
+    const struct measurement *entry = find_entry(comparison, row, device);
+    return entry && entry->stale;
+}
+
+double compare_speed_up(const struct comparison *comparison, size_t row, size_t fast, size_t slow)
+{
+    const struct measurement *x = compare_time(comparison, row, fast);
+    const struct measurement *y = compare_time(comparison, row, slow);
+    if (!x || !y || fast == slow || strcmp(x->host, y->host) != 0)
+        return NAN;
+    return y->ms_per_image.mean / x->ms_per_image.mean;
+}
+
+enum compare_relation compare_rows(const struct comparison *comparison, size_t device, size_t a,
+                                   size_t b)
+{
+    const struct measurement *x = compare_time(comparison, a, device);
+    const struct measurement *y = compare_time(comparison, b, device);
+    if (a == b || !x || !y || !comparison->rows[a].run || !comparison->rows[b].run ||
+        !measurements_are_comparable(x, y))
+        return COMPARE_UNRELATED;
+    return measurements_overlap(x, y) ? COMPARE_INDISTINGUISHABLE : COMPARE_DISTINGUISHABLE;
+}
+
+/* --- order --- */
+
+enum sort_key {
+    SORT_NETWORK,
+    SORT_RUN,
+    SORT_TOP1,
+    SORT_EFFICIENCY,
+    SORT_PARAMETERS,
+    SORT_FLOPS,
+    SORT_SIZE,
+    SORT_MEMORY,
+    SORT_TIME, /* and what is beyond: a device by its name */
+    SORT_KEYS
+};
+
+const char *const compare_sort_keys[] = {[SORT_NETWORK] = "network",
+                                         [SORT_RUN] = "run",
+                                         [SORT_TOP1] = "top1",
+                                         [SORT_EFFICIENCY] = "e_p",
+                                         [SORT_PARAMETERS] = "parameters",
+                                         [SORT_FLOPS] = "flops",
+                                         [SORT_SIZE] = "size",
+                                         [SORT_MEMORY] = "memory",
+                                         [SORT_TIME] = "ms",
+                                         [SORT_KEYS] = NULL};
+
+static double known(uint64_t count)
+{
+    return count ? (double)count : (double)NAN;
+}
+
+/* What a row is sorted by: a number that rises from the best on (NaN: unknown, last). */
+static double sort_value(const struct comparison *comparison, size_t number, size_t key,
+                         size_t device)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    const struct measurement *time;
+    switch (key) {
+    case SORT_TOP1:
+        return -row->top1;
+    case SORT_EFFICIENCY:
+        return -row->efficiency;
+    case SORT_PARAMETERS:
+        return known(row->parameters);
+    case SORT_FLOPS:
+        return known(row->flops);
+    case SORT_SIZE:
+        return known(row->model_bytes);
+    case SORT_MEMORY:
+        return known(row->memory_bytes);
+    default:
+        time = compare_time(comparison, number, device);
+        return time ? time->ms_per_image.mean : (double)NAN;
+    }
+}
+
+static bool comes_before(const struct comparison *comparison, size_t a, size_t b, size_t key,
+                         size_t device)
+{
+    const struct compare_row *x = &comparison->rows[a], *y = &comparison->rows[b];
+    if (key == SORT_NETWORK)
+        return strcmp(x->network, y->network) < 0;
+    if (key == SORT_RUN)
+        return strcmp(x->name, y->name) < 0;
+    double p = sort_value(comparison, a, key, device), q = sort_value(comparison, b, key, device);
+    return isnan(q) ? !isnan(p) : p < q;
+}
+
+static bool parse_key(const struct comparison *comparison, const char *column, size_t *key,
+                      size_t *device, struct error *error)
+{
+    char advice[sizeof error->advice] = "one of";
+    *device = 0;
+    for (*key = 0; compare_sort_keys[*key]; ++*key) {
+        if (strcmp(compare_sort_keys[*key], column) == 0)
+            return true;
+        size_t used = strlen(advice);
+        snprintf(advice + used, sizeof advice - used, "%s %s", *key ? "," : "",
+                 compare_sort_keys[*key]);
+    }
+    for (; *device < comparison->device_count; ++*device)
+        if (strcmp(comparison->devices[*device], column) == 0)
+            return true;
+    for (size_t i = 0; i < comparison->device_count; i++) {
+        size_t used = strlen(advice);
+        snprintf(advice + used, sizeof advice - used, ", %s", comparison->devices[i]);
+    }
+    return error_set(error, ERROR_USAGE, column, advice, "there is no such column");
+}
+
+/* Insertion keeps the order of equals; tables are short. */
+bool compare_sort(struct comparison *comparison, const char *column, struct error *error)
+{
+    size_t key, device;
+    if (!parse_key(comparison, column, &key, &device, error))
+        return false;
+    for (size_t i = 1; i < comparison->count; i++)
+        for (size_t j = i; j > 0 && comes_before(comparison, j, j - 1, key, device); j--) {
+            struct compare_row row = comparison->rows[j];
+            comparison->rows[j] = comparison->rows[j - 1];
+            comparison->rows[j - 1] = row;
+        }
+    return true;
+}

@@ -1,0 +1,64 @@
+/* What a table does not know, and the commands that would measure it. */
+#include "session/compare/compare.h"
+
+#include "base/language.h"
+#include "base/shell.h"
+#include "session/config/train_command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t compare_threads(const struct comparison *comparison, const char *device)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        const struct measurement *time = row->run ? measurements_find(&row->ms, device) : NULL;
+        if (time)
+            return time->threads;
+    }
+    return 0;
+}
+
+void compare_measure_command(const struct comparison *comparison, size_t number, const char *device,
+                             char *command, size_t size)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    struct text text = {0};
+    size_t threads = compare_threads(comparison, device);
+    if (row->model_bytes > 0) {
+        text_append(&text, "tinca measure ");
+        shell_word_append(&text, row->name);
+        text_append(&text, " --device ");
+        shell_word_append(&text, device);
+        if (threads > 0)
+            text_append(&text, " --threads %zu", threads);
+    } else {
+        train_command_append(&text, run_config(row->run), NULL, NULL);
+    }
+    /* half a command would be another one */
+    snprintf(command, size, "%s", text.data && text.length < size ? text.data : "");
+    text_free(&text);
+}
+
+bool compare_gap(const struct comparison *comparison, size_t number, size_t device,
+                 struct compare_gap *gap)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    const char *name = comparison->devices[device];
+    bool own = device < comparison->device_count - comparison->published_devices;
+    if (!row->run || run_facts(row->run)->imported[0] || !own ||
+        compare_time(comparison, number, device))
+        return false;
+    bool accuracy = isnan(row->top1) && run_facts(row->run)->classes > 0;
+    *gap =
+        (struct compare_gap){.row = number, .stale = compare_is_stale(comparison, number, device)};
+    if (row->model_bytes == 0)
+        snprintf(gap->what, sizeof gap->what, _("model size and ms on %s (no weights are saved)"),
+                 name);
+    else
+        snprintf(gap->what, sizeof gap->what, accuracy ? _("accuracy and ms on %s") : _("ms on %s"),
+                 name);
+    compare_measure_command(comparison, number, name, gap->command, sizeof gap->command);
+    return true;
+}

@@ -1,0 +1,114 @@
+/* The table as JSON: full precision, null for what was not measured. */
+#include "session/compare/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool add_count_or_null(struct json *object, const char *key, uint64_t value)
+{
+    return value > 0 ? json_add_count(object, key, value) : json_add_null(object, key);
+}
+
+static bool add_related(const struct comparison *comparison, size_t row, size_t device,
+                        struct json *object)
+{
+    struct json *list = json_add_array(object, "not_distinguishable_from");
+    bool added = list;
+    for (size_t i = 0; i < comparison->count; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE)
+            added = added && json_add_string(list, NULL, comparison->rows[i].name);
+    return added;
+}
+
+static bool add_time(const struct comparison *comparison, size_t row, size_t device,
+                     struct json *list)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    const struct statistics *ms = &time->ms_per_image;
+    struct json *object = json_add_object(list, NULL);
+    return json_add_string(object, "device", time->device) &&
+           json_add_number(object, "median", ms->median) &&
+           json_add_number(object, "min", ms->min) && json_add_number(object, "mean", ms->mean) &&
+           json_add_number(object, "sd", ms->sd) && json_add_number(object, "ci95", ms->ci95) &&
+           add_count_or_null(object, "images", time->images) &&
+           add_count_or_null(object, "threads", time->threads) &&
+           json_add_string(object, "host", time->host) &&
+           json_add_string(object, "cpu", time->cpu) &&
+           add_count_or_null(object, "memory_bytes", time->memory_bytes) &&
+           add_related(comparison, row, device, object);
+}
+
+/* Each pair of devices once, the faster one first. */
+static bool add_speed_ups(const struct comparison *comparison, size_t row, struct json *list)
+{
+    bool added = list;
+    for (size_t fast = 0; fast < comparison->device_count; fast++)
+        for (size_t slow = 0; slow < comparison->device_count; slow++) {
+            const double factor = compare_speed_up(comparison, row, fast, slow);
+            if (!(factor > 1 || (factor == 1 && fast < slow)))
+                continue;
+            struct json *object = json_add_object(list, NULL);
+            added = added && json_add_string(object, "device", comparison->devices[fast]) &&
+                    json_add_string(object, "over", comparison->devices[slow]) &&
+                    json_add_number(object, "factor", factor);
+        }
+    return added;
+}
+
+bool compare_row_to_json(const struct comparison *comparison, size_t number, struct json *object)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    bool added = json_add_string(object, "run", row->name) &&
+                 (row->given[0] ? json_add_string(object, "name", row->given)
+                                : json_add_null(object, "name")) &&
+                 json_add_bool(object, "published", !row->run) &&
+                 json_add_string(object, "network", row->network) &&
+                 json_add_string(object, "technique", row->technique) &&
+                 json_add_string(object, "data", row->data) &&
+                 json_add_string(object, "accuracy", row->accuracy) &&
+                 json_add_number(object, "top1", row->top1) &&
+                 add_count_or_null(object, "parameters", row->parameters) &&
+                 json_add_number(object, "e_p", row->efficiency) &&
+                 add_count_or_null(object, "flops", row->flops) &&
+                 add_count_or_null(object, "model_bytes", row->model_bytes) &&
+                 add_count_or_null(object, "training_memory_bytes", row->memory_bytes);
+    struct json *times = json_add_array(object, "ms_per_image");
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (compare_time(comparison, number, d))
+            added = added && add_time(comparison, number, d, times);
+    return added && times && add_speed_ups(comparison, number, json_add_array(object, "speed_up"));
+}
+
+static bool add_gaps(const struct comparison *comparison, struct json *list)
+{
+    struct compare_gap gap;
+    bool added = list;
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t d = 0; d < comparison->device_count; d++) {
+            if (!compare_gap(comparison, row, d, &gap))
+                continue;
+            struct json *object = json_add_object(list, NULL);
+            added = added && json_add_string(object, "run", comparison->rows[row].name) &&
+                    json_add_bool(object, "stale", gap.stale) &&
+                    json_add_string(object, "what", gap.what) &&
+                    json_add_string(object, "command", gap.command);
+        }
+    return added;
+}
+
+struct json *compare_to_json(const struct comparison *comparison)
+{
+    struct json *root = json_new_object();
+    struct json *devices = json_add_array(root, "devices");
+    bool complete = devices;
+    for (size_t d = 0; d < comparison->device_count; d++)
+        complete = complete && json_add_string(devices, NULL, comparison->devices[d]);
+    struct json *runs = json_add_array(root, "runs");
+    for (size_t i = 0; i < comparison->count; i++)
+        complete = complete && compare_row_to_json(comparison, i, json_add_object(runs, NULL));
+    complete = complete && runs && add_gaps(comparison, json_add_array(root, "not_measured"));
+    if (complete)
+        return root;
+    json_free(root);
+    return NULL;
+}

@@ -1,0 +1,481 @@
+/* The table as text. People get cells: rounded, with units, with marks; CSV gets plain numbers,
+ * empty where nothing was measured. */
+#include "session/compare/compare.h"
+
+#include "base/character.h"
+#include "base/language.h"
+#include "base/markdown.h"
+#include "base/visible.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELL = 640, MB = 1000000 };
+enum fixed_column {
+    NUMBER,
+    NETWORK,
+    TOP1,
+    PARAMETERS,
+    EFFICIENCY,
+    FLOPS,
+    SIZE,
+    MEMORY,
+    FIRST_TIME
+};
+/* TRANSLATORS: headings of tables are short and in capitals. */
+static const char *const headings[] = {
+    "#",           N_("NETWORK"), N_("TOP-1 %"),  N_("PARAMETERS"),
+    "E_P x 10^-3", N_("FLOPS"),   N_("MODEL MB"), N_("MEMORY TRAIN/INFER")};
+static const char unknown[] = N_("not measured"), nothing[] = "-";
+static const char stale[] = N_("stale, run tinca measure again");
+
+size_t compare_columns(const struct comparison *comparison)
+{
+    return FIRST_TIME + comparison->device_count;
+}
+
+static bool device_is_published(const struct comparison *comparison, size_t device)
+{
+    return device + comparison->published_devices >= comparison->device_count;
+}
+
+char *compare_heading(const struct comparison *comparison, size_t column, char *text, size_t size)
+{
+    size_t device = column - FIRST_TIME;
+    if (column < FIRST_TIME)
+        snprintf(text, size, "%s", gettext(headings[column]));
+    else
+        snprintf(text, size,
+                 device_is_published(comparison, device) ? _("ms %s (published)") : "ms %s",
+                 comparison->devices[device]);
+    return character_replace_hidden(text);
+}
+
+/* "2.31 +- 0.04 ~2,5": the intervals of rows 2 and 5 meet this one. */
+static void write_time(const struct comparison *comparison, size_t row, size_t device, char *text,
+                       size_t size)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    bool published = !comparison->rows[row].run;
+    if (!time) {
+        bool other = published || device_is_published(comparison, device);
+        bool old = compare_is_stale(comparison, row, device);
+        snprintf(text, size, "%s", gettext(old ? stale : other ? nothing : unknown));
+        return;
+    }
+    if (published) {
+        snprintf(text, size, "%.2f", time->ms_per_image.mean);
+        return;
+    }
+    size_t used = (size_t)snprintf(text, size, "%.4g +- %s", time->ms_per_image.mean,
+                                   STATISTICS_SPREAD(time->ms_per_image.ci95));
+    const char *before = " ~";
+    for (size_t i = 0; i < comparison->count && used + 24 < size; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
+            used += (size_t)snprintf(text + used, size - used, "%s%zu", before, i + 1);
+            before = ",";
+        }
+}
+
+/* "5.2 MiB / 1.1 MiB": planned for training, and for one image where that was measured. */
+static void write_memory(const struct compare_row *row, char *text, size_t size)
+{
+    char training[32], inference[32] = "";
+    uint64_t measured = 0;
+    for (size_t i = 0; i < row->ms.count && measured == 0; i++)
+        measured = row->ms.entries[i].stale ? 0 : row->ms.entries[i].memory_bytes;
+    if (measured > 0)
+        text_bytes(measured, inference, sizeof inference);
+    if (row->memory_bytes > 0)
+        snprintf(text, size, "%s%s%s", text_bytes(row->memory_bytes, training, sizeof training),
+                 measured ? " / " : "", inference);
+}
+
+/* A value, or why there is none. */
+static void write_number(const struct compare_row *row, const char *format, double value,
+                         char *text, size_t size)
+{
+    bool classes = !row->run || run_facts(row->run)->classes > 0;
+    if (isfinite(value))
+        snprintf(text, size, format, value);
+    else
+        snprintf(text, size, "%s", gettext(row->run && classes ? unknown : nothing));
+}
+
+static void write_fixed(const struct compare_row *row, size_t number, size_t column, char *text,
+                        size_t size)
+{
+    snprintf(text, size, "%s", gettext(row->run ? unknown : nothing));
+    switch (column) {
+    case NUMBER:
+        snprintf(text, size, "%zu", number + 1);
+        break;
+    case NETWORK:
+        if (row->given[0])
+            snprintf(text, size, "%s (%s)", row->network, row->given);
+        else
+            snprintf(text, size, row->run ? "%s" : _("%s (published)"), row->network);
+        break;
+    case TOP1:
+        write_number(row, "%.2f", row->top1, text, size);
+        break;
+    case EFFICIENCY:
+        write_number(row, "%.4f", row->efficiency * 1e3, text, size);
+        break;
+    case PARAMETERS:
+        if (row->parameters > 0)
+            text_count(row->parameters, text, size);
+        break;
+    case FLOPS:
+        if (row->flops > 0)
+            text_si((double)row->flops, text, size);
+        break;
+    case SIZE:
+        if (row->model_bytes > 0)
+            snprintf(text, size, "%.3f", (double)row->model_bytes / MB);
+        break;
+    default:
+        write_memory(row, text, size);
+        break;
+    }
+}
+
+char *compare_cell(const struct comparison *comparison, size_t row, size_t column, char *text,
+                   size_t size)
+{
+    if (column < FIRST_TIME)
+        write_fixed(&comparison->rows[row], row, column, text, size);
+    else
+        write_time(comparison, row, column - FIRST_TIME, text, size);
+    return character_replace_hidden(text);
+}
+
+/* --- what stands below a table --- */
+
+static bool times_are_apart(const struct comparison *comparison, size_t device)
+{
+    const struct measurement *first = NULL;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct measurement *time = compare_time(comparison, i, device);
+        if (!comparison->rows[i].run || !time)
+            continue;
+        if (first && !measurements_are_comparable(first, time))
+            return true;
+        first = time;
+    }
+    return false;
+}
+
+static bool data_differ(const struct comparison *comparison)
+{
+    const struct compare_row *first = NULL;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        if (!row->run)
+            continue;
+        if (first && strcmp(first->data, row->data) != 0)
+            return true;
+        first = row;
+    }
+    return false;
+}
+
+static bool any_mark(const struct comparison *comparison)
+{
+    for (size_t d = 0; d < comparison->device_count; d++)
+        for (size_t a = 0; a < comparison->count; a++)
+            for (size_t b = a + 1; b < comparison->count; b++)
+                if (compare_rows(comparison, d, a, b) == COMPARE_INDISTINGUISHABLE)
+                    return true;
+    return false;
+}
+
+/* How a line begins, and what is done to the names in it. */
+struct style {
+    const char *bullet;
+    visible_appender *append;
+};
+static const struct style terminal = {"", visible_append}, markdown = {"- ", markdown_append};
+
+__attribute__((format(printf, 3, 4))) static void put(struct text *text, const struct style *style,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    visible_append_arguments(text, style->append, format, arguments);
+    va_end(arguments);
+}
+
+static void write_speed_ups(const struct comparison *comparison, const struct style *style,
+                            struct text *text)
+{
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t fast = 0; fast < comparison->device_count; fast++)
+            for (size_t slow = 0; slow < comparison->device_count; slow++) {
+                const double factor = compare_speed_up(comparison, row, fast, slow);
+                if (factor > 1 && comparison->rows[row].run)
+                    put(text, style, _("%s%zu: %s is %.3g times as fast as %s\n"), style->bullet,
+                        row + 1, comparison->devices[fast], factor, comparison->devices[slow]);
+            }
+}
+
+static void write_notes(const struct comparison *comparison, const struct style *style,
+                        struct text *text)
+{
+    if (any_mark(comparison))
+        put(text, style,
+            _("%s~N: not distinguishable from row N on this device (95 %% intervals "
+              "overlap)\n"),
+            style->bullet);
+    for (size_t d = 0; d < comparison->device_count; d++)
+        if (times_are_apart(comparison, d))
+            put(text, style,
+                _("%sms %s: measured on different machines or with different numbers of "
+                  "threads; such rows are not compared\n"),
+                style->bullet, comparison->devices[d]);
+    if (data_differ(comparison))
+        put(text, style, _("%saccuracies of different data are not comparable\n"), style->bullet);
+    if (comparison->published_devices > 0)
+        put(text, style,
+            _("%spublished: Gondim Santos 2019, CIFAR-10, one image, without intervals\n"),
+            style->bullet);
+    write_speed_ups(comparison, style, text);
+    struct compare_gap gap;
+    for (size_t row = 0; row < comparison->count; row++)
+        for (size_t d = 0; d < comparison->device_count; d++)
+            if (compare_gap(comparison, row, d, &gap))
+                put(text, style, "%s%s: %zu, %s: %s\n", style->bullet,
+                    gap.stale ? _("stale, the model has changed since") : gettext(unknown), row + 1,
+                    gap.what, gap.command);
+}
+
+static void write_run(const struct compare_row *row, size_t number, const struct style *style,
+                      struct text *text)
+{
+    static const struct {
+        const char *accuracy, *words;
+    } kinds[] = {{"validation", N_("%s%zu: %s on %s (validation accuracy)\n")},
+                 {"measured", N_("%s%zu: %s on %s (measured accuracy)\n")},
+                 {"none", N_("%s%zu: %s on %s (no accuracy)\n")}};
+    if (row->run && run_facts(row->run)->imported[0]) {
+        put(text, style, _("%s%zu: %s, imported from a log of %s\n"), style->bullet, number,
+            row->name, run_facts(row->run)->imported);
+        return;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].accuracy, row->accuracy) == 0)
+            put(text, style, gettext(kinds[i].words), style->bullet, number, row->name, row->data);
+}
+
+static void write_runs(const struct comparison *comparison, const struct style *style,
+                       struct text *text)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct compare_row *row = &comparison->rows[i];
+        if (row->run)
+            write_run(row, i + 1, style, text);
+    }
+}
+
+/* --- formats --- */
+
+static size_t column_width(const struct comparison *comparison, size_t column)
+{
+    char cell[CELL];
+    size_t widest = text_columns(compare_heading(comparison, column, cell, sizeof cell));
+    for (size_t row = 0; row < comparison->count; row++) {
+        size_t width = text_columns(compare_cell(comparison, row, column, cell, sizeof cell));
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* A line of the text table: the headings (row COUNT) or a row. */
+static void write_line(const struct comparison *comparison, size_t row, struct text *text)
+{
+    char cell[CELL];
+    size_t columns = compare_columns(comparison);
+    for (size_t c = 0; c < columns; c++) {
+        int width = (int)column_width(comparison, c);
+        if (row == comparison->count)
+            compare_heading(comparison, c, cell, sizeof cell);
+        else
+            compare_cell(comparison, row, c, cell, sizeof cell);
+        bool left = c == NETWORK || c >= FIRST_TIME;
+        if (left && c + 1 == columns)
+            width = 0;
+        int padding = width - (int)text_columns(cell);
+        padding = padding > 0 ? padding : 0;
+        text_append(text, "%*s%s%*s%s", left ? 0 : padding, "", cell, left ? padding : 0, "",
+                    c + 1 < columns ? "  " : "\n");
+    }
+}
+
+static void write_text(const struct comparison *comparison, struct text *text)
+{
+    write_line(comparison, comparison->count, text);
+    for (size_t row = 0; row < comparison->count; row++)
+        write_line(comparison, row, text);
+    text_append(text, "\n");
+    write_runs(comparison, &terminal, text);
+    write_notes(comparison, &terminal, text);
+}
+
+static void write_markdown_cell(const char *cell, struct text *text)
+{
+    visible_append_format(text, markdown_append, " %s |", cell);
+}
+
+static void write_markdown(const struct comparison *comparison, struct text *text)
+{
+    char cell[CELL];
+    size_t columns = compare_columns(comparison);
+    text_append(text, "|");
+    for (size_t c = 0; c < columns; c++)
+        write_markdown_cell(compare_heading(comparison, c, cell, sizeof cell), text);
+    text_append(text, "\n|");
+    for (size_t c = 0; c < columns; c++)
+        text_append(text, c == NETWORK ? " --- |" : " ---: |");
+    for (size_t row = 0; row < comparison->count; row++) {
+        text_append(text, "\n|");
+        for (size_t c = 0; c < columns; c++)
+            write_markdown_cell(compare_cell(comparison, row, c, cell, sizeof cell), text);
+    }
+    text_append(text, "\n\n");
+    write_runs(comparison, &markdown, text);
+    write_notes(comparison, &markdown, text);
+}
+
+/* RFC 4180: quotes around what holds a comma or a quote. A spreadsheet takes what begins like a
+ * formula for one, so such a name is told to be text by an apostrophe. */
+static void write_field(const char *value, struct text *text)
+{
+    const bool formula = value[0] && strchr("=+-@", value[0]), quoted = strpbrk(value, ",\"");
+    struct text shown = {0};
+    visible_append(&shown, value);
+    text->failed |= shown.failed;
+    text_append(text, "%s%s", quoted ? "\"" : "", formula ? "'" : "");
+    for (const char *c = shown.data ? shown.data : ""; *c; c++)
+        text_append(text, *c == '"' ? "\"\"" : "%c", *c);
+    text_append(text, "%s", quoted ? "\"" : "");
+    text_free(&shown);
+}
+
+static void write_heading(const char *what, const char *device, struct text *text)
+{
+    char heading[160];
+    snprintf(heading, sizeof heading, "%s %s", what, device);
+    text_append(text, ",");
+    write_field(heading, text);
+}
+
+static void write_csv_number(double value, const char *end, struct text *text)
+{
+    if (isfinite(value))
+        text_append(text, "%.9g", value);
+    text_append(text, "%s", end);
+}
+
+static void write_csv_count(uint64_t value, struct text *text)
+{
+    if (value > 0)
+        text_append(text, "%" PRIu64, value);
+    text_append(text, ",");
+}
+
+static void write_csv_time(const struct comparison *comparison, size_t row, size_t device,
+                           struct text *text)
+{
+    const struct measurement *time = compare_time(comparison, row, device);
+    text_append(text, ",");
+    write_csv_number(time ? time->ms_per_image.mean : (double)NAN, ",", text);
+    write_csv_number(time ? time->ms_per_image.sd : (double)NAN, ",", text);
+    write_csv_number(time ? time->ms_per_image.ci95 : (double)NAN, ",", text);
+    if (time && time->images > 0)
+        text_append(text, "%zu", time->images);
+    text_append(text, ",");
+    if (time && time->threads > 0)
+        text_append(text, "%zu", time->threads);
+    text_append(text, ",");
+    if (time && time->memory_bytes > 0)
+        text_append(text, "%" PRIu64, time->memory_bytes);
+    text_append(text, ",");
+    bool first = true;
+    for (size_t i = 0; i < comparison->count; i++)
+        if (compare_rows(comparison, device, row, i) == COMPARE_INDISTINGUISHABLE) {
+            text_append(text, "%s%zu", first ? "" : " ", i + 1);
+            first = false;
+        }
+}
+
+static void write_csv_row(const struct comparison *comparison, size_t number, struct text *text)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    text_append(text, "%zu,", number + 1);
+    write_field(row->name, text);
+    text_append(text, ",");
+    text_append(text, "%s,", row->run ? "no" : "yes");
+    write_field(row->network, text);
+    text_append(text, ",");
+    write_field(row->technique, text);
+    text_append(text, ",");
+    write_field(row->data, text);
+    text_append(text, ",");
+    write_field(row->accuracy, text);
+    text_append(text, ",");
+    write_csv_number(row->top1, ",", text);
+    write_csv_count(row->parameters, text);
+    write_csv_number(row->efficiency, ",", text);
+    write_csv_count(row->flops, text);
+    write_csv_count(row->model_bytes, text);
+    if (row->memory_bytes > 0)
+        text_append(text, "%" PRIu64, row->memory_bytes);
+    for (size_t d = 0; d < comparison->device_count; d++)
+        write_csv_time(comparison, number, d, text);
+    text_append(text, "\n");
+}
+
+static void write_csv(const struct comparison *comparison, struct text *text)
+{
+    text_append(text, "row,run,published,network,technique,data,accuracy,top1,parameters,e_p,flops,"
+                      "model_bytes,training_memory_bytes");
+    for (size_t d = 0; d < comparison->device_count; d++) {
+        static const char *const columns[] = {"ms",
+                                              "sd",
+                                              "ci95",
+                                              "images",
+                                              "threads",
+                                              "memory_bytes",
+                                              "not distinguishable from row"};
+        for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+            write_heading(columns[i], comparison->devices[d], text);
+    }
+    text_append(text, "\n");
+    for (size_t row = 0; row < comparison->count; row++)
+        write_csv_row(comparison, row, text);
+}
+
+static void write_json(const struct comparison *comparison, struct text *text)
+{
+    struct json *root = compare_to_json(comparison);
+    char *printed = root ? json_print_valid(root, true, NULL) : NULL;
+    json_free(root);
+    if (printed)
+        text_append(text, "%s\n", printed);
+    text->failed |= !printed;
+    free(printed);
+}
+
+void compare_write(const struct comparison *comparison, enum compare_format format,
+                   struct text *text)
+{
+    static void (*const writers[])(const struct comparison *,
+                                   struct text *) = {[COMPARE_TEXT] = write_text,
+                                                     [COMPARE_JSON] = write_json,
+                                                     [COMPARE_CSV] = write_csv,
+                                                     [COMPARE_MARKDOWN] = write_markdown};
+    writers[format](comparison, text);
+}

@@ -1,0 +1,92 @@
+/* Which settings mean something beside the others: what a form shows without being asked. */
+#include "session/config/config.h"
+
+#include <string.h>
+
+static bool shuffles(const struct run_config *config)
+{
+    return config->technique == TECHNIQUE_SHUFFLE || strstr(config->network, "-shuffle");
+}
+
+/* Residual blocks; a network file may have some. */
+static bool has_blocks(const struct run_config *config)
+{
+    return strncmp(config->network, "resnet", 6) == 0 || strchr(config->network, '/') ||
+           strstr(config->network, ".json");
+}
+
+static bool counts_epochs(const struct run_config *config)
+{
+    return !config->has_iterations;
+}
+
+static bool counts_iterations(const struct run_config *config)
+{
+    return config->has_iterations;
+}
+
+static bool multiplies(const struct run_config *config)
+{
+    return config->schedule == SCHEDULE_STEP || config->schedule == SCHEDULE_PLATEAU;
+}
+
+static bool has_power(const struct run_config *config)
+{
+    return config->schedule == SCHEDULE_POLY;
+}
+
+static bool has_steps(const struct run_config *config)
+{
+    return config->schedule == SCHEDULE_STEP;
+}
+
+/* The study of what Caffe prints. */
+static bool averages(const struct run_config *config)
+{
+    return strcmp(config->preset, "overfit") == 0;
+}
+
+static bool makes_pictures(const struct run_config *config)
+{
+    return strncmp(config->network, "pix2pix", 7) == 0 || strcmp(config->preset, "pix2pix") == 0;
+}
+
+static bool computes_on_gpu(const struct run_config *config)
+{
+    return strncmp(config->device, "cuda", 4) == 0;
+}
+
+static const struct {
+    const char *key;
+    bool (*applies)(const struct run_config *config);
+} rules[] = {{"precision", computes_on_gpu},
+             {"groups", shuffles},
+             {"block-rate", has_blocks},
+             {"epochs", counts_epochs},
+             {"iterations", counts_iterations},
+             {"gamma", multiplies},
+             {"power", has_power},
+             {"step-size", has_steps},
+             {"average-loss", averages},
+             {"l1-weight", makes_pictures},
+             {"tolerance", makes_pictures}};
+
+static bool is_changed(const struct run_config *config, const struct config_field *field)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    return memcmp((const char *)config + field->offset, (const char *)&defaults + field->offset,
+                  field->size) != 0;
+}
+
+bool config_applies(const struct run_config *config, const struct config_field *field)
+{
+    /* the length is given in the one or the other, whatever stands in both */
+    bool length = strcmp(field->key, "epochs") == 0 || strcmp(field->key, "iterations") == 0;
+    if (field->in_form || (!length && is_changed(config, field)))
+        return true;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].key, field->key) == 0)
+            return rules[i].applies(config);
+    return false;
+}

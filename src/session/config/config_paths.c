@@ -1,0 +1,97 @@
+#include "session/config/config_paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096 };
+
+/* Where the path stands in a value of the setting `key`; *length 0: there is none. */
+static const char *find_path(const char *key, const char *value, size_t *length)
+{
+    *length = 0;
+    if (strcmp(key, "network") == 0) {
+        const size_t all = strlen(value);
+        if (strchr(value, '/') || (all > 5 && strcmp(value + all - 5, ".json") == 0))
+            *length = all;
+        return value;
+    }
+    if (strcmp(key, "data") != 0 && strcmp(key, "validate") != 0)
+        return value;
+    const char *path = value + strcspn(value, ":,");
+    if (*path == ':')
+        *length = strcspn(++path, ",");
+    return path;
+}
+
+static bool refuse_long(const char *value, size_t size, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, value, "move it to a folder with a shorter path",
+                     "its absolute path has more than %zu characters", size - 1);
+}
+
+/* The folder that a path is below, with its "/"; *skip: what is replaced at the path's beginning.
+ * A network's ~ is left to the shell, as everywhere. */
+static bool choose_base(const char *key, const char *path, char *base, size_t *skip,
+                        struct error *error)
+{
+    const char *home = getenv("HOME");
+    *skip = 0;
+    base[0] = '\0';
+    if (path[0] == '/')
+        return true;
+    if (strcmp(key, "network") != 0 && path[0] == '~' && strchr("/,", path[1]) && home) {
+        *skip = 1;
+        return snprintf(base, PATH_SIZE, "%s", home) < PATH_SIZE ||
+               refuse_long(path, PATH_SIZE, error);
+    }
+    if (!getcwd(base, PATH_SIZE - 1))
+        return error_set_errno(error, path, "give an absolute path",
+                               "the current folder cannot be found");
+    strcat(base, strcmp(base, "/") == 0 ? "" : "/");
+    while (strncmp(path + *skip, "./", 2) == 0)
+        *skip += 2 + strspn(path + *skip + 2, "/");
+    return true;
+}
+
+bool config_absolute_value(const char *key, const char *value, char *text, size_t size,
+                           struct error *error)
+{
+    char base[PATH_SIZE];
+    size_t length, skip;
+    const char *path = find_path(key, value, &length);
+    if (length == 0)
+        return snprintf(text, size, "%s", value) < (int)size || refuse_long(value, size, error);
+    if (!choose_base(key, path, base, &skip, error))
+        return false;
+    const int written =
+        snprintf(text, size, "%.*s%s%s", (int)(path - value), value, base, path + skip);
+    return (size_t)written < size || refuse_long(value, size, error);
+}
+
+char *config_short_value(const char *key, const char *value, char *text, size_t size)
+{
+    char here[PATH_SIZE];
+    size_t length;
+    const char *path = find_path(key, value, &length);
+    const size_t below = length && getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (below > 1 && length > below + 1 && strncmp(path, here, below) == 0 && path[below] == '/')
+        snprintf(text, size, "%.*s%s", (int)(path - value), value, path + below + 1);
+    else
+        snprintf(text, size, "%s", value);
+    return text;
+}
+
+bool config_make_absolute(struct run_config *config, struct error *error)
+{
+    struct run_config absolute = *config;
+    if (!config_absolute_value("network", config->network, absolute.network,
+                               sizeof absolute.network, error) ||
+        !config_absolute_value("data", config->data, absolute.data, sizeof absolute.data, error) ||
+        !config_absolute_value("validate", config->validate, absolute.validate,
+                               sizeof absolute.validate, error))
+        return false;
+    *config = absolute;
+    return true;
+}

@@ -1,0 +1,144 @@
+/* The protocols of Trindade 2017 (overfit), Gondim Santos 2019 (cifar) and Finardi & David 2017
+ * with Caffe's LeNet example (digits), and that of Isola et al. 2017 (pix2pix). A row belongs to a
+ * preset and, where it says so, to the networks whose name begins so; later rows win. */
+#include "session/config/presets.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct preset_row {
+    const char *preset, *network; /* network NULL: any */
+    const char *key, *value;
+};
+
+static const struct preset_row rows[] = {
+    /* without a preset: two networks that are trained against each other need small steps */
+    {"", "pix2pix", "batch", "1"},
+    {"", "pix2pix", "solver", "adam"},
+    {"", "pix2pix", "lr", "0.0002"},
+    {"", "pix2pix", "momentum", "0.5"},
+
+    {"overfit", NULL, "batch", "32"},
+    {"overfit", NULL, "epochs", "10"},
+    {"overfit", NULL, "solver", "sgd"},
+    {"overfit", NULL, "lr", "0.01"},
+    {"overfit", NULL, "momentum", "0.9"},
+    {"overfit", NULL, "weight-decay", "0.0005"},
+    {"overfit", NULL, "schedule", "fixed"},
+    {"overfit", NULL, "average-loss", "1"},
+    {"overfit", "googlenet", "weight-decay", "0.0002"},
+    {"overfit", "googlenet", "average-loss", "40"},
+
+    {"cifar", NULL, "batch", "128"},
+    {"cifar", NULL, "epochs", "200"},
+    {"cifar", NULL, "solver", "sgd"},
+    {"cifar", NULL, "lr", "0.1"},
+    {"cifar", NULL, "momentum", "0.9"},
+    {"cifar", NULL, "weight-decay", "0.0001"},
+    {"cifar", NULL, "schedule", "plateau"},
+    {"cifar", NULL, "gamma", "0.1"},
+    {"cifar", NULL, "augment", "yes"},
+    {"cifar", NULL, "average-loss", "1"},
+
+    {"pix2pix", NULL, "batch", "1"},
+    {"pix2pix", NULL, "epochs", "200"},
+    {"pix2pix", NULL, "solver", "adam"},
+    {"pix2pix", NULL, "lr", "0.0002"},
+    {"pix2pix", NULL, "momentum", "0.5"},
+    {"pix2pix", NULL, "weight-decay", "0"},
+    {"pix2pix", NULL, "schedule", "linear"},
+    {"pix2pix", NULL, "l1-weight", "100"},
+    {"pix2pix", NULL, "tolerance", "16"},
+    {"pix2pix", NULL, "average-loss", "1"},
+
+    {"digits", NULL, "batch", "64"},
+    {"digits", NULL, "epochs", "10"},
+    {"digits", NULL, "solver", "sgd"},
+    {"digits", NULL, "lr", "0.01"},
+    {"digits", NULL, "momentum", "0.9"},
+    {"digits", NULL, "weight-decay", "0.0005"},
+    {"digits", NULL, "schedule", "fixed"},
+    {"digits", NULL, "average-loss", "1"},
+};
+
+/* What a preset is usually run with; `shapes` stands in for CIFAR, which needs a download. */
+static const struct {
+    const char *preset, *network, *data;
+} companions[] = {{"overfit", "alexnet", "tench"},
+                  {"cifar", "resnet20", "shapes"},
+                  {"pix2pix", "pix2pix", "maps"},
+                  {"digits", "lenet", "digits"}};
+
+bool presets_check(const char *name, struct error *error)
+{
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
+        if (strcmp(companions[i].preset, name) == 0)
+            return true;
+    char what[64];
+    snprintf(what, sizeof what, "--preset %.40s", name);
+    return error_set(error, ERROR_USAGE, what, "give one of overfit, cifar, pix2pix, digits",
+                     "there is no such preset");
+}
+
+/* A default, or what a preset had put there: nobody's choice. */
+static bool is_nobodys(const struct run_config *config, const char *key, const char *value)
+{
+    char fallback[512];
+    struct run_config defaults;
+    config_defaults(&defaults);
+    if (config_is_given(config, key))
+        return false;
+    bool found = strcmp(config_get(&defaults, key, fallback, sizeof fallback), value) == 0;
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++)
+        found = found || strcmp(companions[i].network, value) == 0 ||
+                strcmp(companions[i].data, value) == 0;
+    return found;
+}
+
+/* Network and data are the experiment itself: a preset does not take away a choice. */
+static void fill_companions(struct run_config *config)
+{
+    for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+        if (strcmp(companions[i].preset, config->preset) != 0)
+            continue;
+        if (is_nobodys(config, "network", config->network))
+            config_fill(config, "network", companions[i].network, NULL);
+        if (is_nobodys(config, "data", config->data))
+            config_fill(config, "data", companions[i].data, NULL);
+    }
+}
+
+static bool row_applies(const struct preset_row *row, const struct run_config *config)
+{
+    return strcmp(row->preset, config->preset) == 0 &&
+           (!row->network || strncmp(config->network, row->network, strlen(row->network)) == 0);
+}
+
+/* What the rows without a preset had put there for another network becomes the default again. */
+static void take_back(struct run_config *config)
+{
+    char value[512], fallback[512];
+    struct run_config defaults;
+    config_defaults(&defaults);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !config->preset[0]; i++) {
+        const char *key = rows[i].key;
+        if (rows[i].preset[0] || row_applies(&rows[i], config) || config_is_given(config, key))
+            continue;
+        if (strcmp(config_get(config, key, value, sizeof value), rows[i].value) == 0)
+            config_fill(config, key, config_get(&defaults, key, fallback, sizeof fallback), NULL);
+    }
+}
+
+void presets_fill(struct run_config *config)
+{
+    fill_companions(config);
+    take_back(config);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!row_applies(&rows[i], config) || config_is_given(config, rows[i].key))
+            continue;
+        /* the length was asked for in iterations: then epochs must not come back */
+        if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
+            continue;
+        config_fill(config, rows[i].key, rows[i].value, NULL);
+    }
+}

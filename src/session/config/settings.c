@@ -1,0 +1,58 @@
+#include "session/config/settings.h"
+
+struct network_request settings_network(const struct run_config *config, size_t classes)
+{
+    struct network_request request = {.network = config->network,
+                                      .technique = (enum technique)config->technique,
+                                      .classes = classes,
+                                      .groups = config->groups,
+                                      .width_rate = config->width_rate,
+                                      .block_rate = config->block_rate,
+                                      .activation = config->activation};
+    if (config->widths[0])
+        network_widths_parse(config->widths, ',', &request.widths); /* config_set checked it */
+    return request;
+}
+
+struct solver_settings settings_solver(const struct run_config *config)
+{
+    /* adam's usual beta2 and epsilon (Kingma & Ba 2015) */
+    return (struct solver_settings){.kind = (enum solver_kind)config->solver,
+                                    .momentum = (float)config->momentum,
+                                    .beta2 = 0.999f,
+                                    .epsilon = 1e-8f,
+                                    .weight_decay = (float)config->weight_decay};
+}
+
+struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations)
+{
+    uint64_t third = (iterations + 2) / 3;
+    return (struct schedule_settings){.kind = (enum schedule_kind)config->schedule,
+                                      .learning_rate = config->learning_rate,
+                                      .gamma = config->gamma,
+                                      .step_size = config->step_size ? config->step_size : third,
+                                      .power = config->power,
+                                      .iterations = iterations,
+                                      .patience = 10,
+                                      .threshold = 0.01,
+                                      .plateaus = 4};
+}
+
+struct plan_settings settings_plan(const struct run_config *config, size_t threads,
+                                   enum plan_mode mode)
+{
+    return (struct plan_settings){.mode = mode,
+                                  .batch = config->batch,
+                                  .threads = threads,
+                                  .cards = mode == PLAN_TRAINING ? device_cards(config->device) : 1,
+                                  .solver = settings_solver(config),
+                                  .memory_limit = config_memory_limit(config),
+                                  .with_loss = true};
+}
+
+/* The usual border for 32x32 photographs; larger pictures have room around the crop. */
+size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts)
+{
+    bool small = facts->channels == 3 && facts->height == 32 && facts->stored_height == 32;
+    return config->augment && small ? 4 : 0;
+}

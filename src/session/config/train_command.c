@@ -1,0 +1,91 @@
+/* What a command line must say is what differs from the configuration that it would give without
+ * saying so: that one is made here with the same network, preset and data. */
+#include "session/config/train_command.h"
+
+#include "base/shell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_path(const char *network)
+{
+    size_t length = strlen(network);
+    return strchr(network, '/') || (length > 5 && strcmp(network + length - 5, ".json") == 0);
+}
+
+static struct run_config unsaid(const struct run_config *config)
+{
+    struct run_config plain;
+    config_defaults(&plain);
+    config_set(&plain, "network", config->network, NULL);
+    if (config->preset[0])
+        config_set(&plain, "preset", config->preset, NULL);
+    config_set(&plain, "data", config->data, NULL);
+    return plain;
+}
+
+static void append_setting(struct text *text, const struct run_config *config,
+                           const struct run_config *plain, const char *key)
+{
+    char value[1024], without[1024];
+    config_get(config, key, value, sizeof value);
+    config_get(plain, key, without, sizeof without);
+    if (!value[0] || strcmp(value, without) == 0)
+        return;
+    text_append(text, " --%s ", key);
+    shell_word_append(text, value);
+}
+
+/* Groups are shuffle's alone. */
+static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
+{
+    static const char *const said[] = {"network", "technique", "data", "preset"};
+    const struct run_config plain = unsaid(config);
+    for (size_t i = 0; i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        bool skip = config->has_iterations && strcmp(key, "epochs") == 0;
+        skip = skip || (!shuffle && strcmp(key, "groups") == 0);
+        for (size_t s = 0; s < sizeof said / sizeof *said; s++)
+            skip = skip || strcmp(key, said[s]) == 0;
+        if (!skip)
+            append_setting(text, config, &plain, key);
+    }
+}
+
+void train_command_append(struct text *text, const struct run_config *config, const char *network,
+                          const char *technique)
+{
+    char name[320];
+    const char *own = config_find("technique")->choices[config->technique];
+    const char *wanted = technique ? technique : config->technique ? own : "none";
+    bool path = is_path(network ? network : config->network), plain = strcmp(wanted, "none") == 0;
+    bool suffix = network && !path && !plain;
+    snprintf(name, sizeof name, "%s%s%s", network ? network : config->network, suffix ? "-" : "",
+             suffix ? wanted : "");
+    text_append(text, "tinca train ");
+    shell_word_append(text, name);
+    if (!suffix && !plain)
+        text_append(text, " --technique %s", wanted);
+    if (config->preset[0])
+        text_append(text, " --preset %s", config->preset);
+    text_append(text, " --data ");
+    shell_word_append(text, config->data);
+    append_settings(text, config, !technique || strcmp(technique, "shuffle") == 0);
+}
+
+void bench_command_append(struct text *text, const struct run_config *config)
+{
+    static const char *const keys[] = {"technique", "groups",     "width-rate", "block-rate",
+                                       "widths",    "activation", "precision",  "memory-limit"};
+    const char *technique = config_find("technique")->choices[config->technique];
+    struct run_config plain;
+    char network[4 * sizeof config->network + 8];
+    config_defaults(&plain);
+    config_set(&plain, "network", config->network, NULL);
+    text_append(text, "tinca bench --batch %zu --device ", config->batch);
+    shell_word_append(text, config->device);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], "groups") != 0 || strcmp(technique, "shuffle") == 0)
+            append_setting(text, config, &plain, keys[i]);
+    text_append(text, " --profile %s", shell_operand(config->network, network, sizeof network));
+}

@@ -1,0 +1,54 @@
+#include "session/config/user_settings.h"
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FILE_LIMIT = 1 << 20, UNKNOWN = -1 };
+
+static atomic_int told_shared = UNKNOWN;
+
+char *user_settings_path(struct error *error)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
+    char path[4096];
+    int length = -1;
+    if (config && config[0] == '/') /* relative ones are to be ignored: XDG base directories */
+        length = snprintf(path, sizeof path, "%s/tinca/config.json", config);
+    else if (user && user[0])
+        length = snprintf(path, sizeof path, "%s/.config/tinca/config.json", user);
+    if (length >= 0 && (size_t)length < sizeof path)
+        return memory_copy_text(path, error);
+    error_set(error, ERROR_SYSTEM, _("the configuration file"),
+              _("set XDG_CONFIG_HOME, or HOME, to a folder of a short path"), "%s",
+              _("its place is not known"));
+    return NULL;
+}
+
+bool user_settings_shared_runs(void)
+{
+    const int told = atomic_load(&told_shared);
+    if (told != UNKNOWN)
+        return told;
+    struct json_document document;
+    bool shared = false;
+    char *path = user_settings_path(NULL);
+    if (path && file_exists(path) && json_read_file(&document, path, FILE_LIMIT, NULL)) {
+        const struct json *member = json_member(document.root, "shared-runs");
+        if (!member || !json_bool(member, &shared))
+            shared = false;
+        json_document_free(&document);
+    }
+    free(path);
+    return shared;
+}
+
+void user_settings_share_runs(bool shared)
+{
+    atomic_store(&told_shared, shared);
+}

@@ -1,0 +1,160 @@
+/* The studies' CSV files (Trindade 2017): a row an iteration, and a row a run. */
+#include "base/file.h"
+#include "base/host.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/output_file.h"
+#include "session/export/csv_key.h"
+#include "session/export/export.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double seconds_of(const struct run *run, const struct series_point *point)
+{
+    return (double)point->ms_per_image * 1e-3 * (double)run_config(run)->batch;
+}
+
+static void put_losses(FILE *stream, const struct csv_key *key, const struct run *run)
+{
+    const struct series *series = run_series(run);
+    for (size_t i = 0, count = series_count(series); i < count; i++) {
+        const struct series_point *point = &series->points[i];
+        csv_key_write(run, stream);
+        fprintf(stream, ",%" PRIu64 ",%.9g,%.6g", point->iteration, json_float(point->loss),
+                seconds_of(run, point));
+        csv_key_write_further(key, run, stream);
+        fputc('\n', stream);
+    }
+}
+
+/* Of imported runs not every time is known. */
+static void put_times(FILE *stream, const struct csv_key *key, const struct run *run)
+{
+    const struct series *series = run_series(run);
+    size_t known = 0;
+    double sum = 0;
+    for (size_t i = 0, count = series_count(series); i < count; i++)
+        if (isfinite(series->points[i].ms_per_image)) {
+            sum += seconds_of(run, &series->points[i]);
+            known++;
+        }
+    if (known > 0) {
+        csv_key_write(run, stream);
+        fprintf(stream, ",%.6g", sum / (double)known);
+        csv_key_write_further(key, run, stream);
+        fputc('\n', stream);
+    }
+}
+
+/* --- files: one for each host and framework, as the studies named them --- */
+
+struct source {
+    char name[300]; /* "HOST_tinca"; imported runs keep the names of where they come from */
+};
+
+static void name_source(const struct run *run, const struct host *host, struct source *source)
+{
+    char name[sizeof host->name];
+    const struct run_facts *facts = run_facts(run);
+    const char *from = facts->host[0] ? facts->host : "unknown";
+    csv_clean(facts->imported[0] ? from : host->name, name, sizeof name);
+    snprintf(source->name, sizeof source->name, "%s_%s", name,
+             facts->imported[0] ? facts->imported : "tinca");
+}
+
+struct table {
+    const char *what, *columns;
+    void (*put)(FILE *stream, const struct csv_key *key, const struct run *run);
+};
+
+/* The rows of the runs that have the same source as run `first`; sources NULL: of all from there.
+ */
+static void put_table(FILE *stream, const struct table *table, const struct csv_key *key,
+                      struct run *const *runs, const struct source *sources, size_t count,
+                      size_t first)
+{
+    fprintf(stream, "#network,mode,batch,%s", table->columns);
+    csv_key_write_names(key, stream);
+    fputc('\n', stream);
+    for (size_t i = first; i < count; i++)
+        if (!sources || strcmp(sources[first].name, sources[i].name) == 0)
+            table->put(stream, key, runs[i]);
+}
+
+static bool write_table(const struct table *table, const struct csv_key *key,
+                        struct run *const *runs, const struct source *sources, size_t count,
+                        size_t first, const char *directory, struct error *error)
+{
+    struct output_file output;
+    char name[320];
+    snprintf(name, sizeof name, "%s_%s.csv", table->what, sources[first].name);
+    char *path = file_join(directory, name);
+    bool opened = path ? output_file_open(&output, path, OUTPUT_TEXT, error)
+                       : error_set_memory(error, "a path", 0);
+    free(path);
+    if (!opened)
+        return false;
+    put_table(output.stream, table, key, runs, sources, count, first);
+    return output_file_commit(&output, error);
+}
+
+static const struct table losses = {"loss", "step,loss,time", put_losses};
+static const struct table times = {"times", "avg_time", put_times};
+
+static bool write_tables(const struct csv_key *key, struct run *const *runs,
+                         const struct source *sources, size_t count, const char *directory,
+                         struct error *error)
+{
+    bool written = true;
+    for (size_t i = 0; written && i < count; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= strcmp(sources[k].name, sources[i].name) == 0;
+        written = seen || (write_table(&losses, key, runs, sources, count, i, directory, error) &&
+                           write_table(&times, key, runs, sources, count, i, directory, error));
+    }
+    return written;
+}
+
+/* Both tables, one after the other with an empty line between them. */
+static bool write_stream(const struct csv_key *key, struct run *const *runs, size_t count,
+                         const char *name, struct error *error)
+{
+    struct output_file output;
+    if (!output_file_open(&output, name, OUTPUT_TEXT, error))
+        return false;
+    put_table(output.stream, &losses, key, runs, NULL, count, 0);
+    fputc('\n', output.stream);
+    put_table(output.stream, &times, key, runs, NULL, count, 0);
+    return output_file_commit(&output, error);
+}
+
+static bool write_files(const struct csv_key *key, struct run *const *runs, size_t count,
+                        const char *directory, struct error *error)
+{
+    struct host host;
+    struct source *sources = memory_new(count, sizeof *sources, "the names of the tables", error);
+    host_describe(&host);
+    for (size_t i = 0; sources && i < count; i++)
+        name_source(runs[i], &host, &sources[i]);
+    bool written = sources && file_make_directories(directory, error) &&
+                   write_tables(key, runs, sources, count, directory, error);
+    free(sources);
+    return written;
+}
+
+bool export_csv(struct run *const *runs, size_t count, const char *directory, struct error *error)
+{
+    struct csv_key key;
+    if (!csv_key_create(&key, runs, count, error))
+        return false;
+    const bool written = output_file_is_stream(directory)
+                             ? write_stream(&key, runs, count, directory, error)
+                             : write_files(&key, runs, count, directory, error);
+    csv_key_free(&key);
+    return written;
+}

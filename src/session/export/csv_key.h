@@ -1,0 +1,38 @@
+/* csv_key.h: how a row of the studies' CSV files says which run it belongs to. Internal to
+ * session/.
+ *
+ * The studies' key is network,mode,batch. Where several runs of a table would have the same key,
+ * columns follow for the settings in which such runs differ, and for runs of equal settings a
+ * column with the ID. They stand behind the studies' own columns, where programs that know only
+ * those do not look. */
+#ifndef TINCA_SESSION_EXPORT_CSV_KEY_H
+#define TINCA_SESSION_EXPORT_CSV_KEY_H
+
+#include "session/config/config.h"
+#include "session/record/run.h"
+
+#include <stdio.h>
+
+struct csv_key {
+    bool *varies; /* [config_field_count] */
+    bool with_id;
+};
+
+/* Finds the columns that tell the `count` runs of a table apart. csv_key_free frees them. */
+bool csv_key_create(struct csv_key *key, struct run *const *runs, size_t count,
+                    struct error *error);
+void csv_key_free(struct csv_key *key);
+
+/* Writes ",lr,seed": the names of the further columns. */
+void csv_key_write_names(const struct csv_key *key, FILE *stream);
+
+/* Writes the studies' key of a run, "lenet,CPU,016". */
+void csv_key_write(const struct run *run, FILE *stream);
+
+/* Writes ",0.1,3": a run's further columns. */
+void csv_key_write_further(const struct csv_key *key, const struct run *run, FILE *stream);
+
+/* Copies a name without what would break a row or a file name. */
+void csv_clean(const char *name, char *out, size_t size);
+
+#endif

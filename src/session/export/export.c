@@ -1,0 +1,304 @@
+/* The session file is written as it is walked: heads and settings are built as trees, the curves,
+ * which may be millions of numbers, go straight to the file. */
+#include "session/export/export.h"
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/output_file.h"
+#include "engine/devices/device.h"
+#include "session/files/run_files.h"
+#include "session/values/timing.h"
+
+#include <config.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- members --- */
+
+/* Takes `tree` over and writes it as `,"key":tree`. */
+static bool put_tree(FILE *stream, const char *key, struct json *tree, bool complete,
+                     struct error *error)
+{
+    char *text = complete ? json_print_valid(tree, false, error) : NULL;
+    json_free(tree);
+    if (!text)
+        return error_set_memory(error, "the session file", 0);
+    fprintf(stream, ",\n\"%s\":%s", key, text);
+    free(text);
+    return true;
+}
+
+static bool put_text(FILE *stream, const char *key, const char *value, struct error *error)
+{
+    struct json *holder = json_new_object();
+    bool complete = json_add_string(holder, key, value);
+    char *text = complete ? json_print_valid(holder, false, error) : NULL;
+    json_free(holder);
+    if (!text)
+        return error_set_memory(error, "the session file", 0);
+    fprintf(stream, ",\n%.*s", (int)strlen(text) - 2, text + 1); /* without its braces */
+    free(text);
+    return true;
+}
+
+/* The shortest decimal that reads back as the same float; null for what JSON lacks. */
+static void put_float(FILE *stream, float value)
+{
+    if (isfinite(value))
+        fprintf(stream, "%.9g", json_float(value));
+    else
+        fputs("null", stream);
+}
+
+/* --- the curves --- */
+
+struct column {
+    const char *key;
+    size_t offset;
+    bool is_count; /* uint64_t, else float */
+};
+
+#define POINT(key, member, is_count)                                                               \
+    {                                                                                              \
+        key, offsetof(struct series_point, member), is_count                                       \
+    }
+#define VALIDATION(key, member, is_count)                                                          \
+    {                                                                                              \
+        key, offsetof(struct series_validation, member), is_count                                  \
+    }
+
+static const struct column point_columns[] = {
+    POINT("iteration", iteration, true), POINT("epoch", epoch, false), POINT("loss", loss, false),
+    POINT("loss_caffe", loss_caffe, false), POINT("loss_mean", loss_mean, false),
+    POINT("lr", learning_rate, false), POINT("ms_per_image", ms_per_image, false),
+    POINT("memory_bytes", memory_bytes, true),
+    /* with a discriminator only */
+    POINT("loss_discriminator", loss_discriminator, false), POINT("loss_l1", loss_l1, false)};
+enum { DISCRIMINATOR_COLUMNS = 2, IMAGE_COLUMNS = 1 };
+
+static const struct column validation_columns[] = {
+    VALIDATION("iteration", iteration, true), VALIDATION("epoch", epoch, false),
+    VALIDATION("loss", loss, false), VALIDATION("top1", top1, false),
+    VALIDATION("top5", top5, false),
+    /* of networks that make images only */
+    VALIDATION("pixel_accuracy", pixel_accuracy, false)};
+
+static void put_cell(FILE *stream, const struct column *column, const char *row)
+{
+    if (column->is_count) {
+        uint64_t count;
+        memcpy(&count, row + column->offset, sizeof count);
+        fprintf(stream, "%" PRIu64, count);
+    } else {
+        float value;
+        memcpy(&value, row + column->offset, sizeof value);
+        put_float(stream, value);
+    }
+}
+
+static void put_columns(FILE *stream, const char *key, const struct column *columns,
+                        size_t column_count, const void *rows, size_t row_size, size_t row_count)
+{
+    fprintf(stream, ",\n\"%s\":{", key);
+    for (size_t c = 0; c < column_count; c++) {
+        fprintf(stream, "%s\"%s\":[", c ? ",\n " : "", columns[c].key);
+        for (size_t r = 0; r < row_count; r++) {
+            if (r > 0)
+                fputc(',', stream);
+            put_cell(stream, &columns[c], (const char *)rows + r * row_size);
+        }
+        fputc(']', stream);
+    }
+    fputc('}', stream);
+}
+
+static void put_curves(FILE *stream, const struct run *run)
+{
+    const struct series *series = run_series(run);
+    const struct run_facts *facts = run_facts(run);
+    size_t columns = sizeof point_columns / sizeof *point_columns;
+    size_t validation = sizeof validation_columns / sizeof *validation_columns;
+    if (!facts->discriminator_parameters)
+        columns -= DISCRIMINATOR_COLUMNS;
+    if (facts->classes)
+        validation -= IMAGE_COLUMNS;
+    put_columns(stream, "series", point_columns, columns, series->points, sizeof *series->points,
+                series_count(series));
+    put_columns(stream, "validation", validation_columns, validation, series->validations,
+                sizeof *series->validations, series_validation_count(series));
+}
+
+/* --- a run --- */
+
+static bool put_findings(FILE *stream, const struct run *run, size_t count, struct error *error)
+{
+    struct json *list = json_new_array();
+    bool complete = list;
+    for (size_t i = 0; complete && i < count; i++) {
+        struct finding finding;
+        run_finding(run, i, &finding);
+        struct json *item = json_add_object(list, NULL);
+        complete = json_add_string(item, "kind", finding_kind_name(finding.kind)) &&
+                   json_add_count(item, "iteration", finding.iteration) &&
+                   json_add_number(item, "epoch", finding.epoch) &&
+                   json_add_string(item, "text", finding.text);
+    }
+    return put_tree(stream, "findings", list, complete, error);
+}
+
+static bool put_timing(FILE *stream, const struct run *run, const struct run_snapshot *snapshot,
+                       struct error *error)
+{
+    struct statistics times;
+    if (!timing_of_series(run_series(run), &times, error))
+        return false;
+    struct json *tree = json_new_object(), *ms = json_add_object(tree, "ms_per_image");
+    bool complete =
+        json_add_number(ms, "median", times.median) && json_add_number(ms, "min", times.min) &&
+        json_add_number(ms, "mean", times.mean) && json_add_number(ms, "sd", times.sd) &&
+        json_add_number(ms, "ci95", times.ci95) &&
+        json_add_number(tree, "total_seconds", snapshot->elapsed_seconds) &&
+        json_add_number(tree, "feed_wait_seconds", snapshot->feed_wait_seconds);
+    return put_tree(stream, "timing", tree, complete, error);
+}
+
+/* Where an imported run comes from. */
+static bool put_import(FILE *stream, const struct run_facts *facts, struct error *error)
+{
+    struct json *tree = json_new_object();
+    const bool complete = json_add_string(tree, "framework", facts->imported) &&
+                          json_add_string(tree, "host", facts->host) &&
+                          json_add_bool(tree, "mean_only", facts->mean_only);
+    return put_tree(stream, "imported", tree, complete, error);
+}
+
+static bool put_config(FILE *stream, const struct run *run, struct error *error)
+{
+    struct json *tree = json_new_object();
+    const bool imported = run_facts(run)->imported[0];
+    return put_tree(stream, "config", tree,
+                    imported ? config_known_to_json(run_config(run), tree)
+                             : config_to_json(run_config(run), tree),
+                    error) &&
+           (!imported || put_import(stream, run_facts(run), error));
+}
+
+static bool put_memory(FILE *stream, const struct run_facts *facts, struct error *error)
+{
+    struct json *holder = json_new_object();
+    bool complete = run_files_add_memory(holder, "m", &facts->forecast);
+    struct json *tree = complete ? json_copy(json_member(holder, "m")) : NULL;
+    if (facts->memory_peak > 0)
+        complete = tree && json_add_count(tree, "peak", facts->memory_peak);
+    json_free(holder);
+    return put_tree(stream, "memory_forecast", tree, tree && complete, error);
+}
+
+/* The file knows fewer words: what is not over is running. */
+static const char *status_word(enum run_status status)
+{
+    return run_status_name(run_status_is_over(status) ? status : RUN_RUNNING);
+}
+
+static bool put_state(FILE *stream, const struct run_snapshot *snapshot, struct error *error)
+{
+    char text[1200];
+    fprintf(stream, ",\n\"status\":\"%s\"", status_word(snapshot->status));
+    if (snapshot->error.kind != ERROR_NONE)
+        return put_text(stream, "error", error_format(&snapshot->error, text, sizeof text), error);
+    fputs(",\n\"error\":null", stream);
+    return true;
+}
+
+/* Where the time went, if anybody has looked. */
+static bool put_profile(FILE *stream, struct run *run, struct error *error)
+{
+    struct error unread;
+    const struct inspection *inspection = run_inspection(run, &unread);
+    struct json *tree = inspection ? inspection_profile(inspection) : NULL;
+    return !inspection || put_tree(stream, "profile", tree, tree, error);
+}
+
+static bool put_run(FILE *stream, struct run *run, struct error *error)
+{
+    const struct run_facts *facts = run_facts(run);
+    struct run_snapshot snapshot;
+    run_snapshot(run, &snapshot);
+    fprintf(stream, "{\"parameters\":%zu", facts->parameters);
+    if (facts->discriminator_parameters)
+        fprintf(stream, ",\"discriminator_parameters\":%zu", facts->discriminator_parameters);
+    fprintf(stream, ",\n\"flops\":%" PRIu64 ",\"images\":%zu,\"classes\":%zu", facts->flops,
+            facts->images, facts->classes);
+    bool put = put_text(stream, "id", facts->id, error) &&
+               put_text(stream, "created", facts->created, error) &&
+               put_config(stream, run, error) && put_state(stream, &snapshot, error) &&
+               put_memory(stream, facts, error);
+    if (!put)
+        return false;
+    put_curves(stream, run);
+    put = put_findings(stream, run, snapshot.finding_count, error) &&
+          put_timing(stream, run, &snapshot, error) && put_profile(stream, run, error);
+    fputc('}', stream);
+    return put;
+}
+
+/* --- the session --- */
+
+static bool put_host(FILE *stream, struct error *error)
+{
+    struct host host;
+    host_describe(&host);
+    struct json *tree = json_new_object();
+    bool complete =
+        json_add_string(tree, "name", host.name) && json_add_string(tree, "cpu", host.cpu) &&
+        json_add_count(tree, "cores", host.cores) &&
+        json_add_count(tree, "memory_bytes", host.memory_bytes) && json_add_null(tree, "gpu");
+    return put_tree(stream, "host", tree, complete, error);
+}
+
+/* Features: the devices that can be used, and the instruction set of the kernels. */
+static bool put_program(FILE *stream, struct error *error)
+{
+    char reason[256];
+    struct json *tree = json_new_object();
+    bool complete = json_add_string(tree, "version", PACKAGE_VERSION);
+    struct json *features = json_add_array(tree, "features");
+    for (size_t i = 0; complete && device_drivers[i]; i++)
+        if (device_drivers[i]->available(reason, sizeof reason))
+            complete = json_add_string(features, NULL, device_drivers[i]->name);
+    complete =
+        complete && json_add_string(features, NULL, instruction_set_name(host_instruction_set()));
+    return put_tree(stream, "tinca", tree, complete, error);
+}
+
+static bool put_session(FILE *stream, struct run *const *runs, size_t count, struct error *error)
+{
+    char now[32];
+    fprintf(stream, "{\"format\":\"tinca-session\",\"version\":1");
+    if (!put_text(stream, "created", clock_now_rfc3339(now, sizeof now), error) ||
+        !put_host(stream, error) || !put_program(stream, error))
+        return false;
+    fputs(",\n\"runs\":[", stream);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ",\n\n" : "\n", stream);
+        if (!put_run(stream, runs[i], error))
+            return false;
+    }
+    fputs("\n]}\n", stream);
+    return true;
+}
+
+bool export_session(struct run *const *runs, size_t count, const char *path, struct error *error)
+{
+    struct output_file output;
+    if (!output_file_open(&output, path, OUTPUT_TEXT, error))
+        return false;
+    if (put_session(output.stream, runs, count, error))
+        return output_file_commit(&output, error);
+    output_file_abandon(&output);
+    return false;
+}

@@ -1,0 +1,122 @@
+#include "session/export/export_job.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/compare/report.h"
+#include "session/export/chart.h"
+#include "session/export/export.h"
+#include "session/record/run_open.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PICTURE_WIDTH = 1600, PICTURE_HEIGHT = 1000 };
+
+char *export_picture_path(const char *report, char *picture, size_t size)
+{
+    const char *name = file_base_name(report), *dot = strrchr(name, '.');
+    int length = (int)(dot && dot > name ? dot - report : (long)strlen(report));
+    snprintf(picture, size, "%.*s.png", length, report);
+    return picture;
+}
+
+static bool write_report(struct export_job *job, struct run *const *runs,
+                         const struct chart_settings *settings)
+{
+    char picture[sizeof job->path + 8];
+    bool pictured = job->format == EXPORT_REPORT_PICTURE;
+    export_picture_path(job->path, picture, sizeof picture);
+    return (!pictured || chart_write(runs, job->count, settings, picture, &job->error)) &&
+           report_write(runs, job->count, pictured ? picture : NULL, job->path, &job->error);
+}
+
+static bool write_runs(struct export_job *job, struct run *const *runs)
+{
+    static const struct chart_settings settings = {.width = PICTURE_WIDTH,
+                                                   .height = PICTURE_HEIGHT};
+    switch (job->format) {
+    case EXPORT_JSON:
+        return export_session(runs, job->count, job->path, &job->error);
+    case EXPORT_CSV:
+        return export_csv(runs, job->count, job->path, &job->error);
+    case EXPORT_PNG:
+        return chart_write(runs, job->count, &settings, job->path, &job->error);
+    default:
+        return write_report(job, runs, &settings);
+    }
+}
+
+static void *work(void *context)
+{
+    struct export_job *job = context;
+    struct run **runs = memory_new(job->count, sizeof *runs, "an export", &job->error);
+    bool opened = runs;
+    for (size_t i = 0; opened && i < job->count; i++) {
+        struct export_item *item = &job->items[i];
+        runs[i] = item->run ? item->run : run_open(item->directory, &job->error);
+        opened = runs[i];
+    }
+    job->written = opened && write_runs(job, runs);
+    for (size_t i = 0; runs && i < job->count; i++)
+        if (!job->items[i].run)
+            run_free(runs[i]);
+    free(runs);
+    atomic_store(&job->ended, true);
+    return NULL;
+}
+
+/* Signals are for the thread that waits for the terminal. */
+static bool create_thread(struct export_job *job, struct error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&job->thread, NULL, work, job);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code == 0)
+        return true;
+    return error_set(error, ERROR_SYSTEM, "an export", "end other programs",
+                     "no thread can be made: %s", strerror(code));
+}
+
+bool export_job_start(struct export_job *job, enum export_format format,
+                      const struct export_item *items, size_t count, const char *path,
+                      struct error *error)
+{
+    if (job->on)
+        return error_set(error, ERROR_USAGE, path, "wait for its end",
+                         "another export is still being written");
+    if (strlen(path) >= sizeof job->path)
+        return error_set(error, ERROR_USAGE, "an export", "choose a shorter one",
+                         "its path is too long");
+    *job = (struct export_job){.format = format, .count = count};
+    snprintf(job->path, sizeof job->path, "%s", path);
+    job->items = memory_new(count, sizeof *items, "an export", error);
+    if (!job->items)
+        return false;
+    memcpy(job->items, items, count * sizeof *items);
+    job->on = create_thread(job, error);
+    if (!job->on)
+        free(job->items);
+    return job->on;
+}
+
+void export_job_finish(struct export_job *job)
+{
+    if (!job->on)
+        return;
+    pthread_join(job->thread, NULL);
+    free(job->items);
+    job->items = NULL;
+    job->on = false;
+}
+
+bool export_job_poll(struct export_job *job)
+{
+    if (!job->on || !atomic_load(&job->ended))
+        return false;
+    export_job_finish(job);
+    return true;
+}

@@ -1,0 +1,111 @@
+#include "session/files/journal_tail.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* True when `length` bytes from `offset` on could be read. */
+static bool read_bytes(int descriptor, char *bytes, size_t length, uint64_t offset)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t count =
+            pread(descriptor, bytes + done, length - done, (off_t)(offset + done));
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return false;
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+static bool is_the_same(const struct journal_tail *tail, int descriptor, uint64_t size)
+{
+    char before[sizeof tail->before];
+    return size >= tail->offset &&
+           read_bytes(descriptor, before, tail->before_length,
+                      tail->offset - tail->before_length) &&
+           memcmp(before, tail->before, tail->before_length) == 0;
+}
+
+/* Lines that are no JSON are left out. */
+static bool take_lines(const char *piece, size_t length, const char *path, journal_visit *visit,
+                       void *context, struct error *error)
+{
+    bool good = true;
+    for (size_t from = 0; good && from < length;) {
+        struct json_document document;
+        const char *feed = memchr(piece + from, '\n', length - from);
+        const size_t end = feed ? (size_t)(feed - piece) + 1 : length;
+        if (json_parse(&document, piece + from, end - from, path, NULL)) {
+            good = visit(context, document.root, error);
+            json_document_free(&document);
+        }
+        from = end;
+    }
+    return good;
+}
+
+static void move_on(struct journal_tail *tail, const char *piece, size_t length)
+{
+    const size_t kept = length < sizeof tail->before ? length : sizeof tail->before;
+    memcpy(tail->before, piece + length - kept, kept);
+    tail->before_length = kept;
+    tail->offset += length;
+}
+
+static enum journal_news take_piece(struct journal_tail *tail, int descriptor, uint64_t size,
+                                    const char *path, journal_visit *visit, void *context,
+                                    struct error *error)
+{
+    const uint64_t rest = size - tail->offset;
+    const size_t length = rest < JOURNAL_PIECE ? (size_t)rest : JOURNAL_PIECE;
+    char *piece = memory_new(length, 1, "the journal", error);
+    enum journal_news news = JOURNAL_FAILED;
+    if (piece && !read_bytes(descriptor, piece, length, tail->offset))
+        error_set_errno(error, path, NULL, "cannot be read");
+    else if (piece) {
+        const char *feed = memrchr(piece, '\n', length);
+        /* no line is as long as a piece: such bytes are no journal's, and are passed over */
+        const size_t whole = feed                      ? (size_t)(feed - piece) + 1
+                             : length == JOURNAL_PIECE ? length
+                                                       : 0;
+        news = whole == 0 ? JOURNAL_SAME : rest > length ? JOURNAL_MORE : JOURNAL_READ;
+        if (!take_lines(piece, whole, path, visit, context, error))
+            news = JOURNAL_FAILED;
+        else if (whole > 0)
+            move_on(tail, piece, whole);
+    }
+    free(piece);
+    return news;
+}
+
+enum journal_news journal_tail_read(struct journal_tail *tail, const char *path,
+                                    journal_visit *visit, void *context, struct error *error)
+{
+    struct stat status;
+    const int descriptor = file_open_if_regular(path, O_RDONLY | O_NOFOLLOW, &status);
+    if (descriptor < 0 && errno == ENOENT)
+        return JOURNAL_SAME;
+    if (descriptor < 0) {
+        if (errno == EINVAL)
+            error_set(error, ERROR_INPUT, path, "remove what lies there under that name",
+                      "this is not a regular file");
+        else
+            error_set_errno(error, path, NULL, "cannot open");
+        return JOURNAL_FAILED;
+    }
+    const uint64_t size = (uint64_t)status.st_size;
+    tail->written = (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec;
+    enum journal_news news = JOURNAL_SAME;
+    if (!is_the_same(tail, descriptor, size))
+        news = JOURNAL_CUT;
+    else if (size > tail->offset)
+        news = take_piece(tail, descriptor, size, path, visit, context, error);
+    close(descriptor);
+    return news;
+}

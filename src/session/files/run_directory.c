@@ -1,0 +1,500 @@
+#include "session/files/run_directory.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/host.h"
+#include "base/memory.h"
+#include "session/files/folder_trust.h"
+#include "session/files/run_name.h"
+#include "session/values/run_id.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 100 };
+
+char *run_directory_home(struct error *error)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *user = getenv("HOME");
+    char path[4096];
+    int length;
+    if (state && state[0] == '/') /* relative ones are to be ignored: XDG base directories */
+        length = snprintf(path, sizeof path, "%s/tinca/runs", state);
+    else if (user && user[0])
+        length = snprintf(path, sizeof path, "%s/.local/state/tinca/runs", user);
+    else {
+        error_set(error, ERROR_SYSTEM, "the folder of runs", "set HOME or XDG_STATE_HOME",
+                  "neither HOME nor XDG_STATE_HOME is set");
+        return NULL;
+    }
+    if (length < 0 || (size_t)length >= sizeof path) {
+        error_set(error, ERROR_SYSTEM, "the folder of runs", "set XDG_STATE_HOME to a shorter path",
+                  "its path is too long");
+        return NULL;
+    }
+    const bool usable = file_make_directories(path, error) && folder_trust_check(path, error);
+    return usable ? memory_copy_text(path, error) : NULL;
+}
+
+static size_t length_without_part(const char *name);
+
+/* --- listing --- */
+
+static bool holds_run(const char *directory)
+{
+    char *config = file_join(directory, "config.json");
+    bool holds = config && file_exists(config);
+    free(config);
+    return holds;
+}
+
+static bool entry_is_run(const char *home, const char *name)
+{
+    if (name[0] == '.' || strlen(name) >= RUN_ID_SIZE)
+        return false;
+    char *directory = file_join(home, name);
+    bool is = directory && holds_run(directory);
+    free(directory);
+    return is;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void free_ids(char **ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(ids[i]);
+    free(ids);
+}
+
+/* Whether a folder holds nothing but a lock and half-written files. A link is no folder. */
+static bool holds_remains(const char *directory)
+{
+    const int descriptor =
+        open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    DIR *stream = descriptor < 0 ? NULL : fdopendir(descriptor);
+    bool remains = stream;
+    if (!stream && descriptor >= 0)
+        close(descriptor);
+    for (struct dirent *entry; remains && (entry = readdir(stream));)
+        remains = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+                  strcmp(entry->d_name, "lock") == 0 ||
+                  (run_directory_is_own_file(entry->d_name) &&
+                   length_without_part(entry->d_name) < strlen(entry->d_name));
+    if (stream)
+        closedir(stream);
+    return remains;
+}
+
+/* Only what is named like a run. */
+static bool entry_is_incomplete(const char *home, const char *name)
+{
+    if (strlen(name) < 17 || strlen(name) >= RUN_ID_SIZE || strspn(name, "0123456789-") < 16)
+        return false;
+    char *directory = file_join(home, name);
+    bool is = directory && holds_remains(directory) && !run_directory_is_alive(directory);
+    free(directory);
+    return is;
+}
+
+typedef bool is_wanted(const char *home, const char *name);
+static bool list_home(const char *home, is_wanted *wanted, char ***ids, size_t *count,
+                      struct error *error)
+{
+    DIR *directory = opendir(home);
+    size_t capacity = 0;
+    bool listed = true;
+    if (!directory)
+        return error_set_errno(error, home, "check its permissions", "cannot be listed");
+    for (struct dirent *entry; listed && (entry = readdir(directory));) {
+        if (!wanted(home, entry->d_name))
+            continue;
+        listed = memory_grow(ids, &capacity, *count + 1, sizeof **ids, "the list of runs", error) &&
+                 ((*ids)[*count] = memory_copy_text(entry->d_name, error));
+        *count += listed;
+    }
+    closedir(directory);
+    return listed;
+}
+
+static bool list(is_wanted *wanted, char ***ids, size_t *count, struct error *error)
+{
+    *ids = NULL;
+    *count = 0;
+    char *home = run_directory_home(error);
+    bool listed = home && list_home(home, wanted, ids, count, error);
+    free(home);
+    if (!listed) {
+        free_ids(*ids, *count);
+        *ids = NULL;
+        *count = 0;
+        return false;
+    }
+    if (*count > 0)
+        qsort(*ids, *count, sizeof **ids, by_name);
+    return true;
+}
+
+bool run_directory_list(char ***ids, size_t *count, struct error *error)
+{
+    return list(entry_is_run, ids, count, error);
+}
+
+bool run_directory_list_incomplete(char ***ids, size_t *count, struct error *error)
+{
+    return list(entry_is_incomplete, ids, count, error);
+}
+
+/* --- finding --- */
+
+/* How many IDs begin so, the last of them in *found. */
+static size_t match_ids(char *const *ids, size_t count, const char *id, const char **found)
+{
+    size_t matches = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(ids[i], id, strlen(id)) != 0)
+            continue;
+        *found = ids[i];
+        matches++;
+    }
+    return matches;
+}
+
+/* How many runs their user called so, the last of them in *found. */
+static size_t match_names(char *const *ids, size_t count, const char *name, const char **found,
+                          const char *home)
+{
+    size_t matches = 0;
+    char given[RUN_NAME_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        char *directory = file_join(home, ids[i]);
+        if (directory && strcmp(run_name_read(directory, given), name) == 0) {
+            *found = ids[i];
+            matches++;
+        }
+        free(directory);
+    }
+    return matches;
+}
+
+/* A name comes before the beginning of an ID. */
+static bool choose_id(char *const *ids, size_t count, const char *id, const char *home,
+                      const char **found, struct error *error)
+{
+    const char *named = NULL;
+    if (!id[0])
+        return error_set(error, ERROR_USAGE, "RUN", "tinca runs lists them", "its name is empty");
+    size_t begun = match_ids(ids, count, id, found);
+    size_t called = match_names(ids, count, id, &named, home);
+    if (called > 0)
+        *found = named;
+    if (called == 1 || (called == 0 && begun == 1))
+        return true;
+    if (called > 1)
+        return error_set(error, ERROR_USAGE, id, "give the ID: tinca runs lists them",
+                         "%zu runs are called so, the last of them is %s", called, *found);
+    if (begun > 1)
+        return error_set(error, ERROR_USAGE, id, "give more of it: tinca runs lists them",
+                         "%zu runs begin so, the last of them %s", begun, *found);
+    if (count == 0)
+        return error_set(error, ERROR_USAGE, id, "tinca train makes one", "there are no runs yet");
+    return error_set(error, ERROR_USAGE, id, "tinca runs lists them",
+                     "there is no such run among the %zu that are kept; the last one is %s", count,
+                     ids[count - 1]);
+}
+
+static char *find_among_all(const char *home, const char *id, struct error *error)
+{
+    char **ids, *directory = NULL;
+    const char *found = NULL;
+    size_t count;
+    if (!run_directory_list(&ids, &count, error))
+        return NULL;
+    if (choose_id(ids, count, id, home, &found, error)) {
+        directory = file_join(home, found);
+        if (!directory)
+            error_set_memory(error, "a path", 0);
+    }
+    free_ids(ids, count);
+    return directory;
+}
+
+char *run_directory_find_any(const char *id, struct error *error)
+{
+    bool is_path = strchr(id, '/');
+    if (is_path && holds_run(id))
+        return memory_copy_text(id, error);
+    char *home = run_directory_home(error), *directory = NULL;
+    if (home && !is_path && entry_is_run(home, id)) /* in full: no look at the others */
+        directory = file_join(home, id);
+    if (home && !directory)
+        directory = find_among_all(home, id, error);
+    free(home);
+    return directory;
+}
+
+char *run_directory_find(const char *id, struct error *error)
+{
+    char *directory = run_directory_find_any(id, error);
+    if (!directory || folder_trust_check(directory, error))
+        return directory;
+    free(directory);
+    return NULL;
+}
+
+/* --- making --- */
+
+static char *create_wanted(const char *wanted, struct error *error)
+{
+    if (!folder_trust_check(wanted, error))
+        return NULL;
+    if (holds_run(wanted)) {
+        error_set(error, ERROR_USAGE, wanted, "choose another folder, or remove that run",
+                  "it already holds a run");
+        return NULL;
+    }
+    return file_make_directories(wanted, error) ? memory_copy_text(wanted, error) : NULL;
+}
+
+/* Deletes an incomplete folder that is older than a minute: its process may still be on its way to
+ * take the lock. */
+static void remove_if_old(const char *directory)
+{
+    struct stat status;
+    if (lstat(directory, &status) != 0 || time(NULL) - status.st_mtime < 60)
+        return;
+    const int lock = run_directory_lock(directory, NULL);
+    char *path = file_join(directory, "lock");
+    if (lock >= 0 && path && holds_remains(directory)) {
+        run_directory_clear_parts(directory);
+        unlink(path);
+        rmdir(directory);
+    }
+    if (lock >= 0)
+        close(lock);
+    free(path);
+}
+
+static void remove_incomplete(const char *home)
+{
+    char **ids = NULL;
+    size_t count = 0;
+    list_home(home, entry_is_incomplete, &ids, &count, NULL);
+    for (size_t i = 0; i < count; i++) {
+        char *directory = file_join(home, ids[i]);
+        if (directory)
+            remove_if_old(directory);
+        free(directory);
+    }
+    free_ids(ids, count);
+}
+
+char *run_directory_create(const char *wanted, const char *name, char *id, struct error *error)
+{
+    run_id_new(name, id);
+    if (wanted)
+        return create_wanted(wanted, error);
+    char *home = run_directory_home(error);
+    if (home)
+        remove_incomplete(home);
+    for (int tries = 0; home && tries < TRIES; tries++) {
+        char *directory = file_join(home, id);
+        const bool made = directory && mkdir(directory, 0700) == 0;
+        if (made && file_sync_directory(home)) {
+            free(home);
+            return directory;
+        }
+        if (!directory)
+            error_set_memory(error, "a path", 0);
+        else if (errno != EEXIST || tries + 1 == TRIES)
+            error_set_errno(error, directory, "check space and permissions", "cannot be created");
+        bool again = directory && errno == EEXIST;
+        if (made)
+            rmdir(directory);
+        free(directory);
+        if (!again)
+            break;
+        run_id_new(name, id);
+    }
+    free(home);
+    return NULL;
+}
+
+/* --- what lies there --- */
+
+static bool is_sample(const char *name, size_t length)
+{
+    static const char prefix[] = "sample-", suffix[] = ".png";
+    size_t from = sizeof prefix - 1, end = sizeof suffix - 1;
+    return length > from + end && strncmp(name, prefix, from) == 0 &&
+           strncmp(name + length - end, suffix, end) == 0 &&
+           strspn(name + from, "0123456789") == length - from - end;
+}
+
+/* Without the ending of a file that is being written: ".PID.part". */
+static size_t length_without_part(const char *name)
+{
+    static const char part[] = ".part";
+    size_t length = strlen(name), end = sizeof part - 1;
+    if (length <= end || strcmp(name + length - end, part) != 0)
+        return length;
+    size_t digits = length - end;
+    while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+        digits--;
+    return digits > 1 && digits < length - end && name[digits - 1] == '.' ? digits - 1 : length;
+}
+
+bool run_directory_is_own_file(const char *name)
+{
+    static const char *const own[] = {"config.json",
+                                      "network.json",
+                                      "data.json",
+                                      "journal.jsonl",
+                                      "journal.previous.jsonl",
+                                      "journal.damaged.jsonl",
+                                      "weights.safetensors",
+                                      "best.safetensors",
+                                      "checkpoint.safetensors",
+                                      "checkpoint.previous.safetensors",
+                                      "discriminator.safetensors",
+                                      "summary.json",
+                                      "measurements.json",
+                                      "profile.json",
+                                      "name.txt",
+                                      "lock"};
+    size_t length = length_without_part(name);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == length && strncmp(own[i], name, length) == 0)
+            return true;
+    return is_sample(name, length);
+}
+
+void run_directory_clear_parts(const char *directory)
+{
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));)
+        if (length_without_part(entry->d_name) < strlen(entry->d_name) &&
+            run_directory_is_own_file(entry->d_name))
+            unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
+/* --- the lock --- */
+
+/* Returns a descriptor, or -1 with errno, as file_open_if_regular does. */
+static int open_lock(const char *directory, int flags)
+{
+    char *path = file_join(directory, "lock");
+    struct stat status;
+    const int descriptor = path ? file_open_if_regular(path, flags | O_NOFOLLOW, &status) : -1;
+    free(path);
+    return descriptor;
+}
+
+/* Somebody who only asks whether the run is alive holds the lock for a moment. */
+static bool take_lock(int descriptor)
+{
+    for (int tries = 0; tries < 5; tries++) {
+        if (flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK)
+            return false;
+        clock_sleep(0.002);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
+/* A disk that is full leaves it out. */
+static void write_process(int descriptor)
+{
+    char text[192];
+    struct host host;
+    host_describe(&host);
+    const int length = snprintf(text, sizeof text, "%ld %s\n", (long)getpid(), host.name);
+    if (ftruncate(descriptor, 0) == 0 && pwrite(descriptor, text, (size_t)length, 0) != length)
+        return;
+}
+
+static long read_process(int descriptor)
+{
+    char text[24];
+    const ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
+static void refuse_held(const char *directory, long process, struct error *error)
+{
+    if (process > 0)
+        error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+                  "process %ld has a run there", process);
+    else
+        error_set(error, ERROR_USAGE, directory, "wait for its end, or stop it",
+                  "another process has a run there");
+}
+
+/* Whether a process has the folder itself locked (run_hold.h), whatever became of its lock file. */
+static bool is_held(const char *directory)
+{
+    const int descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool held =
+        descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (descriptor >= 0)
+        close(descriptor);
+    return held;
+}
+
+int run_directory_lock(const char *directory, struct error *error)
+{
+    const bool held = is_held(directory); /* then no new lock file is made */
+    int descriptor = open_lock(directory, held ? O_RDONLY : O_RDWR | O_CREAT);
+    if (held) {
+        refuse_held(directory, descriptor < 0 ? 0 : read_process(descriptor), error);
+        if (descriptor >= 0)
+            close(descriptor);
+        return -1;
+    }
+    if (descriptor >= 0 && take_lock(descriptor)) {
+        write_process(descriptor);
+        return descriptor;
+    }
+    if (descriptor >= 0 && errno == EWOULDBLOCK)
+        refuse_held(directory, read_process(descriptor), error);
+    else if (descriptor < 0 && errno == EINVAL)
+        error_set(error, ERROR_INPUT, directory, "remove what lies there under that name",
+                  "its file \"lock\" is not a regular file");
+    else
+        error_set_errno(error, directory, "check space and permissions", "cannot be locked");
+    if (descriptor >= 0)
+        close(descriptor);
+    return -1;
+}
+
+bool run_directory_is_alive(const char *directory)
+{
+    if (is_held(directory))
+        return true;
+    int descriptor = open_lock(directory, O_RDWR); /* over a network only then it tells */
+    if (descriptor < 0)
+        descriptor = open_lock(directory, O_RDONLY);
+    if (descriptor < 0)
+        return false;
+    bool alive = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(descriptor);
+    return alive;
+}

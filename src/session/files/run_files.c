@@ -1,0 +1,332 @@
+#include "session/files/run_files.h"
+
+#include "base/file.h"
+#include "session/files/run_json.h"
+
+#include <config.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1 << 20 };
+
+/* --- tables: a member's name and where it lies --- */
+
+#define COUNT(type, member)                                                                        \
+    {                                                                                              \
+#member, offsetof(struct type, member)                                                     \
+    }
+
+struct place {
+    const char *key;
+    size_t offset;
+};
+
+static const struct place memory_places[] = {
+    COUNT(memory_forecast, weights),    COUNT(memory_forecast, gradients),
+    COUNT(memory_forecast, solver),     COUNT(memory_forecast, activations),
+    COUNT(memory_forecast, workspace),  COUNT(memory_forecast, total),
+    COUNT(memory_forecast, unlimited),  COUNT(memory_forecast, flops),
+    COUNT(memory_forecast, flops_again)};
+
+static const struct place fact_places[] = {COUNT(run_facts, parameters),
+                                           COUNT(run_facts, discriminator_parameters),
+                                           COUNT(run_facts, flops),
+                                           COUNT(run_facts, images),
+                                           COUNT(run_facts, validation_images),
+                                           COUNT(run_facts, classes),
+                                           COUNT(run_facts, memory_peak),
+                                           COUNT(run_facts, threads)};
+
+static const struct place number_places[] = {COUNT(run_snapshot, epoch),
+                                             COUNT(run_snapshot, epochs),
+                                             COUNT(run_snapshot, loss_mean),
+                                             COUNT(run_snapshot, learning_rate),
+                                             COUNT(run_snapshot, ms_per_image_now),
+                                             COUNT(run_snapshot, ms_per_image_median),
+                                             COUNT(run_snapshot, images_per_second),
+                                             COUNT(run_snapshot, elapsed_seconds),
+                                             COUNT(run_snapshot, feed_wait_seconds),
+                                             COUNT(run_snapshot, validation_loss),
+                                             COUNT(run_snapshot, top1),
+                                             COUNT(run_snapshot, top5),
+                                             COUNT(run_snapshot, best_top1),
+                                             COUNT(run_snapshot, pixel_accuracy),
+                                             COUNT(run_snapshot, checkpoint_seconds)};
+
+static const struct place count_places[] = {COUNT(run_snapshot, iteration),
+                                            COUNT(run_snapshot, iterations),
+                                            COUNT(run_snapshot, memory_measured),
+                                            COUNT(run_snapshot, memory_highest),
+                                            COUNT(run_snapshot, begun_at),
+                                            COUNT(run_snapshot, checkpoints),
+                                            COUNT(run_snapshot, checkpoint_iteration)};
+
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
+#define LENGTH(table) (sizeof(table) / sizeof *(table))
+
+static bool add_counts(struct json *object, const void *base, const struct place *places,
+                       size_t count)
+{
+    bool added = object;
+    for (size_t i = 0; added && i < count; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)base + places[i].offset, sizeof value);
+        added = json_add_count(object, places[i].key, value);
+    }
+    return added;
+}
+
+static void read_counts(const struct json *object, void *base, const struct place *places,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t number;
+        const struct json *member = json_member(object, places[i].key);
+        if (member && json_count(member, &number))
+            memcpy((char *)base + places[i].offset, &(uint64_t){number}, sizeof(uint64_t));
+    }
+}
+
+static bool add_numbers(struct json *object, const struct run_snapshot *snapshot)
+{
+    bool added = object;
+    for (size_t i = 0; added && i < LENGTH(number_places); i++) {
+        double value;
+        memcpy(&value, (const char *)snapshot + number_places[i].offset, sizeof value);
+        added = json_add_number(object, number_places[i].key, value);
+    }
+    return added;
+}
+
+static void read_numbers(const struct json *object, struct run_snapshot *snapshot)
+{
+    for (size_t i = 0; i < LENGTH(number_places); i++) {
+        double value = NAN;
+        const struct json *member = json_member(object, number_places[i].key);
+        if (member && (json_number(member, &value) || json_is_null(member)))
+            memcpy((char *)snapshot + number_places[i].offset, &value, sizeof value);
+    }
+}
+
+static void read_text(const struct json *object, const char *key, char *text, size_t size)
+{
+    const char *value = json_string(json_member(object, key));
+    if (value)
+        snprintf(text, size, "%s", value);
+}
+
+/* --- both files --- */
+
+bool run_files_verify(const char *directory, struct error *error)
+{
+    struct json_document config, summary = {0};
+    const bool good = run_json_open(&config, directory, "config.json", FILE_LIMIT, NULL, error) &&
+                      run_json_open(&summary, directory, "summary.json", FILE_LIMIT, NULL, error);
+    json_document_free(&config);
+    json_document_free(&summary);
+    return good;
+}
+
+/* --- config.json --- */
+
+static bool add_import(struct json *tree, const struct run_facts *facts)
+{
+    struct json *object = json_add_object(tree, "imported");
+    return json_add_string(object, "framework", facts->imported) &&
+           json_add_bool(object, "mean_only", facts->mean_only);
+}
+
+/* What its log did not say is not known: no default stands for it. */
+static void read_import(const struct json *tree, struct run_config *config, struct run_facts *facts)
+{
+    const struct json *object = json_member(tree, "imported");
+    const struct json *flag = json_member(object, "mean_only");
+    read_text(object, "framework", facts->imported, sizeof facts->imported);
+    if (flag && !json_bool(flag, &facts->mean_only))
+        facts->mean_only = false;
+    if (facts->imported[0] && !config_is_given(config, "batch"))
+        config->batch = 0;
+}
+
+bool run_files_write_config(const char *directory, const struct run_config *config,
+                            const struct run_facts *facts, struct error *error)
+{
+    struct json *tree = json_new_object();
+    bool complete =
+        json_add_string(tree, "format", "tinca-run") && json_add_count(tree, "version", 1) &&
+        json_add_string(tree, "id", facts->id) &&
+        json_add_string(tree, "created", facts->created) &&
+        json_add_string(tree, "host", facts->host) &&
+        json_add_string(tree, "tinca", PACKAGE_VERSION) &&
+        (facts->imported[0] ? add_import(tree, facts) &&
+                                  config_known_to_json(config, json_add_object(tree, "config"))
+                            : config_to_json(config, json_add_object(tree, "config")));
+    return run_json_write(directory, "config.json", tree, complete, error);
+}
+
+bool run_files_read_config(struct run_config *config, struct run_facts *facts,
+                           const char *directory, struct error *error)
+{
+    struct json_document document;
+    char *path = file_join(directory, "config.json");
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    bool read = json_read_file(&document, path, FILE_LIMIT, error);
+    free(path);
+    if (!read)
+        return false;
+    const char *format = json_string(json_member(document.root, "format"));
+    read_text(document.root, "id", facts->id, sizeof facts->id);
+    read_text(document.root, "created", facts->created, sizeof facts->created);
+    read_text(document.root, "host", facts->host, sizeof facts->host);
+    if (!format || strcmp(format, "tinca-run") != 0)
+        read = error_set(error, ERROR_INPUT, document.name, NULL, "this is no run of tinca");
+    else
+        read = config_from_json(config, &document, json_member(document.root, "config"), error);
+    if (read)
+        read_import(document.root, config, facts);
+    json_document_free(&document);
+    return read;
+}
+
+/* --- the first event --- */
+
+bool run_files_add_memory(struct json *parent, const char *key,
+                          const struct memory_forecast *memory)
+{
+    return add_counts(json_add_object(parent, key), memory, memory_places, LENGTH(memory_places));
+}
+
+struct json *run_files_start_event(const struct run_facts *facts,
+                                   const struct run_snapshot *snapshot)
+{
+    struct json *event = json_new_object();
+    bool complete = json_add_string(event, "event", "start") &&
+                    json_add_string(event, "network", facts->network) &&
+                    json_add_string(event, "technique", facts->technique) &&
+                    add_counts(event, facts, fact_places, LENGTH(fact_places)) &&
+                    json_add_count(event, "iterations", snapshot->iterations) &&
+                    json_add_number(event, "epochs", snapshot->epochs) &&
+                    run_files_add_memory(event, "memory", &facts->forecast);
+    if (complete)
+        return event;
+    json_free(event);
+    return NULL;
+}
+
+bool run_files_read_start(const struct json *line, struct run_facts *facts,
+                          struct run_snapshot *snapshot)
+{
+    const char *event = json_string(json_member(line, "event"));
+    if (!event || strcmp(event, "start") != 0)
+        return false;
+    read_text(line, "network", facts->network, sizeof facts->network);
+    read_text(line, "technique", facts->technique, sizeof facts->technique);
+    read_counts(line, facts, fact_places, LENGTH(fact_places));
+    read_counts(json_member(line, "memory"), &facts->forecast, memory_places,
+                LENGTH(memory_places));
+    read_counts(line, snapshot, count_places, LENGTH(count_places));
+    read_numbers(line, snapshot);
+    return true;
+}
+
+/* --- summary.json --- */
+
+static bool add_error(struct json *tree, const struct error *error)
+{
+    if (error->kind == ERROR_NONE)
+        return json_add_null(tree, "error");
+    struct json *object = json_add_object(tree, "error");
+    return json_add_count(object, "kind", error->kind) &&
+           json_add_string(object, "what", error->what) &&
+           json_add_string(object, "why", error->why) &&
+           json_add_string(object, "advice", error->advice);
+}
+
+bool run_files_write_summary(const char *directory, const struct journal *journal,
+                             const struct run_snapshot *snapshot, struct error *error)
+{
+    struct json *tree = json_new_object();
+    bool complete = json_add_string(tree, "format", "tinca-summary") &&
+                    json_add_count(tree, "version", 1) &&
+                    json_add_string(tree, "status", run_status_name(snapshot->status)) &&
+                    add_error(tree, &snapshot->error) &&
+                    add_counts(tree, snapshot, count_places, LENGTH(count_places)) &&
+                    add_numbers(tree, snapshot) && json_add_float(tree, "loss", snapshot->loss) &&
+                    json_add_float(tree, "loss_caffe", snapshot->loss_caffe) &&
+                    json_add_bool(tree, "has_validation", snapshot->has_validation) &&
+                    json_add_count(tree, "journal", journal->synced) &&
+                    json_add_count(tree, "journal_crc32", journal->crc32);
+    return run_json_write(directory, "summary.json", tree, complete, error);
+}
+
+bool run_files_read_journal_sum(const char *directory, uint64_t *length, uint32_t *sum)
+{
+    struct json_document document;
+    size_t bytes, crc32;
+    char *path = file_join(directory, "summary.json");
+    bool read = path && json_read_file(&document, path, FILE_LIMIT, NULL);
+    free(path);
+    if (!read)
+        return false;
+    const struct json *long_as = json_member(document.root, "journal"),
+                      *with = json_member(document.root, "journal_crc32");
+    read = long_as && with && json_count(long_as, &bytes) && json_count(with, &crc32) &&
+           crc32 <= UINT32_MAX;
+    json_document_free(&document);
+    if (read) {
+        *length = bytes;
+        *sum = (uint32_t)crc32;
+    }
+    return read;
+}
+
+static void read_error(const struct json *object, struct error *error)
+{
+    size_t kind;
+    const struct json *number = json_member(object, "kind");
+    *error = (struct error){0};
+    if (!number || !json_count(number, &kind) || kind > ERROR_INTERRUPTED)
+        return;
+    error->kind = (enum error_kind)kind;
+    read_text(object, "what", error->what, sizeof error->what);
+    read_text(object, "why", error->why, sizeof error->why);
+    read_text(object, "advice", error->advice, sizeof error->advice);
+}
+
+static bool read_status(const struct json *tree, enum run_status *status)
+{
+    const char *name = json_string(json_member(tree, "status"));
+    for (*status = RUN_PREPARING; name && *status <= RUN_INTERRUPTED; ++*status)
+        if (strcmp(run_status_name(*status), name) == 0)
+            return run_status_is_over(*status);
+    return false;
+}
+
+bool run_files_read_summary(const char *directory, struct run_snapshot *snapshot)
+{
+    struct json_document document;
+    enum run_status status;
+    char *path = file_join(directory, "summary.json");
+    bool read = path && json_read_file(&document, path, FILE_LIMIT, NULL);
+    free(path);
+    if (!read)
+        return false;
+    const struct json *tree = document.root, *flag = json_member(tree, "has_validation");
+    bool good = read_status(tree, &status);
+    if (good) {
+        double loss = NAN, caffe = NAN;
+        snapshot->status = status;
+        read_error(json_member(tree, "error"), &snapshot->error);
+        read_counts(tree, snapshot, count_places, LENGTH(count_places));
+        read_numbers(tree, snapshot);
+        json_number(json_member(tree, "loss"), &loss);
+        json_number(json_member(tree, "loss_caffe"), &caffe);
+        snapshot->loss = (float)loss;
+        snapshot->loss_caffe = (float)caffe;
+        snapshot->has_validation = flag && json_bool(flag, &read) && read;
+    }
+    json_document_free(&document);
+    return good;
+}

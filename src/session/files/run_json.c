@@ -1,0 +1,35 @@
+#include "session/files/run_json.h"
+
+#include "base/file.h"
+#include "base/json_checksum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool run_json_write(const char *directory, const char *name, struct json *tree, bool complete,
+                    struct error *error)
+{
+    char *path = file_join(directory, name);
+    char *text = path && complete ? json_print_checked(tree, error) : NULL;
+    const bool written =
+        text ? file_write(path, text, strlen(text), true, error) : error_set_memory(error, name, 0);
+    free(text);
+    free(path);
+    json_free(tree);
+    return written;
+}
+
+bool run_json_open(struct json_document *document, const char *directory, const char *name,
+                   size_t limit, const char *advice, struct error *error)
+{
+    char *path = file_join(directory, name);
+    *document = (struct json_document){0};
+    bool opened = path || error_set_memory(error, "a path", 0);
+    if (path && file_exists(path))
+        opened = json_read_file(document, path, limit, error);
+    free(path);
+    if (!opened || !document->root || json_check(document, advice, error))
+        return opened;
+    json_document_free(document);
+    return false;
+}

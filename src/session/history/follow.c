@@ -1,0 +1,130 @@
+/* Whether the process is alive is asked before its journal is read: what it wrote until then is
+ * read to its end before the run is said to be over. */
+#include "session/history/follow.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/files/journal_tail.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/record/run_reading.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct follower {
+    char *path; /* of the journal */
+    struct journal_tail tail;
+    struct run_reading reading;
+    struct run_snapshot snapshot;
+    struct tempo tempo;
+    _Atomic(double) written; /* when the journal was written last, for whoever shows the run */
+    bool published;          /* facts and series */
+};
+
+static void follower_free(struct follower *follower)
+{
+    if (follower)
+        free(follower->path);
+    free(follower);
+}
+
+static struct follower *create(struct run *run, struct error *error)
+{
+    struct follower *follower = memory_new(1, sizeof *follower, "a run", error);
+    if (!follower)
+        return NULL;
+    follower->reading = (struct run_reading){
+        .run = run, .snapshot = &follower->snapshot, .tempo = &follower->tempo};
+    follower->snapshot = (struct run_snapshot){.eta_seconds = -1,
+                                               .loss_discriminator = NAN,
+                                               .loss_l1 = NAN,
+                                               .pixel_accuracy = NAN,
+                                               .feed_wait_seconds = NAN}; /* no line says it */
+    follower->path = file_join(run->directory, "journal.jsonl");
+    if (follower->path)
+        return follower;
+    error_set_memory(error, "a path", 0);
+    follower_free(follower);
+    return NULL;
+}
+
+struct run *follow_open(const char *directory, struct error *error)
+{
+    struct run_config config;
+    config_defaults(&config);
+    struct run *run = run_state_create(&config, error);
+    if (run && (run->directory = memory_copy_text(directory, error)) &&
+        run_state_read_config(directory, &run->config, &run->early_facts, error) &&
+        (run->follower = create(run, error))) {
+        run->follower_free = follower_free;
+        follow_step(run);
+        return run;
+    }
+    run_free(run);
+    return NULL;
+}
+
+/* The summary is the last word, if there is one. */
+static void read_end(struct run *run, struct run_snapshot *snapshot)
+{
+    snapshot->status = RUN_INTERRUPTED;
+    run_files_read_summary(run->directory, snapshot);
+    run_state_read_inspection(run); /* what was seen inside is kept at the end */
+}
+
+static void set_status(struct run *run, bool alive, enum journal_news news)
+{
+    struct follower *follower = run->follower;
+    if (!alive && news != JOURNAL_MORE)
+        read_end(run, &follower->snapshot);
+    else
+        follower->snapshot.status =
+            follower->reading.started ? follower->reading.phase : RUN_PREPARING;
+}
+
+static void publish(struct run *run)
+{
+    struct follower *follower = run->follower;
+    if (follower->reading.started && !follower->published) {
+        run_state_publish(run, &follower->reading.facts);
+        follower->published = true;
+    }
+    snapshot_publish(&run->snapshot, &follower->snapshot);
+}
+
+enum follow_news follow_step(struct run *run)
+{
+    struct follower *follower = run->follower;
+    struct run_snapshot *now = follower ? &follower->snapshot : NULL;
+    if (!follower || run_status_is_over(now->status))
+        return FOLLOW_SAME;
+    const bool alive = run_directory_is_alive(run->directory);
+    const enum run_status before = now->status;
+    struct error error = {0};
+    const enum journal_news news = journal_tail_read(&follower->tail, follower->path,
+                                                     run_reading_take, &follower->reading, &error);
+    if (news == JOURNAL_CUT)
+        return FOLLOW_AFRESH;
+    atomic_store(&follower->written, follower->tail.written);
+    if (news != JOURNAL_SAME)
+        run_reading_sum_up(&follower->reading);
+    now->error = error;
+    set_status(run, alive, news);
+    publish(run);
+    if (news == JOURNAL_MORE)
+        return FOLLOW_MORE;
+    return news == JOURNAL_READ || now->status != before ? FOLLOW_NEWS : FOLLOW_SAME;
+}
+
+double follow_silence(const struct run *run)
+{
+    struct timespec now;
+    const double written = run->follower ? atomic_load(&run->follower->written) : 0;
+    if (!(written > 0))
+        return -1;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return fmax(0, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - written);
+}

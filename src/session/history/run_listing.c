@@ -1,0 +1,76 @@
+#include "session/history/run_listing.h"
+
+#include "base/background.h"
+#include "base/memory.h"
+#include "session/files/run_directory.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct run_listing {
+    struct background *background; /* the caller's alone */
+    bool only_changed;
+    struct timespec known;
+    struct run_ids result;
+};
+
+static void free_listing(void *state)
+{
+    struct run_listing *listing = state;
+    for (size_t i = 0; i < listing->result.count; i++)
+        free(listing->result.ids[i]);
+    free(listing->result.ids);
+    free(listing->result.home);
+    free(listing);
+}
+
+/* The time is taken before the names: a run that is added meanwhile makes it out of date. */
+static void work(void *state)
+{
+    struct run_listing *listing = state;
+    struct run_ids *result = &listing->result;
+    struct stat status;
+    result->home = run_directory_home(&result->error);
+    if (!result->home)
+        return;
+    if (stat(result->home, &status) == 0)
+        result->changed = status.st_mtim;
+    if (listing->only_changed && result->changed.tv_sec == listing->known.tv_sec &&
+        result->changed.tv_nsec == listing->known.tv_nsec)
+        return;
+    if (!run_directory_list(&result->ids, &result->count, &result->error)) {
+        result->ids = NULL;
+        result->count = 0;
+    }
+}
+
+struct run_listing *run_listing_start(const struct timespec *known, struct error *error)
+{
+    struct run_listing *listing = memory_new(1, sizeof *listing, "the list of runs", error);
+    if (!listing)
+        return NULL;
+    listing->only_changed = known;
+    if (known)
+        listing->known = *known;
+    listing->background = background_start(work, free_listing, listing, error);
+    if (listing->background)
+        return listing;
+    free_listing(listing);
+    return NULL;
+}
+
+bool run_listing_wait(const struct run_listing *listing, double seconds)
+{
+    return background_wait(listing->background, seconds);
+}
+
+const struct run_ids *run_listing_result(const struct run_listing *listing)
+{
+    return &listing->result;
+}
+
+void run_listing_drop(struct run_listing *listing)
+{
+    if (listing)
+        background_drop(listing->background);
+}

@@ -1,0 +1,91 @@
+/* What is known of another process is read from /proc (proc(5)); a system without it knows only
+ * what the lock says. */
+#include "session/history/run_owner.h"
+
+#include "base/file.h"
+#include "session/files/run_directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "NUMBER HOST"; whatever else may lie there is not taken for a name. */
+static void read_lock(const char *path, struct run_owner *owner)
+{
+    char text[192];
+    const int descriptor = file_open_regular(path, NULL);
+    const ssize_t length = descriptor < 0 ? 0 : read(descriptor, text, sizeof text - 1);
+    if (descriptor >= 0)
+        close(descriptor);
+    text[length > 0 ? length : 0] = '\0';
+    char *name;
+    owner->process = strtol(text, &name, 10);
+    name += *name == ' ';
+    name[strspn(name, "-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")] = '\0';
+    snprintf(owner->host, sizeof owner->host, "%.127s", name);
+}
+
+/* Whether process `number` of this machine has the file open. Only its own user may look. */
+static bool has_open(long number, const struct stat *file)
+{
+    char path[64];
+    struct stat status;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/fd", number);
+    DIR *folder = number > 0 ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && !found && (entry = readdir(folder));)
+        found = fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
+                status.st_dev == file->st_dev && status.st_ino == file->st_ino;
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* A terminal that hangs up leaves its processes without one. */
+static bool has_terminal(long number)
+{
+    char path[64], text[512];
+    int terminal = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", number);
+    FILE *file = fopen(path, "re");
+    const size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = '\0';
+    const char *end = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    return !end || sscanf(end + 1, " %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
+}
+
+bool run_owner_find(const char *directory, struct run_owner *owner)
+{
+    struct stat status;
+    char *path = file_join(directory, "lock");
+    const bool alive = run_directory_is_alive(directory);
+    *owner = (struct run_owner){0};
+    if (path)
+        read_lock(path, owner);
+    owner->here = alive && path && stat(path, &status) == 0 && has_open(owner->process, &status);
+    owner->alone = owner->here && !has_terminal(owner->process);
+    free(path);
+    return alive;
+}
+
+bool run_owner_stop(const char *directory, struct error *error)
+{
+    struct run_owner owner;
+    if (!run_owner_find(directory, &owner))
+        return error_set(error, ERROR_USAGE, directory, "nothing is left to stop",
+                         "no process has this run any more");
+    if (!owner.here)
+        return error_set(error, ERROR_USAGE, directory, "stop it there, or as that user",
+                         "its process is another machine's or another user's");
+    if (kill((pid_t)owner.process, SIGTERM) == 0)
+        return true;
+    return error_set_errno(error, directory, "stop it where it was begun",
+                           "its process cannot be told to stop");
+}

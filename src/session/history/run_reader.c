@@ -1,0 +1,184 @@
+#include "session/history/run_reader.h"
+
+#include "base/background.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/files/run_directory.h"
+#include "session/history/follow.h"
+#include "session/record/run_open.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+const char *const run_saved_files[RUN_SAVED_KINDS] = {
+    [RUN_SAVED_BEST] = "best.safetensors", [RUN_SAVED_LAST] = "weights.safetensors"};
+
+struct run_reader {
+    struct background *background; /* the caller's alone */
+    enum run_depth depth;
+    size_t count;
+    struct run_read *results;
+    atomic_size_t ready;
+    atomic_bool dropped;
+};
+
+static void free_reader(void *state)
+{
+    struct run_reader *reader = state;
+    for (size_t i = 0; i < reader->count; i++) {
+        run_free(reader->results[i].run);
+        compare_files_free(&reader->results[i].files);
+        free(reader->results[i].directory);
+    }
+    free(reader->results);
+    free(reader);
+}
+
+/* Reads on to the newest of a run that another process has. */
+static struct run *open_live(const char *directory, const atomic_bool *dropped, struct error *error)
+{
+    struct run *run = follow_open(directory, error);
+    while (run && !atomic_load(dropped) && follow_step(run) == FOLLOW_MORE) {
+    }
+    return run;
+}
+
+static void read_saved(struct run_read *result)
+{
+    for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++) {
+        char *path = file_join(result->directory, run_saved_files[kind]);
+        result->saved[kind] = path && file_exists(path);
+        free(path);
+    }
+}
+
+static void read_outline(struct run_read *result)
+{
+    result->outlined = run_peek(result->directory, &result->outline, &result->error);
+    if (!result->outlined)
+        return;
+    run_name_read(result->directory, result->name);
+    read_saved(result);
+}
+
+static void open_whole(const struct run_reader *reader, struct run_read *result)
+{
+    result->opened = true;
+    read_outline(result);
+    if (result->outlined)
+        result->run = run_status_is_over(result->outline.snapshot.status)
+                          ? run_open(result->directory, &result->error)
+                          : open_live(result->directory, &reader->dropped, &result->error);
+}
+
+static void read_news(const struct run_reader *reader, struct run_read *result)
+{
+    enum follow_news news = FOLLOW_MORE;
+    run_owner_find(result->directory, &result->owner);
+    while (result->run && news == FOLLOW_MORE && !atomic_load(&reader->dropped))
+        news = follow_step(result->run);
+    read_saved(result);
+    if (result->run && news != FOLLOW_AFRESH)
+        return;
+    run_free(result->run);
+    result->run = NULL;
+    open_whole(reader, result);
+}
+
+static void read_one(const struct run_reader *reader, struct run_read *result)
+{
+    switch (reader->depth) {
+    case RUN_DEPTH_ALIVE:
+        result->alive = run_directory_is_alive(result->directory);
+        break;
+    case RUN_DEPTH_OUTLINE:
+        read_outline(result);
+        break;
+    case RUN_DEPTH_WHOLE:
+    case RUN_DEPTH_COMPARED:
+        if (!result->run)
+            open_whole(reader, result);
+        if (result->run && reader->depth == RUN_DEPTH_COMPARED)
+            compare_read_files(&result->files, run_facts(result->run), &result->files_error);
+        break;
+    case RUN_DEPTH_NEWS:
+        read_news(reader, result);
+        break;
+    }
+}
+
+static void work(void *state)
+{
+    struct run_reader *reader = state;
+    for (size_t i = 0; i < reader->count && !atomic_load(&reader->dropped); i++) {
+        read_one(reader, &reader->results[i]);
+        atomic_store(&reader->ready, i + 1);
+    }
+}
+
+static bool copy_directories(struct run_reader *reader, const char *const *directories,
+                             size_t count, struct error *error)
+{
+    reader->results = memory_new(count, sizeof *reader->results, "runs to be read", error);
+    for (size_t i = 0; reader->results && i < count; i++) {
+        reader->results[i].directory = memory_copy_text(directories[i], error);
+        if (!reader->results[i].directory)
+            return false;
+        reader->count++;
+    }
+    return reader->results;
+}
+
+struct run_reader *run_reader_start_open(enum run_depth depth, const char *const *directories,
+                                         struct run *const *runs, size_t count, struct error *error)
+{
+    struct run_reader *reader = memory_new(1, sizeof *reader, "runs to be read", error);
+    if (!reader)
+        return NULL;
+    reader->depth = depth;
+    atomic_init(&reader->ready, 0);
+    atomic_init(&reader->dropped, false);
+    const bool copied = copy_directories(reader, directories, count, error);
+    for (size_t i = 0; copied && runs && i < count; i++)
+        if (runs[i])
+            reader->results[i].run = run_share(runs[i]);
+    if (copied && (reader->background = background_start(work, free_reader, reader, error)))
+        return reader;
+    free_reader(reader);
+    return NULL;
+}
+
+struct run_reader *run_reader_start(enum run_depth depth, const char *const *directories,
+                                    size_t count, struct error *error)
+{
+    return run_reader_start_open(depth, directories, NULL, count, error);
+}
+
+size_t run_reader_ready(const struct run_reader *reader)
+{
+    return atomic_load(&reader->ready);
+}
+
+bool run_reader_done(const struct run_reader *reader)
+{
+    return background_is_done(reader->background);
+}
+
+bool run_reader_wait(const struct run_reader *reader, double seconds)
+{
+    return background_wait(reader->background, seconds);
+}
+
+struct run_read *run_reader_result(struct run_reader *reader, size_t index)
+{
+    return &reader->results[index];
+}
+
+void run_reader_drop(struct run_reader *reader)
+{
+    if (!reader)
+        return;
+    struct background *background = reader->background;
+    atomic_store(&reader->dropped, true);
+    background_drop(background);
+}

@@ -1,0 +1,284 @@
+/* Keras shows one line an epoch that is written again and again:
+ *   Train on 60000 samples, validate on 10000 samples
+ *   Epoch 1/12
+ *   60000/60000 [=====] - 3s 50us/step - loss: 0.25 - acc: 0.92 - val_loss: 0.06 - val_acc: 0.98
+ * and without a bar (verbose=2)
+ *   - 3s - loss: 0.25 - acc: 0.92
+ * Newer versions count steps: 469/469 3s 5ms/step - accuracy: 0.92 - loss: 0.25.
+ *
+ * Its loss is the mean of the epoch so far: a point an epoch, at the last progress that was shown.
+ * Whether progress counts images or steps is said by "samples", by "/sample", or by the first
+ * progress of an epoch, which is one batch; so points are made when all lines have been seen. */
+#include "session/import/import_reader.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct keras_epoch {
+    uint64_t pass;                   /* by which of the log's epochs it was shown */
+    uint64_t number, done, total;    /* total 0: Keras did not know either */
+    double loss, seconds;            /* NaN: not said */
+    double unit_seconds;             /* of an image or a step; NaN: not said */
+    double val_loss, accuracy, top5; /* of the validation; NaN: there is none */
+};
+
+/* --- lines --- */
+
+static bool starts_epoch(struct import_reader *reader, const char *line)
+{
+    unsigned long number, count;
+    if (sscanf(line, "Epoch %lu/%lu", &number, &count) != 2 || number == 0 || number > count ||
+        count > 10000000)
+        return false;
+    reader->epoch = number;
+    reader->passes++;
+    reader->epochs = count;
+    reader->done = reader->total = 0;
+    return true;
+}
+
+/* "  128/60000 ", "469/Unknown "; what follows it, or the line when there is none. */
+static const char *read_progress(struct import_reader *reader, const char *line)
+{
+    char *end;
+    const char *at = line + strspn(line, " ");
+    const unsigned long done = isdigit((unsigned char)at[0]) ? strtoul(at, &end, 10) : 0;
+    if (done == 0 || done > 1000000000 || end[0] != '/')
+        return line;
+    if (strncmp(end, "/Unknown", 8) == 0) {
+        reader->done = done;
+        reader->total = 0;
+        return end + 8;
+    }
+    const unsigned long total = isdigit((unsigned char)end[1]) ? strtoul(end + 1, &end, 10) : 0;
+    if (total < done || total > 1000000000)
+        return line;
+    reader->done = done;
+    reader->total = total;
+    if (done < total && (reader->first == 0 || done < reader->first))
+        reader->first = done;
+    return end;
+}
+
+/* "3s", not the "3s/epoch" that some add: the epoch's seconds. */
+static double read_seconds(const char *text)
+{
+    for (const char *at = text; at[0]; at++) {
+        char *end;
+        if (!isdigit((unsigned char)at[0]) || (at > text && !strchr(" -", at[-1])))
+            continue;
+        const double value = strtod(at, &end);
+        if (end[0] == 's' && (end[1] == ' ' || end[1] == '\0'))
+            return value;
+        at = end - 1;
+    }
+    return NAN;
+}
+
+/* "50us/step", "5ms/step", "1s/sample" */
+static double read_unit(const char *text, const char *word)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
+    const char *at = strstr(text, word);
+    while (at && at > text && at[-1] != ' ')
+        at--;
+    double value;
+    const char *unit = at ? import_number(at, &value) : NULL;
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++)
+        if (strncmp(unit, units[i].name, strlen(units[i].name)) == 0)
+            return value * units[i].seconds;
+    return NAN;
+}
+
+/* " - KEY: VALUE": the accuracies of the validation have the names of their metrics. */
+static void read_metrics(struct keras_epoch *epoch, const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "- ")); at += 2) {
+        char key[64];
+        int length = 0;
+        double value;
+        if (sscanf(at, "- %63[^: ]:%n", key, &length) != 1 || length == 0 ||
+            !import_number(at + length, &value))
+            continue;
+        if (strcmp(key, "loss") == 0)
+            epoch->loss = value;
+        else if (strcmp(key, "val_loss") == 0)
+            epoch->val_loss = value;
+        else if (strncmp(key, "val_", 4) == 0 && strstr(key, "top"))
+            epoch->top5 = 100 * value;
+        else if (strncmp(key, "val_", 4) == 0 && strstr(key, "acc") && isnan(epoch->accuracy))
+            epoch->accuracy = 100 * value;
+    }
+}
+
+/* One epoch has one: the last that was shown of it. A training that begins anew replaces what it
+ * does again. */
+static bool keep(struct import_reader *reader, const struct keras_epoch *epoch)
+{
+    struct keras_epoch *last = NULL;
+    while (reader->kept_count > 0) {
+        last = &reader->kept[reader->kept_count - 1];
+        if (last->number < epoch->number)
+            break;
+        reader->log->replaced += last->pass != epoch->pass;
+        reader->kept_count--;
+    }
+    if (!memory_grow(&reader->kept, &reader->kept_capacity, reader->kept_count + 1,
+                     sizeof *reader->kept, "the log's epochs", reader->error))
+        return false;
+    reader->kept[reader->kept_count++] = *epoch;
+    return true;
+}
+
+static bool take_progress(struct import_reader *reader, const char *line)
+{
+    struct keras_epoch epoch = {.number = reader->epoch,
+                                .pass = reader->passes,
+                                .loss = NAN,
+                                .val_loss = NAN,
+                                .accuracy = NAN,
+                                .top5 = NAN,
+                                .unit_seconds = NAN};
+    const char *rest = read_progress(reader, line);
+    if (rest == line && strncmp(line + strspn(line, " "), "- ", 2) != 0)
+        return true;
+    epoch.done = reader->done;
+    epoch.total = reader->total;
+    read_metrics(&epoch, rest);
+    epoch.seconds = epoch.done < epoch.total ? NAN : read_seconds(rest); /* before: what is left */
+    if (strstr(rest, "/sample"))
+        reader->in_images = true;
+    epoch.unit_seconds = read_unit(rest, strstr(rest, "/sample") ? "/sample" : "/step");
+    return isnan(epoch.loss) || keep(reader, &epoch);
+}
+
+static void take_fact(struct import_reader *reader, const char *line)
+{
+    unsigned long images;
+    struct imported_log *log = reader->log;
+    if (sscanf(line, "Train on %lu samples", &images) == 1) {
+        log->images = images;
+        reader->in_images = true;
+    }
+    if (!log->network[0] && strncmp(line, "Model: ", 7) == 0)
+        import_find_quoted(line, "Model: ", log->network, sizeof log->network);
+    if (strcasestr(line, "/device:gpu:"))
+        snprintf(log->device, sizeof log->device, "cuda");
+}
+
+static bool take(struct import_reader *reader, const char *line)
+{
+    if (starts_epoch(reader, line))
+        return true;
+    if (reader->epoch > 0 && strstr(line, "- "))
+        return take_progress(reader, line);
+    take_fact(reader, line);
+    return true;
+}
+
+/* --- points --- */
+
+/* Whether progress counts images, of how many an iteration has. */
+static void find_batch(struct import_reader *reader)
+{
+    const struct import_request *request = reader->request;
+    struct imported_log *log = reader->log;
+    const uint64_t total = reader->kept_count > 0 ? reader->kept[0].total : 0;
+    reader->in_images |= reader->first > 1 || (total > 0 && request->images == total);
+    if (reader->in_images && total > 0)
+        log->images = total;
+    if (reader->in_images)
+        log->batch = reader->first;
+    if (request->batch)
+        log->batch = request->batch;
+    if (request->images)
+        log->images = request->images;
+}
+
+/* The steps of `images`; 0: not known. */
+static uint64_t steps_of(const struct imported_log *log, uint64_t images)
+{
+    return log->batch > 0 ? (images + log->batch - 1) / log->batch : 0;
+}
+
+static uint64_t steps_done(const struct import_reader *reader, const struct keras_epoch *epoch)
+{
+    if (epoch->done == 0) /* verbose=2: the whole epoch */
+        return steps_of(reader->log, reader->log->images);
+    return reader->in_images ? steps_of(reader->log, epoch->done) : epoch->done;
+}
+
+static uint64_t steps_whole(const struct import_reader *reader, const struct keras_epoch *epoch)
+{
+    if (epoch->total == 0)
+        return steps_done(reader, epoch);
+    return reader->in_images ? steps_of(reader->log, epoch->total) : epoch->total;
+}
+
+static double iteration_seconds(const struct import_reader *reader, const struct keras_epoch *epoch)
+{
+    const double of_unit = epoch->unit_seconds;
+    if (!isnan(of_unit))
+        return reader->in_images ? of_unit * (double)reader->log->batch : of_unit;
+    return epoch->seconds > 0 ? epoch->seconds / (double)steps_done(reader, epoch) : NAN;
+}
+
+static bool add_epoch(struct import_reader *reader, const struct keras_epoch *epoch)
+{
+    struct imported_log *log = reader->log;
+    const uint64_t done = steps_done(reader, epoch), whole = steps_whole(reader, epoch);
+    const double before = reader->now, in_iteration = iteration_seconds(reader, epoch);
+    const double took = isnan(epoch->seconds) ? in_iteration * (double)done : epoch->seconds;
+    reader->now = before + (isnan(took) ? 0 : took);
+    reader->rate = 1 / in_iteration;
+    log->max_iterations = reader->epochs * whole;
+    log->finished = epoch->number == reader->epochs && done == whole;
+    const uint64_t iteration = (epoch->number - 1) * whole + done;
+    if (!import_add_point(reader, iteration, (float)epoch->loss, NAN))
+        return false;
+    const float at = (float)((double)(epoch->number - 1) + (double)done / (double)whole);
+    import_last_point(log)->epoch = at;
+    if (isnan(took))
+        import_last_point(log)->seconds = NAN;
+    if (isnan(epoch->val_loss) && isnan(epoch->accuracy))
+        return true;
+    if (!import_add_validation(reader, iteration))
+        return false;
+    struct series_validation *test = import_last_validation(log);
+    test->epoch = at;
+    test->loss = (float)epoch->val_loss;
+    test->top1 = (float)epoch->accuracy;
+    test->top5 = (float)epoch->top5;
+    return true;
+}
+
+static bool settle(struct import_reader *reader)
+{
+    bool good = true;
+    find_batch(reader);
+    reader->now = reader->started = 0;
+    reader->log->epoch_means = true;
+    for (size_t i = 0; good && i < reader->kept_count; i++) {
+        if (steps_done(reader, &reader->kept[i]) == 0)
+            good = error_set(reader->error, ERROR_INPUT, reader->request->path,
+                             reader->log->images ? N_("give --batch")
+                                                 : N_("give --batch and --images"),
+                             "its epochs do not say how many iterations they have");
+        else
+            good = add_epoch(reader, &reader->kept[i]);
+    }
+    free(reader->kept);
+    reader->kept = NULL;
+    return good;
+}
+
+const struct import_dialect import_keras = {"keras", take, settle};

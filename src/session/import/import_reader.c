@@ -1,0 +1,157 @@
+#include "session/import/import_reader.h"
+
+#include "base/memory.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ITERATION = 1000000000 };
+
+/* --- parts of a line --- */
+
+const char *import_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    if (end == text)
+        return NULL;
+    if (end[0] != '#')
+        return end;
+    *value = strncmp(end, "#INF", 4) == 0 ? copysign(INFINITY, *value) : NAN;
+    return end + strcspn(end, " \t,)");
+}
+
+const char *import_find_number(const char *line, const char *key, double *value)
+{
+    const char *at = strcasestr(line, key);
+    if (!at)
+        return NULL;
+    at += strlen(key);
+    return import_number(at + strspn(at, " =:\t"), value);
+}
+
+bool import_find_count(const char *line, const char *key, uint64_t *value)
+{
+    double number;
+    if (!import_find_number(line, key, &number) || !(number >= 0 && number <= MAX_ITERATION))
+        return false;
+    *value = (uint64_t)number;
+    return true;
+}
+
+void import_find_quoted(const char *line, const char *key, char *text, size_t size)
+{
+    const char *at = strstr(line, key), *end;
+    if (!at || !(at = strchr(at, '"')) || !(end = strchr(++at, '"')))
+        return;
+    size_t length = 0;
+    for (; at < end && length + 1 < size; at++)
+        if (isalnum((unsigned char)*at) || strchr("._-", *at))
+            text[length++] = (char)tolower((unsigned char)*at);
+    text[length] = '\0';
+}
+
+/* --- points --- */
+
+struct series_point *import_last_point(struct imported_log *log)
+{
+    return log->count > 0 ? &log->points[log->count - 1] : NULL;
+}
+
+struct series_validation *import_last_validation(struct imported_log *log)
+{
+    return log->validation_count > 0 ? &log->validations[log->validation_count - 1] : NULL;
+}
+
+/* What it holds from `iteration` on is told again. */
+static void drop_validations(struct imported_log *log, uint64_t iteration)
+{
+    while (log->validation_count > 0 && import_last_validation(log)->iteration >= iteration)
+        log->validation_count--;
+}
+
+static void go_back(struct imported_log *log, uint64_t iteration)
+{
+    const size_t before = log->count;
+    while (log->count > 0 && import_last_point(log)->iteration >= iteration)
+        log->count--;
+    log->replaced += before - log->count;
+    if (log->count < before)
+        drop_validations(log, iteration);
+}
+
+/* Milliseconds of one iteration, by the log's own word or by its clock. */
+static double time_of(const struct import_reader *reader, const struct series_point *before,
+                      uint64_t iteration)
+{
+    if (reader->rate > 0)
+        return 1e3 / reader->rate;
+    const double seconds = reader->now - reader->started;
+    if (!before || !(seconds > (double)before->seconds))
+        return NAN;
+    return 1e3 * (seconds - (double)before->seconds) / (double)(iteration - before->iteration);
+}
+
+static bool same(float a, float b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* A log that goes to the screen and to a file has each line twice. */
+static bool is_repeated(const struct series_point *last, uint64_t iteration, float loss,
+                        float caffe)
+{
+    return last && last->iteration == iteration && same(last->loss_caffe, caffe) &&
+           (isnan(loss) || same(last->loss, loss));
+}
+
+bool import_add_point(struct import_reader *reader, uint64_t iteration, float loss, float caffe)
+{
+    struct imported_log *log = reader->log;
+    if (is_repeated(import_last_point(log), iteration, loss, caffe))
+        return true;
+    go_back(log, iteration);
+    if (isnan(reader->started))
+        reader->started = reader->now;
+    if (!memory_grow(&log->points, &log->capacity, log->count + 1, sizeof *log->points,
+                     "the log's iterations", reader->error))
+        return false;
+    const struct series_point *before = import_last_point(log);
+    log->points[log->count++] =
+        (struct series_point){.iteration = iteration,
+                              .epoch = NAN,
+                              .loss = loss,
+                              .loss_caffe = caffe,
+                              .loss_mean = NAN,
+                              .loss_discriminator = NAN,
+                              .loss_l1 = NAN,
+                              .learning_rate = (float)log->learning_rate,
+                              .ms_per_image = (float)time_of(reader, before, iteration),
+                              .seconds = (float)(reader->now - reader->started)};
+    reader->outputs = 0;
+    reader->printed = false;
+    return true;
+}
+
+bool import_add_validation(struct import_reader *reader, uint64_t iteration)
+{
+    struct imported_log *log = reader->log;
+    drop_validations(log, iteration);
+    if (!memory_grow(&log->validations, &log->validation_capacity, log->validation_count + 1,
+                     sizeof *log->validations, "the log's tests", reader->error))
+        return false;
+    if (isnan(reader->started))
+        reader->started = reader->now;
+    log->validations[log->validation_count++] =
+        (struct series_validation){.iteration = iteration,
+                                   .epoch = NAN,
+                                   .loss = NAN,
+                                   .top1 = NAN,
+                                   .top5 = NAN,
+                                   .pixel_accuracy = NAN,
+                                   .seconds = (float)(reader->now - reader->started)};
+    reader->outputs = 0;
+    return true;
+}

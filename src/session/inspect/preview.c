@@ -1,0 +1,308 @@
+/* One lock guards what both threads touch: the wish, the status, and the pictures that are ready
+ * and not taken yet. The set itself and the order of the epoch are the reader's alone. A new wish
+ * has a new number; a picture of an older one is thrown away when it is ready. */
+#include "session/inspect/preview.h"
+
+#include "base/background.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/loader/augment.h"
+#include "session/config/settings.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct preview {
+    struct background *background;
+    struct run_config config;
+    struct shape input; /* zeros: not known */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool closing;
+    enum preview_status status;
+    struct error error;
+    struct dataset_facts facts;
+    struct preview_wish wish;
+    size_t wish_number, read; /* pictures of the wish that were read */
+    struct preview_picture ready[PREVIEW_MOST];
+    size_t ready_count, taken;
+
+    struct dataset *dataset;
+    uint32_t *order; /* of the epoch and seed below */
+    uint64_t order_epoch, order_seed;
+    bool ordered;
+};
+
+/* --- the set --- */
+
+static const struct dataset_kind *kind_of(const char *spec)
+{
+    size_t count, length = strcspn(spec, ":,");
+    const struct dataset_kind *kinds = dataset_kinds(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+/* A set of one size is shown also where the network wants another. */
+static struct dataset_wish wished_size(const struct preview *preview)
+{
+    const struct dataset_kind *kind = kind_of(preview->config.data);
+    const struct shape *input = &preview->input;
+    if (kind && kind->height)
+        return (struct dataset_wish){kind->channels, kind->height, kind->width};
+    if (input->height)
+        return (struct dataset_wish){input->channels, input->height, input->width};
+    return (struct dataset_wish){3, 224, 224};
+}
+
+static bool open_set(struct preview *preview, struct error *error)
+{
+    const struct dataset_wish size = wished_size(preview);
+    preview->dataset = dataset_open(preview->config.data, "train", &size, error);
+    if (!preview->dataset)
+        return false;
+    preview->order = memory_new(dataset_facts(preview->dataset)->images, sizeof *preview->order,
+                                "the order of an epoch", error);
+    return preview->order;
+}
+
+static void open_and_tell(struct preview *preview)
+{
+    struct error error = {0};
+    bool opened = open_set(preview, &error);
+    pthread_mutex_lock(&preview->lock);
+    preview->status = opened ? PREVIEW_OPENED : PREVIEW_FAILED;
+    preview->error = error;
+    if (opened)
+        preview->facts = *dataset_facts(preview->dataset);
+    pthread_mutex_unlock(&preview->lock);
+}
+
+/* --- one picture --- */
+
+static size_t index_at(struct preview *preview, const struct preview_wish *wish, size_t place)
+{
+    const size_t images = preview->facts.images;
+    if (!preview->ordered || preview->order_epoch != wish->epoch ||
+        preview->order_seed != wish->seed) {
+        random_permutation(wish->seed, RANDOM_ORDER, (uint32_t)wish->epoch, preview->order, images);
+        preview->ordered = true;
+        preview->order_epoch = wish->epoch;
+        preview->order_seed = wish->seed;
+    }
+    return preview->order[(wish->from + place) % images];
+}
+
+/* In place: the part that is trained on. */
+static bool crop_as_trained(const struct preview *preview, const struct preview_wish *wish,
+                            size_t index, struct image *image, struct image *target,
+                            struct error *error)
+{
+    struct run_config config = preview->config;
+    config.augment = wish->augment;
+    const struct crop_draw draw = {wish->augment, settings_pad(&config, &preview->facts),
+                                   wish->seed, wish->epoch};
+    const struct crop crop = crop_for_training(preview->dataset, image, &draw, index);
+    struct image *both[] = {image, target};
+    for (int i = 0; i < 2 && both[i]->pixels; i++) {
+        struct image part = {0};
+        if (!crop_cut(&part, both[i], &crop, error))
+            return false;
+        image_free(both[i]);
+        *both[i] = part;
+    }
+    return true;
+}
+
+/* The two of a pair beside each other, in `left`. */
+static bool join(struct image *left, const struct image *right, struct error *error)
+{
+    struct image joined = {0};
+    const size_t row = left->width * left->channels;
+    if (right->width != left->width || right->height != left->height ||
+        right->channels != left->channels)
+        return true; /* the input alone says enough */
+    if (!image_create(&joined, 2 * left->width, left->height, left->channels, error))
+        return false;
+    for (size_t y = 0; y < left->height; y++) {
+        memcpy(joined.pixels + 2 * y * row, left->pixels + y * row, row);
+        memcpy(joined.pixels + (2 * y + 1) * row, right->pixels + y * row, row);
+    }
+    image_free(left);
+    *left = joined;
+    return true;
+}
+
+static void read_picture(struct preview *preview, const struct preview_wish *wish, size_t place,
+                         struct preview_picture *picture)
+{
+    struct image target = {0};
+    struct error error = {0};
+    const bool paired = preview->facts.paired;
+    const size_t index = index_at(preview, wish, place);
+    *picture = (struct preview_picture){.place = place};
+    if (paired)
+        snprintf(picture->label, sizeof picture->label, "%zu", index + 1);
+    else
+        snprintf(picture->label, sizeof picture->label, "%.63s",
+                 dataset_class_name(preview->dataset, dataset_label(preview->dataset, index)));
+    bool read =
+        dataset_image(preview->dataset, index, &picture->image, paired ? &target : NULL, &error) &&
+        (!wish->as_trained ||
+         crop_as_trained(preview, wish, index, &picture->image, &target, &error)) &&
+        (!paired || join(&picture->image, &target, &error));
+    image_free(&target);
+    if (read)
+        return;
+    image_free(&picture->image);
+    snprintf(picture->why, sizeof picture->why, "%.239s", error.why);
+}
+
+/* --- the thread --- */
+
+static bool has_work(const struct preview *preview)
+{
+    return preview->facts.images > 0 && preview->read < preview->wish.count;
+}
+
+/* With the lock held but for the reading itself. */
+static void read_next(struct preview *preview)
+{
+    struct preview_picture picture;
+    const struct preview_wish wish = preview->wish;
+    const size_t number = preview->wish_number, place = preview->read;
+    pthread_mutex_unlock(&preview->lock);
+    read_picture(preview, &wish, place, &picture);
+    pthread_mutex_lock(&preview->lock);
+    if (number != preview->wish_number || preview->closing) {
+        image_free(&picture.image);
+        return;
+    }
+    preview->ready[preview->ready_count++] = picture;
+    preview->read++;
+}
+
+static void work(void *state)
+{
+    struct preview *preview = state;
+    open_and_tell(preview);
+    pthread_mutex_lock(&preview->lock);
+    while (!preview->closing && preview->status == PREVIEW_OPENED) {
+        if (has_work(preview))
+            read_next(preview);
+        else
+            pthread_cond_wait(&preview->changed, &preview->lock);
+    }
+    pthread_mutex_unlock(&preview->lock);
+}
+
+/* --- asking --- */
+
+static void forget_ready(struct preview *preview)
+{
+    for (size_t i = preview->taken; i < preview->ready_count; i++)
+        image_free(&preview->ready[i].image);
+    preview->ready_count = preview->taken = 0;
+}
+
+static void free_preview(void *state)
+{
+    struct preview *preview = state;
+    forget_ready(preview);
+    dataset_free(preview->dataset);
+    free(preview->order);
+    pthread_cond_destroy(&preview->changed);
+    pthread_mutex_destroy(&preview->lock);
+    free(preview);
+}
+
+struct preview *preview_open(const struct run_config *config, const struct shape *input,
+                             struct error *error)
+{
+    struct preview *preview = memory_new(1, sizeof *preview, "a preview", error);
+    if (!preview)
+        return NULL;
+    preview->config = *config;
+    if (input)
+        preview->input = *input;
+    pthread_mutex_init(&preview->lock, NULL);
+    pthread_cond_init(&preview->changed, NULL);
+    preview->background = background_start(work, free_preview, preview, error);
+    if (preview->background)
+        return preview;
+    free_preview(preview);
+    return NULL;
+}
+
+void preview_close(struct preview *preview)
+{
+    if (!preview)
+        return;
+    struct background *background = preview->background;
+    pthread_mutex_lock(&preview->lock);
+    preview->closing = true;
+    pthread_cond_signal(&preview->changed);
+    pthread_mutex_unlock(&preview->lock);
+    background_drop(background);
+}
+
+bool preview_is_of(const struct preview *preview, const struct run_config *config,
+                   const struct shape *input)
+{
+    const struct dataset_kind *kind = kind_of(config->data);
+    if (strcmp(preview->config.data, config->data) != 0)
+        return false;
+    if (!input || (kind && kind->height)) /* a network that is not known yet changes nothing */
+        return true;
+    return preview->input.channels == input->channels && preview->input.height == input->height &&
+           preview->input.width == input->width;
+}
+
+enum preview_status preview_status(struct preview *preview, struct dataset_facts *facts,
+                                   struct error *error)
+{
+    pthread_mutex_lock(&preview->lock);
+    const enum preview_status status = preview->status;
+    *facts = preview->facts;
+    *error = preview->error;
+    pthread_mutex_unlock(&preview->lock);
+    return status;
+}
+
+void preview_ask(struct preview *preview, const struct preview_wish *wish)
+{
+    pthread_mutex_lock(&preview->lock);
+    forget_ready(preview);
+    preview->wish = *wish;
+    if (preview->wish.count > PREVIEW_MOST)
+        preview->wish.count = PREVIEW_MOST;
+    preview->wish_number++;
+    preview->read = 0;
+    pthread_cond_signal(&preview->changed);
+    pthread_mutex_unlock(&preview->lock);
+}
+
+bool preview_take(struct preview *preview, struct preview_picture *picture)
+{
+    pthread_mutex_lock(&preview->lock);
+    const bool any = preview->taken < preview->ready_count;
+    if (any)
+        *picture = preview->ready[preview->taken++];
+    pthread_mutex_unlock(&preview->lock);
+    return any;
+}
+
+bool preview_is_busy(struct preview *preview)
+{
+    pthread_mutex_lock(&preview->lock);
+    const bool busy = preview->status == PREVIEW_OPENING ||
+                      (preview->status == PREVIEW_OPENED &&
+                       (has_work(preview) || preview->taken < preview->ready_count));
+    pthread_mutex_unlock(&preview->lock);
+    return busy;
+}

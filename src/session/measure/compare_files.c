@@ -1,0 +1,33 @@
+#include "session/measure/compare_files.h"
+
+#include "session/files/run_directory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Its ID, where that finds it; a run in a folder of its own is called by that folder. */
+static void name_run(struct compare_files *files, const struct run_facts *facts)
+{
+    char *found = run_directory_find(facts->id, NULL);
+    bool by_id = found && strcmp(found, facts->directory) == 0;
+    bool path = strchr(facts->directory, '/');
+    free(found);
+    snprintf(files->name, sizeof files->name, "%s%s", by_id || path ? "" : "./",
+             by_id ? facts->id : facts->directory);
+    run_name_read(facts->directory, files->given);
+}
+
+bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
+                        struct error *error)
+{
+    *files = (struct compare_files){0};
+    name_run(files, facts);
+    free(measurement_model_path(facts->directory, &files->model_bytes, NULL));
+    return measurements_read(&files->ms, facts->directory, error);
+}
+
+void compare_files_free(struct compare_files *files)
+{
+    measurements_free(&files->ms);
+}

@@ -1,0 +1,144 @@
+#include "session/measure/device_meter.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct device_meter {
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows; never held while the system is asked */
+    pthread_cond_t changed;
+    bool ending, looked_at, sampled;
+    struct device_sample sample;
+
+    /* the thread's */
+    struct host_sampler sampler;
+    struct gpu_meter *gpus;
+    struct device_sample next;
+};
+
+static void read_gpus(struct device_meter *meter)
+{
+    struct error error;
+    struct device_sample *next = &meter->next;
+    next->why_no_gpu[0] = '\0';
+    if (!gpu_meter_read(meter->gpus, next->gpus, &next->gpu_count, &error))
+        error_format(&error, next->why_no_gpu, sizeof next->why_no_gpu);
+}
+
+/* The processor's load does not wait for the cards. */
+static void take_sample(struct device_meter *meter)
+{
+    host_sample(&meter->sampler, &meter->next.load);
+    if (meter->gpus)
+        read_gpus(meter);
+    pthread_mutex_lock(&meter->lock);
+    meter->sample = meter->next;
+    meter->sampled = true;
+    pthread_mutex_unlock(&meter->lock);
+}
+
+static void open_gpus(struct device_meter *meter)
+{
+    struct error error;
+    meter->gpus = gpu_meter_open(NULL, &error);
+    meter->next.gpus_known = true;
+    if (!meter->gpus)
+        error_format(&error, meter->next.why_no_gpu, sizeof meter->next.why_no_gpu);
+}
+
+/* Until the next sample is due and wanted; false: the meter ends. */
+static bool rest(struct device_meter *meter)
+{
+    struct timespec due;
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    due.tv_sec += DEVICE_METER_MILLISECONDS / 1000;
+    pthread_mutex_lock(&meter->lock);
+    int code = 0;
+    while (!meter->ending && (code == 0 || !meter->looked_at))
+        code = meter->looked_at ? pthread_cond_timedwait(&meter->changed, &meter->lock, &due)
+                                : pthread_cond_wait(&meter->changed, &meter->lock);
+    bool ending = meter->ending;
+    pthread_mutex_unlock(&meter->lock);
+    return !ending;
+}
+
+static void *work(void *context)
+{
+    struct device_meter *meter = context;
+    take_sample(meter);
+    open_gpus(meter);
+    do
+        take_sample(meter);
+    while (rest(meter));
+    gpu_meter_close(meter->gpus);
+    return NULL;
+}
+
+static void free_meter(struct device_meter *meter)
+{
+    pthread_cond_destroy(&meter->changed);
+    pthread_mutex_destroy(&meter->lock);
+    free(meter);
+}
+
+struct device_meter *device_meter_start(struct error *error)
+{
+    struct device_meter *meter = memory_new(1, sizeof *meter, "the meter of the devices", error);
+    pthread_condattr_t attributes;
+    sigset_t all, before;
+    if (!meter)
+        return NULL;
+    meter->looked_at = true;
+    pthread_mutex_init(&meter->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&meter->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&meter->thread, NULL, work, meter);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code == 0)
+        return meter;
+    free_meter(meter);
+    error_set(error, ERROR_SYSTEM, "the meter of the devices", "end other programs",
+              "no thread can be made: %s", strerror(code));
+    return NULL;
+}
+
+void device_meter_look(struct device_meter *meter, bool looked_at)
+{
+    pthread_mutex_lock(&meter->lock);
+    if (meter->looked_at != looked_at) {
+        meter->looked_at = looked_at;
+        pthread_cond_signal(&meter->changed);
+    }
+    pthread_mutex_unlock(&meter->lock);
+}
+
+bool device_meter_read(struct device_meter *meter, struct device_sample *sample)
+{
+    pthread_mutex_lock(&meter->lock);
+    bool sampled = meter->sampled;
+    if (sampled)
+        *sample = meter->sample;
+    pthread_mutex_unlock(&meter->lock);
+    return sampled;
+}
+
+void device_meter_stop(struct device_meter *meter)
+{
+    if (!meter)
+        return;
+    pthread_mutex_lock(&meter->lock);
+    meter->ending = true;
+    pthread_cond_signal(&meter->changed);
+    pthread_mutex_unlock(&meter->lock);
+    pthread_join(meter->thread, NULL);
+    free_meter(meter);
+}

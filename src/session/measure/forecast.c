@@ -1,0 +1,121 @@
+/* What can be known of the data without opening it comes from its kind: classes and image size. */
+#include "session/measure/forecast.h"
+
+#include "base/host.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "data/dataset/dataset.h"
+#include "session/config/settings.h"
+#include "session/measure/memory_check.h"
+#include "session/model/evaluator.h"
+#include "session/values/series.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- the data --- */
+
+/* The option classes=N of a SPEC; 0: none. */
+static size_t classes_option(const char *spec)
+{
+    const char *option = strstr(spec, ",classes=");
+    char number[24];
+    size_t classes = 0;
+    if (!option)
+        return 0;
+    option += strlen(",classes=");
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(option, ","), option);
+    return text_to_size(number, &classes) ? classes : 0;
+}
+
+static bool check_kind(const struct run_config *config, const struct network *network,
+                       struct error *error)
+{
+    const struct dataset_kind *kind = dataset_kind_of(config->data);
+    struct shape in = network->input;
+    if (!kind)
+        return error_set(error, ERROR_USAGE, config->data, "tinca datasets lists them",
+                         "there is no data set of this kind");
+    if ((kind->channels && kind->channels != in.channels) ||
+        (kind->height && kind->height != in.height) || (kind->width && kind->width != in.width))
+        return error_set(error, ERROR_INPUT, config->data, "choose another network or data set",
+                         ngettext("its images are %zux%zu with %zu channel, but %s wants "
+                                  "%zux%zu with %zu",
+                                  "its images are %zux%zu with %zu channels, but %s wants "
+                                  "%zux%zu with %zu",
+                                  kind->channels),
+                         kind->height ? kind->height : in.height,
+                         kind->width ? kind->width : in.width, kind->channels, network->name,
+                         in.height, in.width, in.channels);
+    return true;
+}
+
+static size_t known_classes(const char *spec)
+{
+    const struct dataset_kind *kind = dataset_kind_of(spec);
+    size_t option = classes_option(spec);
+    return option ? option : kind ? kind->classes : 0;
+}
+
+/* --- the device --- */
+
+static size_t usable_threads(size_t asked)
+{
+    struct host host;
+    if (asked)
+        return asked;
+    host_describe(&host);
+    return host.cores;
+}
+
+/* --- the forecast --- */
+
+static bool forecast_network(const struct run_config *config, const struct network *network,
+                             struct forecast *forecast, struct error *error)
+{
+    const struct device_driver *driver = device_find(config->device, NULL, error);
+    if (!driver)
+        return false;
+    struct plan_settings settings =
+        settings_plan(config, usable_threads(config->threads), PLAN_TRAINING);
+    if (!memory_plan(network, driver, &settings, &forecast->memory, error))
+        return false;
+    forecast->parameters = graph_parameter_count(&network->graph);
+    forecast->flops = graph_flops(&network->graph);
+    forecast->classes = network->classes;
+    char name[sizeof network->name + sizeof forecast->suffixes];
+    network_full_name(network, name, sizeof name);
+    snprintf(forecast->network, sizeof forecast->network, "%s", network->name);
+    snprintf(forecast->suffixes, sizeof forecast->suffixes, "%s", name + strlen(network->name));
+    forecast->input = network->input;
+    const struct dataset_kind *validation =
+        config->validate[0] ? dataset_kind_of(config->validate) : NULL;
+    const struct memory_question question = {
+        .network = network,
+        .driver = driver,
+        .device = config->device,
+        .settings = &settings,
+        .beforehand = true,
+        .stored = dataset_kind_of(config->data)->stored,
+        .validation_stored = validation && validation->stored,
+        .samples = network->classes == 0,
+        .data_bytes = dataset_bytes(config->data, "train") +
+                      (config->validate[0] ? dataset_bytes(config->validate, "test") : 0),
+        .curve_bytes = config->has_iterations ? series_bytes(config->iterations) : 0,
+        .validation = config->validate[0] ? evaluator_batch(network, SIZE_MAX) : 0};
+    memory_check(&question, forecast);
+    return true;
+}
+
+bool forecast_make(const struct run_config *config, struct forecast *forecast, struct error *error)
+{
+    *forecast = (struct forecast){0};
+    if (!config_check(config, error))
+        return false;
+    struct network_request request = settings_network(config, known_classes(config->data));
+    struct network *network = network_build(&request, error);
+    bool made = network && check_kind(config, network, error) &&
+                forecast_network(config, network, forecast, error);
+    network_free(network);
+    return made;
+}

@@ -1,0 +1,175 @@
+#include "session/measure/gpu_meter.h"
+
+#include "base/memory.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- NVML's types, as its manual has them --- */
+
+typedef struct nvml_card *nvml_device;
+struct nvml_memory {
+    unsigned long long total, free, used; /* bytes */
+};
+struct nvml_utilisation {
+    unsigned gpu, memory; /* percent */
+};
+enum { NVML_SUCCESS = 0, NVML_CORE_TEMPERATURE = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEMORY = 2 };
+
+struct gpu_meter {
+    void *library;
+    bool begun;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *count);
+    int (*handle)(unsigned index, nvml_device *device);
+    /* these may be missing */
+    const char *(*error_text)(int code);
+    int (*name)(nvml_device device, char *name, unsigned length);
+    int (*memory)(nvml_device device, struct nvml_memory *memory);
+    int (*utilisation)(nvml_device device, struct nvml_utilisation *utilisation);
+    int (*temperature)(nvml_device device, int sensor, unsigned *degrees);
+    int (*power)(nvml_device device, unsigned *milliwatts);
+    int (*clock)(nvml_device device, int kind, unsigned *megahertz);
+};
+
+const char *gpu_metric_name(enum gpu_metric metric)
+{
+    static const char *const names[GPU_METRICS] = {
+        "memory_used_bytes", "memory_total_bytes", "utilisation_percent", "temperature_celsius",
+        "power_watts",       "clock_mhz",          "memory_clock_mhz"};
+    return names[metric];
+}
+
+/* --- the library --- */
+
+/* POSIX lets a function's address pass through dlsym's void pointer in this way. */
+static bool find(struct gpu_meter *meter, const char *symbol, void *function)
+{
+    *(void **)function = dlsym(meter->library, symbol);
+    return *(void **)function;
+}
+
+static bool find_all(struct gpu_meter *meter, const char *library, struct error *error)
+{
+    const struct {
+        const char *symbol;
+        void *function;
+    } needed[] = {{"nvmlInit_v2", &meter->init},
+                  {"nvmlShutdown", &meter->shutdown},
+                  {"nvmlDeviceGetCount_v2", &meter->count},
+                  {"nvmlDeviceGetHandleByIndex_v2", &meter->handle}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!find(meter, needed[i].symbol, needed[i].function))
+            return error_set(error, ERROR_UNSUPPORTED, library, "install a newer driver",
+                             "it has no %s", needed[i].symbol);
+    find(meter, "nvmlErrorString", &meter->error_text);
+    find(meter, "nvmlDeviceGetName", &meter->name);
+    find(meter, "nvmlDeviceGetMemoryInfo", &meter->memory);
+    find(meter, "nvmlDeviceGetUtilizationRates", &meter->utilisation);
+    find(meter, "nvmlDeviceGetTemperature", &meter->temperature);
+    find(meter, "nvmlDeviceGetPowerUsage", &meter->power);
+    find(meter, "nvmlDeviceGetClockInfo", &meter->clock);
+    return true;
+}
+
+static bool refuse(const struct gpu_meter *meter, const char *what, int code, struct error *error)
+{
+    return error_set(error, ERROR_UNSUPPORTED, what,
+                     "check that the driver is loaded and matches its library",
+                     "NVIDIA's driver refuses: %s (code %d)",
+                     meter->error_text ? meter->error_text(code) : "it does not say why", code);
+}
+
+static bool begin(struct gpu_meter *meter, const char *library, struct error *error)
+{
+    int code = meter->init();
+    meter->begun = code == NVML_SUCCESS;
+    return meter->begun || refuse(meter, library, code, error);
+}
+
+struct gpu_meter *gpu_meter_open(const char *library, struct error *error)
+{
+    const char *name = library ? library : "libnvidia-ml.so.1";
+    struct gpu_meter *meter = memory_new(1, sizeof *meter, "the meter of the GPUs", error);
+    if (!meter)
+        return NULL;
+    meter->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    bool opened = meter->library;
+    if (!opened)
+        error_set(error, ERROR_UNSUPPORTED, name, "with a card of NVIDIA, install its driver",
+                  "there is no NVIDIA driver here: its library cannot be opened");
+    if (opened && find_all(meter, name, error) && begin(meter, name, error))
+        return meter;
+    gpu_meter_close(meter);
+    return NULL;
+}
+
+void gpu_meter_close(struct gpu_meter *meter)
+{
+    if (!meter)
+        return;
+    if (meter->begun)
+        meter->shutdown();
+    if (meter->library)
+        dlclose(meter->library);
+    free(meter);
+}
+
+/* --- a card --- */
+
+static void put(struct gpu_reading *reading, enum gpu_metric metric, double value)
+{
+    reading->values[metric] = value;
+    reading->valid |= 1u << metric;
+}
+
+static void read_memory(const struct gpu_meter *meter, nvml_device device,
+                        struct gpu_reading *reading)
+{
+    struct nvml_memory memory;
+    if (!meter->memory || meter->memory(device, &memory) != NVML_SUCCESS)
+        return;
+    put(reading, GPU_MEMORY_USED, (double)memory.used);
+    put(reading, GPU_MEMORY_TOTAL, (double)memory.total);
+}
+
+static void read_card(const struct gpu_meter *meter, nvml_device device,
+                      struct gpu_reading *reading)
+{
+    struct nvml_utilisation utilisation;
+    unsigned value;
+    *reading = (struct gpu_reading){0};
+    if (!meter->name || meter->name(device, reading->name, sizeof reading->name) != NVML_SUCCESS)
+        reading->name[0] = '\0';
+    reading->name[sizeof reading->name - 1] = '\0';
+    read_memory(meter, device, reading);
+    if (meter->utilisation && meter->utilisation(device, &utilisation) == NVML_SUCCESS)
+        put(reading, GPU_UTILISATION, utilisation.gpu);
+    if (meter->temperature &&
+        meter->temperature(device, NVML_CORE_TEMPERATURE, &value) == NVML_SUCCESS)
+        put(reading, GPU_TEMPERATURE, value);
+    if (meter->power && meter->power(device, &value) == NVML_SUCCESS)
+        put(reading, GPU_POWER, value / 1000.0);
+    if (meter->clock && meter->clock(device, NVML_CLOCK_SM, &value) == NVML_SUCCESS)
+        put(reading, GPU_CLOCK, value);
+    if (meter->clock && meter->clock(device, NVML_CLOCK_MEMORY, &value) == NVML_SUCCESS)
+        put(reading, GPU_CLOCK_MEMORY, value);
+}
+
+bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,
+                    struct error *error)
+{
+    unsigned count = 0;
+    int code = meter->count(&count);
+    *read = 0;
+    if (code != NVML_SUCCESS)
+        return refuse(meter, "nvmlDeviceGetCount", code, error);
+    for (unsigned i = 0; i < count && *read < GPU_MAX; i++) {
+        nvml_device device;
+        if (meter->handle(i, &device) == NVML_SUCCESS)
+            read_card(meter, device, &readings[(*read)++]);
+    }
+    return true;
+}

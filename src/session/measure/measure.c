@@ -1,0 +1,136 @@
+/* A run's model, one image at a time, on a device: the dissertation's inference time. */
+#include "session/measure/measurement.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/host.h"
+#include "engine/devices/device.h"
+#include "session/model/evaluate.h"
+#include "session/record/run_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool file_size(const char *path, uint64_t *bytes)
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    *bytes = (uint64_t)status.st_size;
+    return true;
+}
+
+char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct error *error)
+{
+    static const char *const names[] = {"best.safetensors", "weights.safetensors"};
+    uint64_t size = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = file_join(run_directory, names[i]);
+        if (!path) {
+            error_set_memory(error, "a path", 0);
+            return NULL;
+        }
+        if (file_size(path, &size)) {
+            if (bytes)
+                *bytes = size;
+            return path;
+        }
+        free(path);
+    }
+    error_set(error, ERROR_INPUT, run_directory, "let the run end, or train again",
+              "this run has saved no weights");
+    return NULL;
+}
+
+static void fill(struct measurement *measurement, const struct evaluation *evaluation,
+                 const struct device *device)
+{
+    struct host host;
+    host_describe(&host);
+    snprintf(measurement->device, sizeof measurement->device, "%s", device->name);
+    snprintf(measurement->host, sizeof measurement->host, "%s", host.name);
+    snprintf(measurement->cpu, sizeof measurement->cpu, "%s", host.cpu);
+    clock_now_rfc3339(measurement->created, sizeof measurement->created);
+    measurement->threads = device->threads;
+    measurement->images = evaluation->images;
+    measurement->ms_per_image = (struct statistics){.median = evaluation->ms_median,
+                                                    .min = evaluation->ms_min,
+                                                    .mean = evaluation->ms_mean,
+                                                    .sd = evaluation->ms_sd,
+                                                    .ci95 = evaluation->ms_ci95};
+    measurement->top1 = evaluation->top1;
+    measurement->top5 = evaluation->top5;
+    measurement->loss = evaluation->loss;
+    measurement->memory_bytes = evaluation->memory_bytes;
+}
+
+bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return error_set_errno(error, path, "measure again", "it cannot be looked at");
+    snprintf(measurement->weights, sizeof measurement->weights, "%s", file_base_name(path));
+    measurement->model_bytes = (uint64_t)status.st_size;
+    measurement->model_changed = status.st_mtime > 0 ? (uint64_t)status.st_mtime : 0;
+    return true;
+}
+
+static bool measure_model(const char *path, const struct run_config *config,
+                          const struct measure_request *request, struct measurement *measurement,
+                          struct error *error)
+{
+    struct model model;
+    struct evaluation evaluation;
+    const char *device = request->device ? request->device : config->device;
+    const char *data = config->validate[0] ? config->validate : config->data;
+    if (request->data)
+        data = request->data;
+    /* noted before it is read: a model that is replaced meanwhile makes this entry stale */
+    if (!measurement_note_model(measurement, path, error) ||
+        !model_load(&model, path, device, request->threads, error))
+        return false;
+    bool measured = model_measure(&model, data, request->images, request->progress,
+                                  request->context, &evaluation, error);
+    if (measured) {
+        snprintf(measurement->data, sizeof measurement->data, "%s", data);
+        fill(measurement, &evaluation, model.device);
+    }
+    model_free(&model);
+    return measured;
+}
+
+bool measure_run(const struct run *run, const struct measure_request *request,
+                 struct measurement *measurement, struct error *error)
+{
+    const char *directory = run_facts(run)->directory;
+    *measurement = (struct measurement){0};
+    if (!run_is_own(run_facts(run)->imported, run_facts(run)->id, error))
+        return false;
+    char *path = measurement_model_path(directory, NULL, error);
+    bool measured = path && measure_model(path, run_config(run), request, measurement, error) &&
+                    measurements_put(directory, measurement, error);
+    free(path);
+    return measured;
+}
+
+/* --- in the background --- */
+
+static bool work(void *subject, struct errand *errand, struct error *error)
+{
+    struct measure_job *job = subject;
+    const struct measure_request request = {.device = job->device,
+                                            .threads = job->threads,
+                                            .progress = errand_progress,
+                                            .context = errand};
+    struct run *run = run_open(job->directory, error);
+    bool measured = run && measure_run(run, &request, &job->result, error);
+    run_free(run);
+    return measured;
+}
+
+struct errand *measure_start(struct measure_job *job, struct error *error)
+{
+    return errand_start(work, job, error);
+}

@@ -1,0 +1,224 @@
+#include "session/model/evaluate.h"
+
+#include "base/host.h"
+#include "base/memory.h"
+#include "data/formats/image_file.h"
+#include "data/loader/augment.h"
+#include "session/config/config.h"
+#include "session/model/evaluator.h"
+#include "session/model/model_file.h"
+#include "session/model/translate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool model_load(struct model *model, const char *path, const char *device, size_t threads,
+                struct error *error)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    *model = (struct model){.tolerance = (double)defaults.tolerance};
+    bool loaded = model_file_describe(model, path, error) &&
+                  weights_create(&model->weights, &model->network->graph, error) &&
+                  weights_load(&model->weights, path, error) &&
+                  (model->device = device_open(device, threads, error));
+    if (!loaded)
+        model_free(model);
+    return loaded;
+}
+
+void model_free(struct model *model)
+{
+    translator_free(model->translator);
+    execution_free(model->execution);
+    plan_free(model->plan);
+    weights_free(&model->weights);
+    device_close(model->device);
+    network_free(model->network);
+    free(model->class_names);
+    *model = (struct model){0};
+}
+
+/* --- a data set --- */
+
+/* Folders are numbered by their names: another set of folders would count as other classes. */
+static bool check_names(const struct model *model, const struct dataset *dataset,
+                        struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    for (size_t i = 0; i < facts->classes && i < model->network->classes; i++) {
+        const char *name = dataset_class_name(dataset, i);
+        if (strcmp(facts->kind, "folder") == 0 &&
+            strncmp(name, model->class_names[i], sizeof model->class_names[i] - 1) != 0)
+            return error_set(error, ERROR_INPUT, facts->spec,
+                             "give it the same folders that the model was trained on",
+                             "its class %zu is %s, but the model's is %s", i, name,
+                             model->class_names[i]);
+    }
+    return true;
+}
+
+struct telling {
+    const struct evaluation_request *request;
+    uint64_t of;
+};
+
+static bool tell_progress(void *context, uint64_t done, struct error *error)
+{
+    const struct telling *telling = context;
+    return telling->request->progress(telling->request->context, done, telling->of, error);
+}
+
+bool model_evaluate_set(struct model *model, const struct dataset *dataset,
+                        const struct evaluation_request *request, struct evaluation *evaluation,
+                        struct error *error)
+{
+    struct evaluator_settings settings = {
+        .network = model->network,
+        .weights = &model->weights,
+        .device = model->device,
+        .dataset = dataset,
+        .normalisation = &model->normalisation,
+        .batch = request->batch,
+        .tolerance = model->tolerance,
+        .memory_free = model->device->driver->host_memory ? host_memory_free()
+                                                          : device_memory_free(model->device->name),
+        .images = request->images,
+        .warm_up = request->timed,
+        .readers = request->readers,
+        .watch = request->watch,
+        .watcher = request->context};
+    const size_t images = dataset_facts(dataset)->images;
+    struct telling telling = {request, request->images && request->images < images ? request->images
+                                                                                   : images};
+    struct evaluator evaluator = {0};
+    bool evaluated = check_names(model, dataset, error) &&
+                     evaluator_create(&evaluator, &settings, error) &&
+                     evaluator_run(&evaluator, request->progress ? tell_progress : NULL, &telling,
+                                   evaluation, error);
+    evaluator_free(&evaluator);
+    return evaluated;
+}
+
+static bool evaluate_spec(struct model *model, const char *data_spec,
+                          const struct evaluation_request *request, struct evaluation *evaluation,
+                          struct error *error)
+{
+    struct shape input = model->network->input;
+    struct dataset_wish wish = {input.channels, input.height, input.width};
+    struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
+    bool evaluated = dataset && model_evaluate_set(model, dataset, request, evaluation, error);
+    dataset_free(dataset);
+    return evaluated;
+}
+
+bool model_evaluate(struct model *model, const char *data_spec, size_t batch,
+                    struct evaluation *evaluation, struct error *error)
+{
+    const struct evaluation_request request = {.batch = batch, .timed = true};
+    return evaluate_spec(model, data_spec, &request, evaluation, error);
+}
+
+bool model_measure(struct model *model, const char *data_spec, size_t images,
+                   evaluation_progress *progress, void *context, struct evaluation *evaluation,
+                   struct error *error)
+{
+    const struct evaluation_request request = {
+        .batch = 1, .images = images, .timed = true, .progress = progress, .context = context};
+    return evaluate_spec(model, data_spec, &request, evaluation, error);
+}
+
+/* --- one image --- */
+
+static bool make_execution(struct model *model, struct error *error)
+{
+    struct plan_settings settings = {
+        .mode = PLAN_INFERENCE, .batch = 1, .threads = model->device->threads};
+    if (!model->plan)
+        model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
+    if (model->plan && !model->execution)
+        model->execution =
+            execution_create(model->plan, model->device, &model->weights, NULL, 0, error);
+    return model->execution;
+}
+
+const float *model_infer(struct model *model, const float *input, uint64_t number,
+                         struct error *error)
+{
+    struct execution_batch batch = {.images = input, .count = 1};
+    if (!make_execution(model, error))
+        return NULL;
+    execution_bind(model->execution, &batch);
+    execution_forward(model->execution, number);
+    const float *output = execution_output(model->execution);
+    return device_check(model->device, error) ? output : NULL;
+}
+
+/* Reads a picture as the training images were read: resized, the middle cut out, normalised. */
+bool model_read_image(const struct model *model, const char *path, float *values,
+                      struct error *error)
+{
+    struct shape input = model->network->input;
+    struct sample_table table;
+    struct image image = {0};
+    size_t side =
+        model->stored_height < model->stored_width ? model->stored_height : model->stored_width;
+    if (!image_read_fitted(&image, path, input.channels, side, error))
+        return false;
+    /* a crop that is not square may still be larger than the fitted picture */
+    bool fits = image.height >= input.height && image.width >= input.width;
+    if (fits || image_scale(&image, input.width, input.height, error)) {
+        struct crop crop = crop_centre(&image, input.width, input.height);
+        sample_table_fill(&table, &model->normalisation);
+        crop_write(values, &image, &crop, &table);
+        fits = true;
+    }
+    image_free(&image);
+    return fits;
+}
+
+/* The softmax of the logits, in double, without overflow. */
+void model_choose_top(const float *logits, size_t classes, size_t top,
+                      struct prediction *predictions)
+{
+    double sum = 0, largest = -INFINITY;
+    for (size_t c = 0; c < classes; c++)
+        largest = fmax(largest, (double)logits[c]);
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)logits[c] - largest);
+    size_t chosen = 0;
+    for (size_t c = 0; c < classes; c++) {
+        struct prediction prediction = {c, (float)(exp((double)logits[c] - largest) / sum)};
+        size_t place = chosen;
+        while (place > 0 && predictions[place - 1].probability < prediction.probability)
+            place--;
+        if (place >= top)
+            continue;
+        size_t moved = (chosen < top ? chosen : top - 1) - place;
+        memmove(predictions + place + 1, predictions + place, moved * sizeof *predictions);
+        predictions[place] = prediction;
+        chosen += chosen < top;
+    }
+}
+
+bool model_predict(struct model *model, const char *image_path, size_t top,
+                   struct prediction *predictions, struct error *error)
+{
+    size_t classes = model->network->classes;
+    if (classes == 0)
+        return error_set(error, ERROR_UNSUPPORTED, model->network->name, NULL,
+                         "this network makes pictures and tells no classes");
+    if (top == 0 || top > classes)
+        return error_set(error, ERROR_USAGE, "--top", NULL, "the model tells 1 to %zu classes",
+                         classes);
+    float *input =
+        memory_new_aligned(shape_count(model->network->input), sizeof *input, "an image", error);
+    bool predicted =
+        input && make_execution(model, error) && model_read_image(model, image_path, input, error);
+    const float *logits = predicted ? model_infer(model, input, 0, error) : NULL;
+    if (logits)
+        model_choose_top(logits, classes, top, predictions);
+    free(input);
+    return logits;
+}

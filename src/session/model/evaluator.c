@@ -1,0 +1,257 @@
+#include "session/model/evaluator.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "session/values/statistics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* --- creation --- */
+
+static bool check_set(const struct network *network, const struct dataset *dataset,
+                      struct error *error)
+{
+    const struct dataset_facts *facts = dataset_facts(dataset);
+    if (facts->images == 0)
+        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
+                         "it holds no images");
+    if (facts->paired != (network->classes == 0))
+        return error_set(error, ERROR_INPUT, facts->spec, "choose another data set",
+                         facts->paired ? "its examples are pairs of pictures, but %s tells classes"
+                                       : "its examples have labels, but %s makes pictures",
+                         network->name);
+    if (network->classes && facts->classes > network->classes)
+        return error_set(error, ERROR_INPUT, facts->spec, "choose a set with the same classes",
+                         "it has %zu classes, but %s only tells %zu", facts->classes, network->name,
+                         network->classes);
+    return true;
+}
+
+size_t evaluator_batch(const struct network *network, size_t images)
+{
+    const size_t most = network->classes ? EVALUATOR_BATCH : 1;
+    return most < images ? most : images;
+}
+
+/* The plan of the largest batch that leaves the images room: 100, or a half of it, and so on. */
+static bool make_plan(struct evaluator *evaluator, const struct evaluator_settings *settings,
+                      struct error *error)
+{
+    size_t images = dataset_facts(settings->dataset)->images;
+    size_t batch = settings->batch ? settings->batch : evaluator_batch(settings->network, images);
+    const size_t values = shape_count(settings->network->input);
+    const bool paired = dataset_facts(settings->dataset)->paired;
+    if (batch > images)
+        batch = images;
+    for (;; batch /= 2) {
+        struct plan_settings plan = {.mode = PLAN_INFERENCE,
+                                     .batch = batch,
+                                     .threads = settings->device->threads,
+                                     .with_loss = true};
+        evaluator->plan =
+            plan_build(&settings->network->graph, settings->device->driver, &plan, error);
+        if (!evaluator->plan)
+            return false;
+        const struct feed_settings feed = {.batch = batch, .threads = settings->readers};
+        uint64_t needed = evaluator->plan->arena_bytes + evaluator->plan->forecast.tables +
+                          feed_ring_bytes(&feed, images, values, paired, settings->stored);
+        if (settings->batch || batch == 1 || settings->memory_free == 0 ||
+            needed <= settings->memory_free)
+            return true;
+        plan_free(evaluator->plan);
+        evaluator->plan = NULL;
+    }
+}
+
+bool evaluator_create(struct evaluator *evaluator, const struct evaluator_settings *settings,
+                      struct error *error)
+{
+    *evaluator = (struct evaluator){.network = settings->network,
+                                    .dataset = settings->dataset,
+                                    .device = settings->device,
+                                    .watch = settings->watch,
+                                    .watcher = settings->watcher};
+    if (!check_set(settings->network, settings->dataset, error) ||
+        !make_plan(evaluator, settings, error))
+        return false;
+    for (size_t c = 0; c < 3; c++) /* a hair more than the tolerance: the samples were rounded */
+        evaluator->tolerance[c] =
+            (settings->tolerance + 0.001) / fabs((double)settings->normalisation->deviation[c]);
+    struct feed_settings feed = {.batch = evaluator->plan->batch,
+                                 .normalisation = *settings->normalisation,
+                                 .threads = settings->readers};
+    evaluator->execution =
+        execution_create(evaluator->plan, settings->device, settings->weights, NULL, 0, error);
+    evaluator->feed = evaluator->execution ? feed_open(settings->dataset, &feed, error) : NULL;
+    if (!evaluator->feed)
+        return false;
+    size_t batch = evaluator->plan->batch;
+    evaluator->batches = feed_batches_per_epoch(evaluator->feed);
+    if (settings->images > 0 && settings->images < evaluator->batches * batch)
+        evaluator->batches = (settings->images + batch - 1) / batch;
+    if (settings->warm_up)
+        evaluator->warm_up = (EVALUATOR_WARM_UP + batch - 1) / batch;
+    evaluator->times =
+        memory_new(evaluator->batches, sizeof *evaluator->times, "the evaluation", error);
+    return evaluator->times;
+}
+
+void evaluator_free(struct evaluator *evaluator)
+{
+    feed_free(evaluator->feed);
+    execution_free(evaluator->execution);
+    plan_free(evaluator->plan);
+    free(evaluator->times);
+    *evaluator = (struct evaluator){0};
+}
+
+/* --- a pass --- */
+
+struct tally {
+    double loss;
+    size_t images, right1, right5;
+    size_t pixels, right_pixels;
+};
+
+/* How many classes come before the right one; a value that is no number never counts as right. */
+static size_t rank_of(const float *values, size_t classes, size_t label)
+{
+    size_t better = 0;
+    for (size_t c = 0; c < classes; c++)
+        better +=
+            c != label && !(values[c] < values[label] || (values[c] == values[label] && c > label));
+    return better;
+}
+
+/* A pixel is right when every channel is within the tolerance of its target. Returns the share. */
+static double tally_pixels(const struct evaluator *evaluator, const float *output,
+                           const float *target, struct tally *tally)
+{
+    const struct graph *graph = &evaluator->network->graph;
+    const struct shape shape = graph->nodes[graph->output].output;
+    const size_t area = shape_area(shape), before = tally->right_pixels;
+    for (size_t p = 0; p < area; p++) {
+        bool right = true;
+        for (size_t c = 0; c < shape.channels; c++) {
+            double difference = fabs((double)output[c * area + p] - (double)target[c * area + p]);
+            right = right && difference <= evaluator->tolerance[c < 3 ? c : 2];
+        }
+        tally->right_pixels += right;
+    }
+    tally->pixels += area;
+    return (double)(tally->right_pixels - before) / (double)area;
+}
+
+/* The class that has rank 0, and how sure the network is of it; OUTCOME_NONE when a value is no
+ * number, since then no class has. */
+static void find_guess(const float *values, size_t classes, struct outcome *outcome)
+{
+    double sum = 0;
+    size_t best = 0;
+    bool numbers = true;
+    for (size_t c = 0; c < classes; c++) {
+        numbers = numbers && !isnan(values[c]);
+        best = values[c] > values[best] ? c : best;
+    }
+    for (size_t c = 0; c < classes; c++)
+        sum += exp((double)values[c] - (double)values[best]);
+    outcome->guess = numbers ? (uint32_t)best : OUTCOME_NONE;
+    outcome->share = numbers ? (float)(1 / sum) : 0;
+}
+
+static void tell(const struct evaluator *evaluator, struct outcome outcome)
+{
+    if (evaluator->watch)
+        evaluator->watch(evaluator->watcher, &outcome);
+}
+
+static void tally_batch(const struct evaluator *evaluator, const struct feed_batch *batch,
+                        struct tally *tally)
+{
+    const float *losses = execution_image_losses(evaluator->execution);
+    const float *output = execution_output(evaluator->execution);
+    size_t classes = evaluator->network->classes;
+    for (size_t i = 0; i < batch->count; i++) {
+        tally->loss += (double)losses[i];
+        if (!classes) {
+            const struct graph *graph = &evaluator->network->graph;
+            const size_t values = shape_count(graph->nodes[graph->output].output);
+            double share =
+                tally_pixels(evaluator, output + i * values, batch->targets + i * values, tally);
+            tell(evaluator, (struct outcome){batch->indices[i], 0, 0, (float)share});
+            continue;
+        }
+        size_t rank = rank_of(output + i * classes, classes, (size_t)batch->labels[i]);
+        tally->right1 += rank == 0;
+        tally->right5 += rank < 5;
+        if (evaluator->watch) {
+            struct outcome outcome = {batch->indices[i], (uint32_t)batch->labels[i], 0, 0};
+            find_guess(output + i * classes, classes, &outcome);
+            tell(evaluator, outcome);
+        }
+    }
+    tally->images += batch->count;
+}
+
+static bool run_batch(struct evaluator *evaluator, size_t number, struct tally *tally,
+                      struct error *error)
+{
+    struct feed_batch batch;
+    if (!feed_next(evaluator->feed, &batch, error))
+        return false;
+    struct execution_batch bound = {.images = batch.images,
+                                    .labels = batch.labels,
+                                    .targets = batch.targets,
+                                    .count = batch.count};
+    for (size_t i = 0; number == 0 && i < evaluator->warm_up; i++) {
+        execution_bind(evaluator->execution, &bound);
+        execution_forward(evaluator->execution, 0);
+    }
+    uint64_t began = clock_nanoseconds();
+    execution_bind(evaluator->execution, &bound);
+    execution_forward(evaluator->execution, number); /* noise, where it is always on */
+    execution_wait(evaluator->execution);
+    evaluator->times[number] =
+        clock_seconds(began, clock_nanoseconds()) * 1e3 / (double)batch.count;
+    tally_batch(evaluator, &batch, tally);
+    return device_check(evaluator->device, error);
+}
+
+static bool conclude(const struct evaluator *evaluator, const struct tally *tally,
+                     struct evaluation *evaluation, struct error *error)
+{
+    struct statistics times;
+    double images = (double)tally->images;
+    bool classes = evaluator->network->classes;
+    if (!statistics_compute(evaluator->times, evaluator->batches, &times, error))
+        return false;
+    *evaluation = (struct evaluation){
+        .images = tally->images,
+        .loss = tally->loss / images,
+        .top1 = classes ? 100 * (double)tally->right1 / images : NAN,
+        .top5 = classes ? 100 * (double)tally->right5 / images : NAN,
+        .pixel_accuracy =
+            tally->pixels ? 100 * (double)tally->right_pixels / (double)tally->pixels : NAN,
+        .ms_mean = times.mean,
+        .ms_sd = times.sd,
+        .ms_ci95 = times.ci95,
+        .ms_median = times.median,
+        .ms_min = times.min,
+        .batch = evaluator->plan->batch,
+        .memory_bytes = evaluator->plan->forecast.total};
+    return true;
+}
+
+bool evaluator_run(struct evaluator *evaluator, evaluator_progress *progress, void *context,
+                   struct evaluation *evaluation, struct error *error)
+{
+    struct tally tally = {0};
+    for (size_t i = 0; i < evaluator->batches; i++) {
+        if (!run_batch(evaluator, i, &tally, error))
+            return false;
+        if (progress && !progress(context, tally.images, error))
+            return false;
+    }
+    return conclude(evaluator, &tally, evaluation, error);
+}

@@ -1,0 +1,33 @@
+/* model_file.h: what a saved model says about itself. Internal to session/.
+ *
+ * The metadata of the safetensors file holds all that eval and predict need besides the values, and
+ * nothing that differs between two equal runs (no date, no ID, no number of threads):
+ *   tinca.network         the network's name         tinca.network_text   the text of its file
+ *   tinca.technique       none, dsc, ...             tinca.classes        a number
+ *   tinca.groups, tinca.width_rate, tinca.block_rate   of the technique; 0: none
+ *   tinca.widths, tinca.activation   where the network leaves them open; else empty or absent
+ *   tinca.normalisation   its name                   tinca.mean, tinca.deviation   three numbers
+ *   tinca.stored          height and width of images before the crop
+ *   tinca.class_names     a JSON list of texts
+ */
+#ifndef TINCA_SESSION_MODEL_MODEL_FILE_H
+#define TINCA_SESSION_MODEL_MODEL_FILE_H
+
+#include "data/dataset/dataset.h"
+#include "engine/network/network.h"
+#include "engine/weights/weights.h"
+#include "session/model/evaluate.h"
+
+struct model_facts {
+    const struct network *network;
+    const struct dataset *dataset; /* class names */
+    struct normalisation normalisation;
+};
+
+bool model_file_save(const struct model_facts *facts, const struct weights *weights,
+                     const char *path, struct error *error);
+
+/* Fills network, normalisation, class names and stored size of `model` from a file's metadata. */
+bool model_file_describe(struct model *model, const char *path, struct error *error);
+
+#endif

@@ -1,0 +1,250 @@
+/* Lists of files, folders and parts are sorted by name and walked side by side, so that one that is
+ * missing or new is told apart from one that has changed. */
+#include "session/record/data_difference.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIELDS = 3 };
+
+/* --- single members --- */
+
+static void compare_member(const char *name, const char *key, const struct json *then,
+                           const struct json *now, struct differences *differences)
+{
+    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
+    const struct json *first = json_member(then, key), *second = json_member(now, key);
+    if (!differences_same(first, second))
+        differences_add(differences, N_("%s: %s then, %s now"), language_text(name),
+                        differences_value(first, before), differences_value(second, after));
+}
+
+/* What follows the folder in a SPEC: of a generated set, it chooses the images. */
+static const char *options_of(const struct json *set)
+{
+    const char *spec = json_string(json_member(set, "spec"));
+    return spec ? spec + strcspn(spec, ",") : "";
+}
+
+static void compare_facts(const struct json *then, const struct json *now,
+                          struct differences *differences)
+{
+    static const struct {
+        const char *key, *name;
+    } members[] = {{"kind", N_("kind of set")},
+                   {"generator", N_("version of the generated pictures")},
+                   {"images", N_("images")},
+                   {"direction", N_("direction of the pairs")},
+                   {"image", N_("channels, height and width of an example")},
+                   {"stored", N_("height and width before the crop")},
+                   {"augment", N_("random crops")},
+                   {"pad", N_("pixels around a random crop")},
+                   {"normalisation", N_("normalisation")}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        compare_member(members[i].name, members[i].key, then, now, differences);
+    if (json_member(then, "generator") && strcmp(options_of(then), options_of(now)) != 0)
+        compare_member(N_("data set"), "spec", then, now, differences);
+}
+
+static void compare_classes(const struct json *then, const struct json *now,
+                            struct differences *differences)
+{
+    const struct json *classes_then = json_member(then, "classes");
+    const struct json *classes_now = json_member(now, "classes");
+    const size_t before = json_length(classes_then), after = json_length(classes_now);
+    const struct json *a = json_first(classes_then), *b = json_first(classes_now);
+    if (before != after)
+        differences_add(differences, N_("classes: %zu then, %zu now"), before, after);
+    for (size_t i = 0; a && b; i++, a = json_next(a), b = json_next(b)) {
+        const char *first = json_string(a), *second = json_string(b);
+        if (first && second && strcmp(first, second) != 0) {
+            differences_add(differences, N_("class %zu: %.60s then, %.60s now"), i, first, second);
+            return; /* the others have moved with it */
+        }
+    }
+}
+
+/* --- lists --- */
+
+/* A row of a list: its name, and what follows it. */
+struct row {
+    const char *name;
+    const struct json *fields[FIELDS];
+};
+
+struct rows {
+    struct row *row;
+    size_t count;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct row *)a)->name, ((const struct row *)b)->name);
+}
+
+static bool read_rows(const struct json *list, struct rows *rows, struct error *error)
+{
+    rows->count = 0;
+    rows->row = memory_new(json_length(list) + 1, sizeof *rows->row, "the data's files", error);
+    for (const struct json *item = json_first(list); rows->row && item; item = json_next(item)) {
+        struct row *row = &rows->row[rows->count++];
+        const struct json *field = json_first(item);
+        row->name = json_string(field) ? json_string(field) : "";
+        for (size_t i = 0; i < FIELDS; i++)
+            row->fields[i] = field = field ? json_next(field) : NULL;
+    }
+    if (rows->count > 1)
+        qsort(rows->row, rows->count, sizeof *rows->row, by_name);
+    return rows->row;
+}
+
+static bool same_field(const struct row *a, const struct row *b, size_t field)
+{
+    return differences_same(a->fields[field], b->fields[field]);
+}
+
+/* How the rows of a list are compared and worded. */
+struct kind {
+    const char *key, *missing, *added, *moved; /* moved NULL: contents do not tell rows apart */
+    void (*compare)(const struct row *then, const struct row *now, struct differences *differences);
+};
+
+/* Reports a field that differs, with both values; returns whether it does. `format` takes the row's
+ * name and the values. */
+static bool report_values(const char *format, const struct row *then, const struct row *now,
+                          size_t field, struct differences *differences)
+{
+    char before[DIFFERENCES_VALUE], after[DIFFERENCES_VALUE];
+    if (same_field(then, now, field))
+        return false;
+    differences_add(differences, format, then->name, differences_value(then->fields[field], before),
+                    differences_value(now->fields[field], after));
+    return true;
+}
+
+static void compare_file(const struct row *then, const struct row *now,
+                         struct differences *differences)
+{
+    enum { BYTES, LABEL, CHECKSUM };
+    if (!report_values(N_("picture %.90s: %s bytes then, %s now"), then, now, BYTES, differences) &&
+        !same_field(then, now, CHECKSUM))
+        differences_add(differences, N_("picture %.90s has other contents"), then->name);
+    report_values(N_("label of %.90s was %s, is %s"), then, now, LABEL, differences);
+}
+
+static void compare_folder(const struct row *then, const struct row *now,
+                           struct differences *differences)
+{
+    enum { FILES, BYTES, CHECKSUM };
+    if (!report_values(N_("folder %.90s: %s pictures then, %s now"), then, now, FILES,
+                       differences) &&
+        (!same_field(then, now, BYTES) || !same_field(then, now, CHECKSUM)))
+        differences_add(differences, N_("folder %.90s: its pictures have other names or contents"),
+                        then->name);
+}
+
+static void compare_part(const struct row *then, const struct row *now,
+                         struct differences *differences)
+{
+    enum { IMAGES, PIXELS, LABELS };
+    if (report_values(N_("%.90s: %s images then, %s now"), then, now, IMAGES, differences))
+        return;
+    if (!same_field(then, now, PIXELS))
+        differences_add(differences, N_("%.90s has other images"), then->name);
+    else if (!same_field(then, now, LABELS))
+        differences_add(differences, N_("%.90s: its images have other labels"), then->name);
+}
+
+static const struct kind kinds[] = {
+    {"files", N_("picture %.90s is missing"), N_("picture %.90s is new"),
+     N_("picture %.90s has moved to %.90s"), compare_file},
+    {"folders", N_("folder %.90s is missing"), N_("folder %.90s is new"), NULL, compare_folder},
+    {"parts", N_("%.90s is missing"), N_("%.90s is new"), NULL, compare_part},
+};
+
+static bool holds(const struct rows *rows, const char *name)
+{
+    const struct row wanted = {.name = name};
+    return bsearch(&wanted, rows->row, rows->count, sizeof *rows->row, by_name);
+}
+
+/* Returns the row of `there` with the bytes of `row` whose name is not among `here`: the file has
+ * moved. NULL: there is none, or too much has changed to search for each. */
+static const struct row *find_moved(const struct kind *kind, const struct row *row,
+                                    const struct rows *here, const struct rows *there,
+                                    const struct differences *differences)
+{
+    if (!kind->moved || differences->count >= DIFFERENCES_WORDED)
+        return NULL;
+    for (size_t i = 0; i < there->count; i++)
+        if (same_field(row, &there->row[i], 0) && same_field(row, &there->row[i], 2) &&
+            !holds(here, there->row[i].name))
+            return &there->row[i];
+    return NULL;
+}
+
+static void report_missing(const struct kind *kind, const struct row *row, const struct rows *then,
+                           const struct rows *now, struct differences *differences)
+{
+    const struct row *moved = find_moved(kind, row, then, now, differences);
+    if (moved)
+        differences_add(differences, kind->moved, row->name, moved->name);
+    else
+        differences_add(differences, kind->missing, row->name);
+}
+
+static void report_new(const struct kind *kind, const struct row *row, const struct rows *then,
+                       const struct rows *now, struct differences *differences)
+{
+    if (!find_moved(kind, row, now, then, differences)) /* else it is reported by its old name */
+        differences_add(differences, kind->added, row->name);
+}
+
+static void compare_rows(const struct kind *kind, const struct rows *then, const struct rows *now,
+                         struct differences *differences)
+{
+    size_t a = 0, b = 0;
+    while (a < then->count || b < now->count) {
+        const struct row *first = a < then->count ? &then->row[a] : NULL;
+        const struct row *second = b < now->count ? &now->row[b] : NULL;
+        const int order = !first ? 1 : !second ? -1 : strcmp(first->name, second->name);
+        if (order == 0)
+            kind->compare(first, second, differences);
+        else if (order < 0)
+            report_missing(kind, first, then, now, differences);
+        else
+            report_new(kind, second, then, now, differences);
+        a += order <= 0;
+        b += order >= 0;
+    }
+}
+
+static bool compare_list(const struct kind *kind, const struct json *then, const struct json *now,
+                         struct differences *differences, struct error *error)
+{
+    struct rows before, after = {0};
+    const bool read = read_rows(json_member(then, kind->key), &before, error) &&
+                      read_rows(json_member(now, kind->key), &after, error);
+    if (read)
+        compare_rows(kind, &before, &after, differences);
+    free(before.row);
+    free(after.row);
+    return read;
+}
+
+bool data_difference(const struct json *then, const struct json *now,
+                     struct differences *differences, struct error *error)
+{
+    compare_facts(then, now, differences);
+    if (!differences_same(json_member(then, "kind"), json_member(now, "kind")))
+        return true; /* nothing else can be compared */
+    compare_classes(then, now, differences);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!compare_list(&kinds[i], then, now, differences, error))
+            return false;
+    return true;
+}

@@ -1,0 +1,33 @@
+/* differences.h: the ways in which two descriptions differ, collected for one message. The first
+ * few are worded, the rest is counted. Internal to session/. */
+#ifndef TINCA_SESSION_RECORD_DIFFERENCES_H
+#define TINCA_SESSION_RECORD_DIFFERENCES_H
+
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DIFFERENCES_WORDED = 3, DIFFERENCES_VALUE = 96 };
+
+/* Starts as {0}. */
+struct differences {
+    char text[400]; /* the first ones, joined by "; " */
+    size_t count;   /* of all */
+};
+
+/* Adds one, in printf's way; `format` is translated here (mark it with N_). */
+void differences_add(struct differences *differences, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Returns the text of the first differences and the number of the others, in `words`. */
+char *differences_words(const struct differences *differences, char *words, size_t size);
+
+/* Returns whether two values have the same text; NULL is the same as NULL only. */
+bool differences_same(const struct json *a, const struct json *b);
+
+/* Writes a value for a message, strings without quotes, into `text` of DIFFERENCES_VALUE bytes;
+ * NULL is "none". Returns `text`. */
+const char *differences_value(const struct json *value, char *text);
+
+#endif

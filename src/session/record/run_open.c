@@ -1,0 +1,130 @@
+/* A run rebuilt from its directory: config.json, then the journal from its first line to its last,
+ * then the summary. Without a summary the lock tells whether the run is still alive. */
+#include "session/record/run_open.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "session/files/folder_trust.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/record/run_integrity.h"
+#include "session/record/run_reading.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool read_journal(struct run_reading *reading, uint64_t limit, struct error *error)
+{
+    char *path = file_join(reading->run->directory, "journal.jsonl");
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    bool read =
+        !file_exists(path) || journal_read_first(path, limit, run_reading_take, reading, error);
+    free(path);
+    run_reading_sum_up(reading);
+    return read;
+}
+
+bool run_state_read_journal(struct run *run, uint64_t limit, struct run_snapshot *snapshot,
+                            struct tempo *tempo, struct error *error)
+{
+    struct run_reading *reading = memory_new(1, sizeof *reading, "a run", error);
+    if (!reading)
+        return false;
+    *reading = (struct run_reading){.run = run, .snapshot = snapshot, .tempo = tempo};
+    bool read = read_journal(reading, limit, error);
+    if (read && !reading->started)
+        read = error_set(error, ERROR_INPUT, run->directory, "start it anew with tinca train",
+                         "its journal does not say what was prepared");
+    free(reading);
+    return read;
+}
+
+/* config.json, and what follows from it. */
+bool run_state_read_config(const char *directory, struct run_config *config,
+                           struct run_facts *facts, struct error *error)
+{
+    snprintf(facts->directory, sizeof facts->directory, "%s", directory);
+    snprintf(facts->id, sizeof facts->id, "%.*s", RUN_ID_SIZE - 1, file_base_name(directory));
+    if (!folder_trust_check(directory, error) ||
+        !run_files_read_config(config, facts, directory, error))
+        return false;
+    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(config->network));
+    snprintf(facts->technique, sizeof facts->technique, "%s",
+             technique_name((enum technique)config->technique));
+    return true;
+}
+
+static void read_end(const char *directory, struct run_snapshot *snapshot)
+{
+    snapshot->status = run_directory_is_alive(directory) ? RUN_RUNNING : RUN_INTERRUPTED;
+    if (snapshot->status ==
+        RUN_INTERRUPTED) /* one that is being resumed still has its old summary */
+        run_files_read_summary(directory, snapshot);
+}
+
+/* A run that is over and whose curves are not what it recorded says so wherever it is shown. */
+static void check_end(struct run *run, struct run_snapshot *snapshot)
+{
+    if (!run_status_is_over(snapshot->status) || snapshot->status == RUN_INTERRUPTED ||
+        run_integrity_check_end(run->directory, &run->damage))
+        return;
+    struct finding finding = {
+        .kind = FINDING_JOURNAL, .iteration = snapshot->iteration, .epoch = snapshot->epoch};
+    snprintf(finding.text, sizeof finding.text, "%.319s", run->damage.why);
+    snapshot->finding_count += run_state_add_finding(run, &finding);
+}
+
+static bool rebuild(struct run *run, struct error *error)
+{
+    struct opening {
+        struct run_reading reading;
+        struct run_snapshot snapshot;
+        struct tempo tempo;
+    } *opening = memory_new(1, sizeof *opening, "a run", error);
+    if (!opening)
+        return false;
+    struct run_reading *reading = &opening->reading;
+    *reading =
+        (struct run_reading){.run = run, .snapshot = &opening->snapshot, .tempo = &opening->tempo};
+    opening->snapshot.eta_seconds = -1;
+    opening->snapshot.feed_wait_seconds = NAN; /* only the summary says it */
+    bool rebuilt = run_state_read_config(run->directory, &run->config, &run->early_facts, error) &&
+                   read_journal(reading, UINT64_MAX, error);
+    if (reading->started)
+        run_state_publish(run, &reading->facts);
+    read_end(run->directory, &opening->snapshot);
+    check_end(run, &opening->snapshot);
+    snapshot_publish(&run->snapshot, &opening->snapshot);
+    free(opening);
+    return rebuilt;
+}
+
+bool run_peek(const char *directory, struct run_outline *outline, struct error *error)
+{
+    *outline = (struct run_outline){
+        .snapshot = {
+            .eta_seconds = -1, .loss_discriminator = NAN, .loss_l1 = NAN, .pixel_accuracy = NAN}};
+    config_defaults(&outline->config);
+    if (!run_state_read_config(directory, &outline->config, &outline->facts, error))
+        return false;
+    read_end(directory, &outline->snapshot);
+    return true;
+}
+
+struct run *run_open(const char *directory, struct error *error)
+{
+    struct run_config config;
+    config_defaults(&config);
+    struct run *run = run_state_create(&config, error);
+    if (!run)
+        return NULL;
+    run->directory = memory_copy_text(directory, error);
+    if (run->directory && rebuild(run, error)) {
+        run_state_read_inspection(run);
+        return run;
+    }
+    run_free(run);
+    return NULL;
+}

@@ -1,0 +1,150 @@
+#include "session/record/run_reading.h"
+
+#include "base/number.h"
+#include "session/files/run_files.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A resumed run may have become longer than it was when it started. */
+static void lengthen(struct run_snapshot *now, const struct run_config *config)
+{
+    const double per_epoch = now->epochs > 0 ? (double)now->iterations / now->epochs : 0;
+    const double asked = config->has_iterations ? (double)config->iterations
+                                                : round(per_epoch * (double)config->epochs);
+    if (!(per_epoch > 0) || !(asked > (double)now->iterations) || asked > 1e15)
+        return;
+    now->iterations = number_to_uint64(asked);
+    now->epochs = asked / per_epoch;
+}
+
+static bool take_start(struct run_reading *reading, const struct json *line, struct error *error)
+{
+    struct run *run = reading->run;
+    reading->facts = run->early_facts;
+    run_files_read_start(line, &reading->facts, reading->snapshot);
+    lengthen(reading->snapshot, &run->config);
+    size_t tests;
+    double epochs = ceil(reading->snapshot->epochs);
+    const struct json *validations = json_member(line, "validations"); /* an imported run's */
+    if (validations && json_count(validations, &tests))
+        epochs = (double)tests;
+    if (!(epochs >= 0 && epochs <= 1e7))
+        epochs = 0;
+    reading->phase = RUN_RUNNING;
+    reading->started =
+        series_create(&run->own_series, reading->snapshot->iterations, (size_t)epochs, error);
+    series_set_smoothing(&run->own_series, run->config.average_loss,
+                         !reading->facts.discriminator_parameters && !reading->facts.imported[0]);
+    return reading->started;
+}
+
+/* No line says that a validation begins: it does at the end of each epoch, and of the run. */
+static bool is_followed_by_validation(const struct run_reading *reading)
+{
+    const struct run_snapshot *now = reading->snapshot;
+    const double per_epoch = now->epochs > 0 ? round((double)now->iterations / now->epochs) : 0;
+    return reading->facts.validation_images > 0 && per_epoch >= 1 &&
+           (now->iteration == now->iterations || fmod((double)now->iteration, per_epoch) == 0);
+}
+
+static void take_point(struct run_reading *reading, const struct series_point *point)
+{
+    struct run_snapshot *now = reading->snapshot;
+    series_add(&reading->run->own_series, point);
+    if (isfinite(point->ms_per_image))
+        tempo_add(reading->tempo, (double)point->ms_per_image);
+    now->iteration = point->iteration;
+    now->epoch = (double)point->epoch;
+    now->loss = point->loss;
+    now->loss_caffe = point->loss_caffe;
+    now->loss_mean = (double)point->loss_mean;
+    now->loss_discriminator = point->loss_discriminator;
+    now->loss_l1 = point->loss_l1;
+    now->learning_rate = (double)point->learning_rate;
+    now->elapsed_seconds = (double)point->seconds;
+    now->memory_measured = point->memory_bytes;
+    reading->phase = is_followed_by_validation(reading) ? RUN_VALIDATING : RUN_RUNNING;
+}
+
+static void take_validation(struct run_reading *reading, const struct series_validation *validation)
+{
+    struct run_snapshot *now = reading->snapshot;
+    series_add_validation(&reading->run->own_series, validation);
+    if (!now->has_validation || (double)validation->top1 > now->best_top1)
+        now->best_top1 = (double)validation->top1;
+    now->has_validation = true;
+    now->validation_loss = (double)validation->loss;
+    now->top1 = (double)validation->top1;
+    now->top5 = (double)validation->top5;
+    now->pixel_accuracy = (double)validation->pixel_accuracy;
+    reading->phase = RUN_RUNNING;
+}
+
+static void read_number(const struct json *line, const char *key, double *value)
+{
+    const struct json *member = json_member(line, key);
+    if (member)
+        json_number(member, value);
+}
+
+static void take_event(struct run_reading *reading, const char *event, const struct json *line)
+{
+    struct run_snapshot *now = reading->snapshot;
+    double iteration = 0, seconds = 0;
+    read_number(line, "iteration", &iteration);
+    read_number(line, "seconds", &seconds);
+    if (strcmp(event, "pause") == 0)
+        reading->phase = RUN_PAUSED;
+    else if (strcmp(event, "go-on") == 0)
+        reading->phase = RUN_RUNNING;
+    else if (strcmp(event, "resume") == 0) {
+        now->begun_at = number_to_uint64(iteration);
+        reading->phase = RUN_RUNNING;
+    }
+    if (strcmp(event, "checkpoint") != 0)
+        return;
+    now->checkpoints++;
+    now->checkpoint_iteration = number_to_uint64(iteration);
+    now->checkpoint_seconds += seconds;
+}
+
+bool run_reading_take(void *context, const struct json *line, struct error *error)
+{
+    struct run_reading *reading = context;
+    struct series_point point;
+    struct series_validation validation;
+    struct finding finding;
+    const char *event = json_string(json_member(line, "event"));
+    if (!reading->started)
+        return !event || strcmp(event, "start") != 0 || take_start(reading, line, error);
+    if (journal_read_point(line, &point))
+        take_point(reading, &point);
+    else if (journal_read_validation(line, &validation))
+        take_validation(reading, &validation);
+    else if (journal_read_finding(line, &finding))
+        reading->snapshot->finding_count += run_state_add_finding(reading->run, &finding);
+    else if (event)
+        take_event(reading, event, line);
+    return true;
+}
+
+/* As the trainer would say, but for the validations to come. */
+static double estimate_remaining(const struct run_reading *reading)
+{
+    const struct run_snapshot *now = reading->snapshot;
+    if (reading->tempo->count < 2 || now->iteration > now->iterations)
+        return -1;
+    return now->ms_per_image_median * 1e-3 * (double)reading->run->config.batch *
+           (double)(now->iterations - now->iteration);
+}
+
+void run_reading_sum_up(struct run_reading *reading)
+{
+    struct run_snapshot *now = reading->snapshot;
+    now->ms_per_image_now = tempo_now(reading->tempo);
+    now->ms_per_image_median = tempo_median(reading->tempo);
+    if (now->ms_per_image_now > 0)
+        now->images_per_second = 1e3 / now->ms_per_image_now;
+    now->eta_seconds = estimate_remaining(reading);
+}

@@ -1,0 +1,132 @@
+#include "session/record/run_state.h"
+
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* run_wait's time does not jump when the clock is set. */
+static void create_condition(struct run *run)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&run->became_over, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&run->lock_over, NULL);
+}
+
+struct run *run_state_create(const struct run_config *config, struct error *error)
+{
+    struct run *run = memory_new(1, sizeof *run, "a run", error);
+    if (!run)
+        return NULL;
+    run->config = *config;
+    run->hold = (struct run_hold){.lock = -1, .directory = -1};
+    if (!commands_create(&run->commands, error)) {
+        free(run);
+        return NULL;
+    }
+    atomic_init(&run->users, 1);
+    atomic_init(&run->has_inspection_error, false);
+    atomic_init(&run->facts, &run->early_facts);
+    atomic_init(&run->series, &run->no_series);
+    atomic_init(&run->finding_count, 0);
+    atomic_init(&run->inspection_new, NULL);
+    create_condition(run);
+    return run;
+}
+
+void run_state_publish(struct run *run, const struct run_facts *facts)
+{
+    run->prepared_facts = *facts;
+    atomic_store_explicit(&run->facts, &run->prepared_facts, memory_order_release);
+    atomic_store_explicit(&run->series, &run->own_series, memory_order_release);
+}
+
+bool run_state_add_finding(struct run *run, const struct finding *finding)
+{
+    size_t count = atomic_load_explicit(&run->finding_count, memory_order_relaxed);
+    if (count == FINDINGS_MAX)
+        return false;
+    run->findings[count] = *finding;
+    atomic_store_explicit(&run->finding_count, count + 1, memory_order_release);
+    return true;
+}
+
+void run_state_put_inspection(struct run *run, struct inspection *inspection)
+{
+    inspection_free(
+        atomic_exchange_explicit(&run->inspection_new, inspection, memory_order_acq_rel));
+}
+
+void run_state_read_inspection(struct run *run)
+{
+    struct error error;
+    struct inspection *kept = inspection_load(run->directory, &error);
+    if (kept)
+        run_state_put_inspection(run, kept);
+    if (error.kind == ERROR_NONE || atomic_load(&run->has_inspection_error))
+        return;
+    run->inspection_error = error;
+    atomic_store_explicit(&run->has_inspection_error, true, memory_order_release);
+}
+
+/* --- what readers ask for --- */
+
+const struct inspection *run_inspection(struct run *run, struct error *error)
+{
+    struct inspection *newer =
+        atomic_exchange_explicit(&run->inspection_new, NULL, memory_order_acq_rel);
+    if (newer) {
+        inspection_free(run->inspection);
+        run->inspection = newer;
+    }
+    *error = (struct error){0};
+    if (atomic_load_explicit(&run->has_inspection_error, memory_order_acquire))
+        *error = run->inspection_error;
+    return run->inspection;
+}
+
+struct run *run_share(struct run *run)
+{
+    atomic_fetch_add(&run->users, 1);
+    return run;
+}
+
+const struct run_config *run_config(const struct run *run)
+{
+    return &run->config;
+}
+
+const struct run_facts *run_facts(const struct run *run)
+{
+    return atomic_load_explicit(&run->facts, memory_order_acquire);
+}
+
+const struct series *run_series(const struct run *run)
+{
+    return atomic_load_explicit(&run->series, memory_order_acquire);
+}
+
+const struct error *run_notice(const struct run *run)
+{
+    return &run->notice;
+}
+
+const struct error *run_damage(const struct run *run)
+{
+    return &run->damage;
+}
+
+void run_snapshot(const struct run *run, struct run_snapshot *snapshot)
+{
+    snapshot_read(&run->snapshot, snapshot);
+}
+
+void run_finding(const struct run *run, size_t index, struct finding *finding)
+{
+    size_t count = atomic_load_explicit(&run->finding_count, memory_order_acquire);
+    *finding = index < count ? run->findings[index] : (struct finding){0};
+}

@@ -1,0 +1,455 @@
+/* Two lists describe a checkpoint: arrays, built for the network at hand, and numbers, a table of
+ * places in struct trainer. Writing and reading walk the same lists. */
+#include "session/run/checkpoint.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "session/files/checkpoint_position.h"
+#include "session/files/computed_with.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char last_name[] = "checkpoint.safetensors";
+static const char previous_name[] = "checkpoint.previous.safetensors";
+static const char format[] = "tinca-checkpoint-1";
+
+enum { NAME_SIZE = 112, NUMBER_SIZE = 32, KEY_SIZE = 48, STATES = 2 };
+
+/* --- arrays --- */
+
+struct list {
+    struct safetensors_array *arrays;
+    char (*names)[NAME_SIZE];
+    size_t count;
+};
+
+static size_t parameters_of(const struct weights *weights)
+{
+    return weights ? (1 + STATES) * weights->graph->parameter_count : 0;
+}
+
+static void add(struct list *list, const char *prefix, const struct parameter *parameter,
+                const float *values)
+{
+    struct safetensors_array *array = &list->arrays[list->count];
+    snprintf(list->names[list->count], NAME_SIZE, "%s%s", prefix, parameter->name);
+    *array = (struct safetensors_array){.name = list->names[list->count],
+                                        .type = SAFETENSORS_F32,
+                                        .rank = parameter->rank,
+                                        .data = values + parameter->offset};
+    memcpy(array->dims, parameter->dims, sizeof array->dims);
+    list->count++;
+}
+
+static void add_network(struct list *list, const char *prefix, const struct weights *weights,
+                        struct execution *execution)
+{
+    char full[32];
+    const struct graph *graph = weights->graph;
+    for (size_t p = 0; p < graph->parameter_count; p++)
+        add(list, prefix, &graph->parameters[p], weights->values);
+    for (size_t i = 0; i < STATES; i++) {
+        const float *state = execution_solver_state(execution, i);
+        snprintf(full, sizeof full, "%ssolver.%zu.", prefix, i);
+        for (size_t p = 0; state && p < graph->parameter_count; p++)
+            if (graph->parameters[p].learnable)
+                add(list, full, &graph->parameters[p], state);
+    }
+}
+
+/* The execution that takes the main network's steps, and the discriminator's. */
+static struct execution *main_execution(const struct preparation *prepared)
+{
+    return prepared->gan ? gan_generator_execution(prepared->gan) : prepared->execution;
+}
+
+static void free_list(struct list *list)
+{
+    free(list->arrays);
+    free(list->names);
+}
+
+static bool make_list(const struct trainer *trainer, struct list *list, struct error *error)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct gan *gan = prepared->gan;
+    const struct weights *discriminator = gan ? gan_discriminator(gan) : NULL;
+    const size_t most = parameters_of(&prepared->weights) + parameters_of(discriminator) + 1;
+    *list = (struct list){.arrays = memory_new(most, sizeof *list->arrays, "a checkpoint", error),
+                          .names = memory_new(most, sizeof *list->names, "a checkpoint", error)};
+    if (!list->arrays || !list->names) {
+        free_list(list);
+        return false;
+    }
+    add_network(list, "", &prepared->weights, main_execution(prepared));
+    if (gan)
+        add_network(list, "discriminator.", discriminator, gan_discriminator_execution(gan));
+    list->arrays[list->count++] = (struct safetensors_array){.name = "loss_window",
+                                                             .type = SAFETENSORS_F32,
+                                                             .rank = 1,
+                                                             .dims = {trainer->meter.size},
+                                                             .data = trainer->meter.window};
+    return true;
+}
+
+uint64_t checkpoint_bytes(const struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    const struct memory_forecast *forecast = &prepared->forecast.memory;
+    return forecast->weights + forecast->solver + trainer->meter.size * sizeof(float);
+}
+
+/* --- numbers --- */
+
+enum kind { COUNT, NUMBER, REAL, FLAG };
+
+struct place {
+    const char *key;
+    enum kind kind;
+    size_t offset;
+};
+
+#define PLACE(kind, key, member)                                                                   \
+    {                                                                                              \
+        key, kind, offsetof(struct trainer, member)                                                \
+    }
+
+static const struct place places[] = {
+    PLACE(COUNT, "iteration", moment.iteration),
+    PLACE(NUMBER, "epoch", moment.epoch),
+    PLACE(COUNT, "journal", run_journal),
+    PLACE(COUNT, "per_epoch", makings.per_epoch),
+    PLACE(COUNT, "images", makings.images),
+    PLACE(COUNT, "validation_images", makings.validation_images),
+    PLACE(COUNT, "losses_seen", meter.seen),
+    PLACE(REAL, "loss_caffe", meter.caffe),
+    PLACE(NUMBER, "loss_mean", meter.exact),
+    PLACE(NUMBER, "epoch_loss", epoch_loss),
+    PLACE(COUNT, "epoch_iterations", epoch_iterations),
+    PLACE(FLAG, "epoch_end_due", epoch_end_due),
+    PLACE(NUMBER, "schedule.best_loss", schedule_state.best_loss),
+    PLACE(COUNT, "schedule.stale_epochs", schedule_state.stale_epochs),
+    PLACE(COUNT, "schedule.plateaus_seen", schedule_state.plateaus_seen),
+    PLACE(NUMBER, "schedule.scale", schedule_state.scale),
+    PLACE(FLAG, "schedule.ended", ended),
+    PLACE(FLAG, "has_best", has_best),
+    PLACE(NUMBER, "best", best),
+    PLACE(REAL, "watcher.largest_loss", watcher.largest_loss),
+    PLACE(FLAG, "watcher.negative", watcher.negative_reported),
+    PLACE(FLAG, "watcher.residue", watcher.residue_reported),
+    PLACE(FLAG, "watcher.overfitting", watcher.overfitting_reported),
+    PLACE(FLAG, "watcher.memory", watcher.memory_reported),
+    PLACE(FLAG, "watcher.validation", watcher.validation_reported),
+    PLACE(COUNT, "watcher.validations", watcher.validations),
+    PLACE(COUNT, "watcher.worse", watcher.worse),
+    PLACE(NUMBER, "watcher.best_loss", watcher.best_loss),
+    PLACE(NUMBER, "watcher.train_at_best", watcher.train_at_best),
+    PLACE(NUMBER, "watcher.best_epoch", watcher.best_epoch),
+    PLACE(COUNT, "watcher.best_iteration", watcher.best_iteration),
+    PLACE(COUNT, "watcher.skipped", watcher.skipped),
+    PLACE(FLAG, "has_validation", now.has_validation),
+    PLACE(NUMBER, "validation_loss", now.validation_loss),
+    PLACE(NUMBER, "top1", now.top1),
+    PLACE(NUMBER, "top5", now.top5),
+    PLACE(NUMBER, "best_top1", now.best_top1),
+    PLACE(NUMBER, "pixel_accuracy", now.pixel_accuracy),
+    PLACE(COUNT, "validations", validations),
+    PLACE(NUMBER, "validation_seconds", validation_seconds),
+    PLACE(COUNT, "sampled", sampled),
+    PLACE(NUMBER, "seconds", seconds_kept),
+    PLACE(NUMBER, "feed_wait_seconds", now.feed_wait_seconds),
+    PLACE(COUNT, "checkpoints", now.checkpoints),
+    PLACE(NUMBER, "checkpoint_seconds", now.checkpoint_seconds),
+    PLACE(COUNT, "solver_step", solver_step),
+    PLACE(COUNT, "discriminator_step", discriminator_step)};
+enum { PLACES = sizeof places / sizeof *places };
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
+
+/* %.17g and %.9g read back exactly, infinity and NaN included. */
+static void print_number(const struct place *place, const void *base, char *text)
+{
+    const void *from = (const char *)base + place->offset;
+    switch (place->kind) {
+    case COUNT:
+        snprintf(text, NUMBER_SIZE, "%" PRIu64, *(const uint64_t *)from);
+        break;
+    case NUMBER:
+        snprintf(text, NUMBER_SIZE, "%.17g", *(const double *)from);
+        break;
+    case REAL:
+        snprintf(text, NUMBER_SIZE, "%.9g", (double)*(const float *)from);
+        break;
+    case FLAG:
+        snprintf(text, NUMBER_SIZE, "%d", *(const bool *)from);
+        break;
+    }
+}
+
+/* strtod, unlike text_to_double, knows "inf" and "nan". */
+static bool parse_double(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+static bool parse_number(const struct place *place, const char *text, void *base)
+{
+    uint64_t count = 0;
+    double number = 0;
+    void *to = (char *)base + place->offset;
+    bool counts = place->kind == COUNT || place->kind == FLAG;
+    if (!text || !(counts ? text_to_uint64(text, &count) : parse_double(text, &number)))
+        return false;
+    switch (place->kind) {
+    case COUNT:
+        *(uint64_t *)to = count;
+        break;
+    case NUMBER:
+        *(double *)to = number;
+        break;
+    case REAL:
+        *(float *)to = (float)number;
+        break;
+    case FLAG:
+        *(bool *)to = count != 0;
+        break;
+    }
+    return true;
+}
+
+/* Keys and values in turn, as safetensors_write wants them. */
+struct metadata {
+    char keys[PLACES][KEY_SIZE], values[PLACES][NUMBER_SIZE];
+    struct computed_with here;
+    char here_keys[COMPUTED_WITH][KEY_SIZE];
+    char journal_sum[NUMBER_SIZE];
+    const char *texts[2 * (PLACES + COMPUTED_WITH) + 5];
+};
+
+static void fill_metadata(const struct trainer *trainer, struct metadata *metadata)
+{
+    size_t n = 0;
+    metadata->texts[n++] = "tinca.format";
+    metadata->texts[n++] = format;
+    computed_with_here(&metadata->here, trainer->run->config.device);
+    for (size_t i = 0; i < COMPUTED_WITH; i++) {
+        snprintf(metadata->here_keys[i], KEY_SIZE, "tinca.%s", metadata->here.keys[i]);
+        metadata->texts[n++] = metadata->here_keys[i];
+        metadata->texts[n++] = metadata->here.values[i];
+    }
+    snprintf(metadata->journal_sum, NUMBER_SIZE, "%" PRIu32, trainer->run->journal.crc32);
+    metadata->texts[n++] = "tinca.journal_crc32";
+    metadata->texts[n++] = metadata->journal_sum;
+    for (size_t i = 0; i < PLACES; i++) {
+        snprintf(metadata->keys[i], KEY_SIZE, "tinca.%s", places[i].key);
+        print_number(&places[i], trainer, metadata->values[i]);
+        metadata->texts[n++] = metadata->keys[i];
+        metadata->texts[n++] = metadata->values[i];
+    }
+    metadata->texts[n] = NULL;
+}
+
+static bool refuse(const struct safetensors *file, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, file->path,
+                     "go on with the version of tinca that wrote it",
+                     "this checkpoint does not fit the run: %s", what);
+}
+
+/* --- writing --- */
+
+static struct makings makings_of(const struct preparation *prepared)
+{
+    return (struct makings){.per_epoch = prepared->per_epoch,
+                            .images = dataset_facts(prepared->data)->images,
+                            .validation_images = prepared->validation
+                                                     ? dataset_facts(prepared->validation)->images
+                                                     : 0};
+}
+
+/* What the tables point at, but which lives elsewhere. */
+static void gather(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    trainer->makings = makings_of(prepared);
+    trainer->run_journal = trainer->run->journal.synced;
+    trainer->seconds_kept = trainer_seconds(trainer, clock_nanoseconds());
+    trainer->solver_step = execution_solver_step(main_execution(prepared));
+    trainer->discriminator_step =
+        prepared->gan ? execution_solver_step(gan_discriminator_execution(prepared->gan)) : 0;
+}
+
+/* From a device with memory of its own, and back to it. */
+static bool fetch(const struct preparation *prepared, struct error *error)
+{
+    return execution_fetch(main_execution(prepared), error) &&
+           (!prepared->gan || execution_fetch(gan_discriminator_execution(prepared->gan), error));
+}
+
+static void touch(const struct preparation *prepared)
+{
+    execution_touch(main_execution(prepared));
+    if (prepared->gan)
+        execution_touch(gan_discriminator_execution(prepared->gan));
+}
+
+static void spread(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    touch(prepared);
+    execution_set_solver_step(main_execution(prepared), trainer->solver_step);
+    if (prepared->gan)
+        execution_set_solver_step(gan_discriminator_execution(prepared->gan),
+                                  trainer->discriminator_step);
+}
+
+bool checkpoint_write(struct trainer *trainer, uint64_t *bytes, struct error *error)
+{
+    struct list list;
+    if (!fetch(&trainer->prepared, error))
+        return false;
+    struct metadata *metadata = memory_new(1, sizeof *metadata, "a checkpoint", error);
+    if (!metadata || !make_list(trainer, &list, error)) {
+        free(metadata);
+        return false;
+    }
+    char *path = file_join(trainer->run->directory, last_name);
+    char *previous = file_join(trainer->run->directory, previous_name);
+    gather(trainer);
+    fill_metadata(trainer, metadata);
+    bool written = path && previous
+                       ? safetensors_write_checked(path, previous, list.arrays, list.count,
+                                                   metadata->texts, bytes, error)
+                       : error_set_memory(error, "a path", 0);
+    free(path);
+    free(previous);
+    free(metadata);
+    free_list(&list);
+    return written;
+}
+
+/* --- choosing --- */
+
+static bool check_format(const struct safetensors *file, struct error *error)
+{
+    char advice[128];
+    const char *written = safetensors_metadata(file, "tinca.format");
+    const char *version = checkpoint_text(file, "version");
+    if (written && strcmp(written, format) == 0)
+        return true;
+    if (!written)
+        return refuse(file, "tinca.format", error);
+    snprintf(advice, sizeof advice, _("resume it with tinca %.40s, which wrote it"),
+             version ? version : "?");
+    return error_set(error, ERROR_UNSUPPORTED, file->path, advice,
+                     "its format is %.60s, but this version of tinca reads %s", written, format);
+}
+
+static bool open_whole(const char *path, struct safetensors *file, struct error *error)
+{
+    if (!safetensors_open(file, path, error))
+        return false;
+    if (!safetensors_check(file, error) || !check_format(file, error)) {
+        safetensors_close(file);
+        return false;
+    }
+    return true;
+}
+
+bool checkpoint_open(const char *directory, bool previous, struct safetensors *file,
+                     struct error *error)
+{
+    *file = (struct safetensors){0};
+    char *path = file_join(directory, previous ? previous_name : last_name);
+    if (!path)
+        return error_set_memory(error, "a path", 0);
+    const bool opened = !file_exists(path) || open_whole(path, file, error);
+    free(path);
+    return opened;
+}
+
+const char *checkpoint_missing(const struct safetensors *file)
+{
+    const char *written = safetensors_metadata(file, "tinca.format");
+    uint64_t value; /* of any kind: none is larger */
+    if (!written || strcmp(written, format) != 0)
+        return "format";
+    for (size_t i = 0; i < PLACES; i++) {
+        const struct place place = {.key = places[i].key, .kind = places[i].kind};
+        if (!parse_number(&place, checkpoint_text(file, place.key), &value))
+            return place.key;
+    }
+    return NULL;
+}
+
+/* --- reading --- */
+
+/* The arrays are this trainer's own. */
+static bool read_array(struct safetensors *file, const struct safetensors_array *array,
+                       struct error *error)
+{
+    const struct safetensors_entry *entry = safetensors_find(file, array->name);
+    if (!entry || entry->type != array->type || entry->rank != array->rank ||
+        memcmp(entry->dims, array->dims, array->rank * sizeof *array->dims) != 0)
+        return refuse(file, array->name, error);
+    return safetensors_read(file, entry, (void *)array->data, error);
+}
+
+static bool read_numbers(struct trainer *trainer, const struct safetensors *file,
+                         struct error *error)
+{
+    for (size_t i = 0; i < PLACES; i++)
+        if (!parse_number(&places[i], checkpoint_text(file, places[i].key), trainer))
+            return refuse(file, places[i].key, error);
+    const struct makings now = makings_of(&trainer->prepared), then = trainer->makings;
+    if (now.per_epoch == then.per_epoch && now.images == then.images &&
+        now.validation_images == then.validation_images)
+        return true;
+    return error_set(error, ERROR_INPUT, trainer->run->config.data,
+                     "bring the images back as they were",
+                     "the data has changed since: %llu and %llu images, but there were %llu and "
+                     "%llu",
+                     (unsigned long long)now.images, (unsigned long long)now.validation_images,
+                     (unsigned long long)then.images, (unsigned long long)then.validation_images);
+}
+
+bool checkpoint_restore(struct trainer *trainer, struct safetensors *file, struct error *error)
+{
+    struct list list;
+    if (!make_list(trainer, &list, error))
+        return false;
+    bool read = read_numbers(trainer, file, error);
+    for (size_t i = 0; read && i < list.count; i++)
+        read = read_array(file, &list.arrays[i], error);
+    free_list(&list);
+    if (read)
+        spread(trainer);
+    return read;
+}
+
+static void remove_one(const char *directory, const char *name)
+{
+    char *path = file_join(directory, name);
+    if (path)
+        unlink(path);
+    free(path);
+}
+
+void checkpoint_remove_last(const char *directory)
+{
+    remove_one(directory, last_name);
+}
+
+void checkpoint_remove(const char *directory)
+{
+    remove_one(directory, last_name);
+    remove_one(directory, previous_name);
+}

@@ -1,0 +1,145 @@
+#include "session/run/experiment.h"
+
+#include "base/file.h"
+#include "base/json_checksum.h"
+#include "base/language.h"
+#include "engine/network/network_write.h"
+#include "session/files/run_json.h"
+#include "session/record/data_difference.h"
+#include "session/record/network_difference.h"
+#include "session/run/data_fingerprint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char network_name[] = "network.json", data_name[] = "data.json";
+
+/* --- writing --- */
+
+static char *print_and_free(struct json *tree, struct error *error)
+{
+    char *text = tree ? json_print_checked(tree, error) : NULL;
+    json_free(tree);
+    return text;
+}
+
+bool experiment_make(struct trainer *trainer)
+{
+    const struct preparation *prepared = &trainer->prepared;
+    struct json *network = network_to_json(prepared->network);
+    if (!network)
+        return error_set_memory(trainer->error, "the network", 0);
+    experiment_free(trainer);
+    trainer->experiment.network = print_and_free(network, trainer->error);
+    if (!trainer->experiment.network)
+        return false;
+    trainer->experiment.data = print_and_free(
+        data_fingerprint_make(prepared, &trainer->run->config, trainer->error), trainer->error);
+    return trainer->experiment.data;
+}
+
+static bool write_text(const struct run *run, const char *name, char **text, struct error *error)
+{
+    if (!*text)
+        return true;
+    char *path = file_join(run->directory, name);
+    const bool written = path ? file_write(path, *text, strlen(*text), true, error)
+                              : error_set_memory(error, "a path", 0);
+    free(path);
+    if (written) {
+        free(*text);
+        *text = NULL;
+    }
+    return written;
+}
+
+bool experiment_write(struct trainer *trainer, struct error *error)
+{
+    struct experiment_texts *texts = &trainer->experiment;
+    return write_text(trainer->run, network_name, &texts->network, error) &&
+           write_text(trainer->run, data_name, &texts->data, error);
+}
+
+void experiment_free(struct trainer *trainer)
+{
+    free(trainer->experiment.network);
+    free(trainer->experiment.data);
+    trainer->experiment = (struct experiment_texts){0};
+}
+
+/* --- comparing --- */
+
+static bool refuse(const struct differences *differences, const char *what, const char *advice,
+                   const char *why, struct error *error)
+{
+    char words[480];
+    if (differences->count == 0)
+        return true;
+    differences_words(differences, words, sizeof words);
+    return error_set(error, ERROR_INPUT, what, advice, why, words);
+}
+
+static bool check_network(struct trainer *trainer, const struct json *then)
+{
+    struct differences differences = {0};
+    struct json *now = network_to_json(trainer->prepared.network);
+    if (!now)
+        return error_set_memory(trainer->error, "the network", 0);
+    network_difference(then, now, &differences);
+    json_free(now);
+    return refuse(&differences, trainer->run->config.network,
+                  N_("bring the network back as it was, or train another run"),
+                  N_("it is not the network that the run began with: %s"), trainer->error);
+}
+
+static bool check_set(struct trainer *trainer, const struct json *then, const struct json *now,
+                      const char *spec, const char *why)
+{
+    struct differences differences = {0};
+    return data_difference(then, now, &differences, trainer->error) &&
+           refuse(&differences, spec, N_("bring the data back as it was, or train another run"),
+                  why, trainer->error);
+}
+
+static bool check_validation(struct trainer *trainer, const struct json *then,
+                             const struct json *now)
+{
+    const char *spec = trainer->run->config.validate;
+    const bool had = json_is_object(then), has = json_is_object(now);
+    if (had != has)
+        return error_set(trainer->error, ERROR_INPUT, has ? spec : "--validate",
+                         N_("train another run"),
+                         has ? N_("the run began without a validation set")
+                             : N_("the run began with a validation set, and has none now"));
+    return !had || check_set(trainer, then, now, spec,
+                             N_("the validation set has changed since the run began: %s"));
+}
+
+static bool check_data(struct trainer *trainer, const struct json *then)
+{
+    const struct run_config *config = &trainer->run->config;
+    struct json *now = data_fingerprint_make(&trainer->prepared, config, trainer->error);
+    const bool same =
+        now &&
+        check_set(trainer, json_member(then, "training"), json_member(now, "training"),
+                  config->data, N_("the data has changed since the run began: %s")) &&
+        check_validation(trainer, json_member(then, "validation"), json_member(now, "validation"));
+    json_free(now);
+    return same;
+}
+
+bool experiment_check(struct trainer *trainer, bool *known)
+{
+    struct json_document network, data = {0};
+    const struct run *run = trainer->run;
+    bool same =
+        run_json_open(&network, run->directory, network_name, JSON_MAX_BYTES, NULL,
+                      trainer->error) &&
+        run_json_open(&data, run->directory, data_name, JSON_MAX_BYTES, NULL, trainer->error) &&
+        (!network.root || check_network(trainer, network.root)) &&
+        (!data.root || check_data(trainer, data.root));
+    *known = network.root && data.root;
+    json_document_free(&network);
+    json_document_free(&data);
+    return same;
+}

@@ -1,0 +1,305 @@
+/* What is looked at is listed once by list_subjects: a network alone, or a generator and its
+ * discriminator, whose two executions (it learns, it judges) share one profile. */
+#include "session/run/inspector.h"
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/memory.h"
+#include "engine/ops/op.h"
+#include "engine/plan/roofline.h"
+#include "session/run/inspect_weights.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_ITERATIONS = 16 };
+static const double LOOK_SECONDS = 1;
+
+struct subject {
+    const char *name;
+    const struct plan *plan, *judge; /* judge NULL: none */
+    const struct weights *weights;
+    const struct execution *execution;
+};
+
+static size_t list_subjects(const struct preparation *prepared,
+                            struct subject subjects[INSPECTION_NETWORKS])
+{
+    const struct gan_plan *plans = &prepared->gan_plan;
+    struct gan *gan = prepared->gan;
+    if (!gan) {
+        subjects[0] = (struct subject){"network", prepared->plan, NULL, &prepared->weights,
+                                       prepared->execution};
+        return 1;
+    }
+    subjects[0] = (struct subject){"generator", plans->generator, NULL, &prepared->weights,
+                                   gan_generator_execution(gan)};
+    subjects[1] = (struct subject){"discriminator", plans->learner, plans->judge,
+                                   gan_discriminator(gan), gan_discriminator_execution(gan)};
+    return 2;
+}
+
+/* --- the beginning and the end of a look --- */
+
+static void attach(struct inspector *inspector, struct preparation *prepared, bool on)
+{
+    struct profile *first = on ? inspector->profiles[0] : NULL;
+    struct profile *second = on ? inspector->profiles[1] : NULL;
+    if (prepared->gan)
+        gan_set_profiles(prepared->gan, first, second);
+    else if (prepared->execution)
+        execution_set_profile(prepared->execution, first);
+}
+
+void inspector_abandon(struct inspector *inspector, struct preparation *prepared)
+{
+    if (inspector->made)
+        attach(inspector, prepared, false);
+    for (size_t i = 0; i < INSPECTION_NETWORKS; i++) {
+        profile_free(inspector->profiles[i]);
+        free(inspector->before[i]);
+    }
+    inspection_free(inspector->made);
+    *inspector = (struct inspector){0};
+}
+
+/* The weights as they are before a step: as many bytes again, taken only where that is little of
+ * what is free. The update's norm is not known without. */
+static void make_room_for_weights(struct inspector *inspector, const struct subject *subjects,
+                                  size_t count)
+{
+    uint64_t bytes = 0, available = host_memory_free();
+    for (size_t i = 0; i < count; i++)
+        bytes += subjects[i].plan->graph->learnable_floats * sizeof(float);
+    for (size_t i = 0; i < count && (available == 0 || bytes <= available / 4); i++)
+        inspector->before[i] = memory_new_aligned(subjects[i].plan->graph->learnable_floats,
+                                                  sizeof(float), "a copy of the weights", NULL);
+}
+
+bool inspector_begin(struct inspector *inspector, struct preparation *prepared, uint64_t iteration,
+                     struct error *error)
+{
+    struct subject subjects[INSPECTION_NETWORKS];
+    if (inspector_is_on(inspector))
+        return true;
+    struct inspection *made = memory_new(1, sizeof *made, "a profile", error);
+    if (!made)
+        return false;
+    inspector->made = made;
+    made->iteration = iteration + 1;
+    made->threads = prepared->device->threads;
+    made->network_count = list_subjects(prepared, subjects);
+    for (size_t i = 0; i < made->network_count; i++) {
+        inspector->profiles[i] =
+            profile_create(subjects[i].plan->graph->node_count, made->threads, error);
+        if (!inspector->profiles[i]) {
+            inspector_abandon(inspector, prepared);
+            return false;
+        }
+    }
+    make_room_for_weights(inspector, subjects, made->network_count);
+    attach(inspector, prepared, true);
+    return true;
+}
+
+bool inspector_is_complete(const struct inspector *inspector, bool last)
+{
+    const struct inspection *made = inspector->made;
+    return made && made->iterations > 0 &&
+           (last || made->iterations >= LOOK_ITERATIONS ||
+            clock_seconds(inspector->began, clock_nanoseconds()) >= LOOK_SECONDS);
+}
+
+/* --- weights --- */
+
+static bool measure_before(struct inspection_network *network, const struct subject *subject)
+{
+    const struct graph *graph = subject->plan->graph;
+    if (!weights_fetch(subject->weights, NULL))
+        return false;
+    network->tensors =
+        memory_new(graph->parameter_count, sizeof *network->tensors, "the weights", NULL);
+    if (!network->tensors)
+        return false;
+    network->tensor_count = graph->parameter_count;
+    for (size_t i = 0; i < graph->parameter_count; i++) {
+        const struct parameter *parameter = &graph->parameters[i];
+        struct inspection_tensor *tensor = &network->tensors[i];
+        snprintf(tensor->name, sizeof tensor->name, "%s", parameter->name);
+        tensor->count = parameter->count;
+        tensor->rank = parameter->rank;
+        tensor->learnable = parameter->learnable;
+        tensor->gradient_norm = tensor->update_norm = NAN;
+        inspect_values(tensor, subject->weights->values + parameter->offset, parameter->count);
+    }
+    return true;
+}
+
+static void measure_after(struct inspection_network *network, const struct subject *subject,
+                          const float *before)
+{
+    const struct graph *graph = subject->plan->graph;
+    const float *gradients = execution_parameter_gradients(subject->execution);
+    if (!weights_fetch(subject->weights, NULL))
+        return; /* the device failed, and the run will say so */
+    for (size_t i = 0; i < network->tensor_count; i++) {
+        const struct parameter *parameter = &graph->parameters[i];
+        struct inspection_tensor *tensor = &network->tensors[i];
+        const size_t offset = parameter->offset, count = parameter->count;
+        if (!parameter->learnable)
+            continue;
+        tensor->gradient_norm = inspect_norm(gradients ? gradients + offset : NULL, count);
+        tensor->update_norm = inspect_distance(subject->weights->values + offset,
+                                               before ? before + offset : NULL, count);
+    }
+}
+
+uint64_t inspector_before(struct inspector *inspector, struct preparation *prepared)
+{
+    struct subject subjects[INSPECTION_NETWORKS];
+    const uint64_t began = clock_nanoseconds();
+    const size_t count = list_subjects(prepared, subjects);
+    for (size_t i = 0; i < count && inspector->made->iterations == 0; i++) {
+        const struct subject *subject = &subjects[i];
+        if (measure_before(&inspector->made->networks[i], subject) && inspector->before[i])
+            memcpy(inspector->before[i], subject->weights->values,
+                   subject->plan->graph->learnable_floats * sizeof(float));
+    }
+    inspector->step_began = clock_nanoseconds();
+    if (inspector->began == 0)
+        inspector->began = inspector->step_began;
+    inspector->made->cost += clock_seconds(began, inspector->step_began);
+    return inspector->step_began - began;
+}
+
+uint64_t inspector_after(struct inspector *inspector, struct preparation *prepared, size_t images)
+{
+    struct subject subjects[INSPECTION_NETWORKS];
+    struct inspection *made = inspector->made;
+    const uint64_t began = clock_nanoseconds();
+    const size_t count = list_subjects(prepared, subjects);
+    made->seconds += clock_seconds(inspector->step_began, began);
+    made->images += images;
+    for (size_t i = 0; i < count && made->iterations == 0; i++)
+        measure_after(&made->networks[i], &subjects[i], inspector->before[i]);
+    made->iterations++;
+    const uint64_t ended = clock_nanoseconds();
+    made->cost += clock_seconds(began, ended);
+    return ended - began;
+}
+
+/* --- layers --- */
+
+/* The discriminator learns from real and from made pairs, and judges once: gan.c. */
+static double backward_flops_of(const struct subject *subject, size_t step)
+{
+    double once = roofline_backward_flops(subject->plan, &subject->plan->steps[step]);
+    return subject->judge
+               ? 2 * once + roofline_backward_flops(subject->judge, &subject->judge->steps[step])
+               : once;
+}
+
+static uint64_t memory_of(const struct plan *plan, size_t node)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < plan->array_count; i++)
+        if (plan->arrays[i].node == node && plan->arrays[i].kind != PLAN_GRADIENT)
+            bytes += plan->arrays[i].bytes;
+    return bytes;
+}
+
+static void describe_layer(struct inspection_layer *layer, const struct inspection *made,
+                           const struct subject *subject, size_t s, const struct profile *profile)
+{
+    const struct plan *plan = subject->plan;
+    const struct plan_step *step = &plan->steps[s];
+    const struct node *node = &plan->graph->nodes[step->node];
+    const struct profile_layer times = profile_node(profile, step->node);
+    const double images = (double)made->images;
+    const double passes = (double)times.calls / (double)made->iterations;
+    char kernel[PLAN_KERNEL_NAME_SIZE];
+    snprintf(layer->name, sizeof layer->name, "%s", node->name);
+    snprintf(layer->op, sizeof layer->op, "%s", node->op->name);
+    snprintf(layer->kernel, sizeof layer->kernel, "%s",
+             plan_step_kernel_name(plan, step, kernel, sizeof kernel));
+    snprintf(layer->choice, sizeof layer->choice, "%s", step->choice);
+    layer->output = node->output;
+    layer->memory_bytes = memory_of(plan, step->node);
+    layer->forward_seconds = times.forward_seconds;
+    layer->backward_seconds = times.backward_seconds;
+    layer->forward_flops = (double)graph_node_flops(plan->graph, step->node) * images * passes;
+    layer->backward_flops = backward_flops_of(subject, s) * images;
+}
+
+/* Views do nothing and are left out, but for what another layer's kernel does: that it costs
+ * nothing is worth knowing. */
+static bool is_shown(const struct plan_step *step)
+{
+    return !plan_step_is_view(step);
+}
+
+static bool describe_network(struct inspection_network *network, const struct inspection *made,
+                             const struct subject *subject, const struct profile *profile,
+                             struct error *error)
+{
+    const struct plan *plan = subject->plan;
+    snprintf(network->name, sizeof network->name, "%s", subject->name);
+    network->layers = memory_new(plan->step_count, sizeof *network->layers, "a profile", error);
+    for (size_t s = 0; network->layers && s < plan->step_count; s++)
+        if (is_shown(&plan->steps[s]))
+            describe_layer(&network->layers[network->layer_count++], made, subject, s, profile);
+    if (network->layers)
+        network->gemm = profile_gemm_rows(profile, &network->gemm_count, error);
+    return network->gemm;
+}
+
+/* --- memory --- */
+
+static bool describe_arena(struct inspection *made, const char *name, const struct plan *plan,
+                           struct error *error)
+{
+    struct inspection_arena *arena = &made->arenas[made->arena_count++];
+    snprintf(arena->name, sizeof arena->name, "%s", name);
+    arena->steps = plan->step_count;
+    arena->times = plan->action_count;
+    arena->bytes = plan->arena_bytes;
+    arena->workspace = plan->arena_bytes - plan->workspace;
+    arena->arrays = memory_new(plan->array_count, sizeof *arena->arrays, "a profile", error);
+    if (!arena->arrays)
+        return false;
+    arena->array_count = plan->array_count;
+    for (size_t i = 0; i < plan->array_count; i++) {
+        const struct plan_array *array = &plan->arrays[i];
+        arena->arrays[i] = (struct inspection_array){.kind = array->kind,
+                                                     .offset = array->offset,
+                                                     .bytes = array->bytes,
+                                                     .first = array->first,
+                                                     .last = array->last};
+        snprintf(arena->arrays[i].name, sizeof arena->arrays[i].name, "%s",
+                 plan->graph->nodes[array->node].name);
+    }
+    return true;
+}
+
+struct inspection *inspector_end(struct inspector *inspector, struct preparation *prepared,
+                                 struct error *error)
+{
+    struct subject subjects[INSPECTION_NETWORKS];
+    struct inspection *made = inspector->made;
+    const size_t count = list_subjects(prepared, subjects);
+    bool described = true;
+    for (size_t i = 0; described && i < count; i++) {
+        const struct subject *subject = &subjects[i];
+        described =
+            describe_network(&made->networks[i], made, subject, inspector->profiles[i], error) &&
+            describe_arena(made, subject->name, subject->plan, error) &&
+            (!subject->judge || describe_arena(made, "judging", subject->judge, error));
+    }
+    if (described)
+        inspector->made = NULL;
+    attach(inspector, prepared, false);
+    inspector_abandon(inspector, prepared);
+    return described ? made : NULL;
+}

@@ -1,0 +1,271 @@
+/* The order matters: the network's input says how images are read, the data's classes how many
+ * outputs the network has, both together what fits; nothing large is allocated before it is known
+ * to fit. Samples are read before the feed's readers begin to decode beside them. */
+#include "session/run/prepare.h"
+
+#include "base/memory.h"
+#include "session/config/settings.h"
+#include "session/measure/memory_check.h"
+#include "session/values/series.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- network and data --- */
+
+static struct network *build_network(const struct run_config *config, size_t classes,
+                                     struct error *error)
+{
+    struct network_request request = settings_network(config, classes);
+    return network_build(&request, error);
+}
+
+static bool open_data(struct preparation *prepared, const struct run_config *config,
+                      struct error *error)
+{
+    struct shape input = prepared->network->input;
+    struct dataset_wish wish = {input.channels, input.height, input.width};
+    prepared->data = dataset_open(config->data, "train", &wish, error);
+    if (!prepared->data)
+        return false;
+    if (config->validate[0] &&
+        !(prepared->validation = dataset_open(config->validate, "test", &wish, error)))
+        return false;
+    const struct dataset_facts *facts = dataset_facts(prepared->data);
+    bool has_classes = prepared->network->classes > 0;
+    if (facts->paired == has_classes)
+        return error_set(error, ERROR_INPUT, facts->spec, "choose another network or data set",
+                         has_classes ? "its examples are pairs of pictures, but %s tells classes"
+                                     : "its examples have labels, but %s makes pictures",
+                         prepared->network->name);
+    return true;
+}
+
+/* The network again, with as many outputs as the data set has classes. */
+static bool fit_classes(struct preparation *prepared, const struct run_config *config,
+                        struct error *error)
+{
+    size_t classes = dataset_facts(prepared->data)->classes;
+    if (!prepared->network->classes || prepared->network->classes == classes)
+        return true;
+    struct network *fitted = build_network(config, classes, error);
+    if (!fitted)
+        return false;
+    network_free(prepared->network);
+    prepared->network = fitted;
+    if (fitted->classes >= classes)
+        return true;
+    return error_set(error, ERROR_INPUT, dataset_facts(prepared->data)->spec,
+                     "choose another network or data set", "it has %zu classes, but %s tells %zu",
+                     classes, fitted->name, fitted->classes);
+}
+
+/* Folders are numbered by their names: both sets must have the same ones. */
+static bool check_class_names(const struct preparation *prepared, struct error *error)
+{
+    const struct dataset *train = prepared->data, *test = prepared->validation;
+    const struct dataset_facts *facts = test ? dataset_facts(test) : NULL;
+    if (!test || strcmp(facts->kind, "folder") != 0 ||
+        strcmp(dataset_facts(train)->kind, "folder") != 0)
+        return true;
+    for (size_t i = 0; i < facts->classes && i < dataset_facts(train)->classes; i++)
+        if (strcmp(dataset_class_name(train, i), dataset_class_name(test, i)) != 0)
+            return error_set(error, ERROR_INPUT, facts->spec, "give both sets the same folders",
+                             "its class %zu is %s, but that of the training set is %s", i,
+                             dataset_class_name(test, i), dataset_class_name(train, i));
+    return true;
+}
+
+/* "auto": what the network expects; measured figures of CIFAR are known beforehand. */
+static bool choose_normalisation(struct preparation *prepared, const struct run_config *config,
+                                 struct error *error)
+{
+    const char *name = config->normalise, *kind = dataset_facts(prepared->data)->kind;
+    if (!name[0] || strcmp(name, "auto") == 0) {
+        name = prepared->network->normalisation;
+        if (strcmp(name, "measured") == 0 && strncmp(kind, "cifar", 5) == 0)
+            name = kind;
+    }
+    return normalisation_choose(&prepared->normalisation, name, prepared->data, error);
+}
+
+/* --- memory --- */
+
+static bool build_plans(struct preparation *prepared, const struct run_config *config,
+                        const struct plan_settings *settings, struct error *error)
+{
+    const struct device_driver *driver = prepared->device->driver;
+    if (network_has_discriminator(prepared->network)) {
+        network_set_loss_weight(prepared->network, (float)config->l1_weight);
+        return gan_plan_build(&prepared->gan_plan, prepared->network, driver, settings, error);
+    }
+    prepared->plan = plan_build(&prepared->network->graph, driver, settings, error);
+    return prepared->plan;
+}
+
+static uint64_t count_iterations(const struct preparation *prepared,
+                                 const struct run_config *config)
+{
+    const uint64_t per_epoch = dataset_facts(prepared->data)->images / config->batch;
+    return config->has_iterations ? config->iterations : per_epoch * config->epochs;
+}
+
+/* Returns how many images of a set are files of their own. */
+static size_t files_of(const struct dataset *dataset)
+{
+    const struct dataset_facts *facts = dataset ? dataset_facts(dataset) : NULL;
+    return facts && facts->reading_bytes && !facts->generator ? facts->images : 0;
+}
+
+static bool make_plan(struct preparation *prepared, const struct run_config *config,
+                      struct error *error)
+{
+    const struct graph *graph = &prepared->network->graph;
+    struct plan_settings settings = settings_plan(config, prepared->device->threads, PLAN_TRAINING);
+    struct forecast *forecast = &prepared->forecast;
+    const struct dataset_facts *validation =
+        prepared->validation ? dataset_facts(prepared->validation) : NULL;
+    const struct memory_question question = {
+        .network = prepared->network,
+        .driver = prepared->device->driver,
+        .device = config->device,
+        .settings = &settings,
+        .stored = dataset_kind_of(config->data)->stored,
+        .validation_stored = validation && dataset_kind_of(config->validate)->stored,
+        .samples = prepared->network->classes == 0,
+        .curve_bytes = series_bytes(count_iterations(prepared, config)),
+        .files = files_of(prepared->data) + files_of(prepared->validation),
+        .reading_bytes = dataset_facts(prepared->data)->reading_bytes,
+        .validation_reading_bytes = validation ? validation->reading_bytes : 0,
+        .validation_images = validation ? validation->images : 0,
+        .validation = validation ? evaluator_batch(prepared->network, validation->images) : 0};
+    if (!build_plans(prepared, config, &settings, error))
+        return false;
+    *forecast = (struct forecast){.parameters = graph_parameter_count(graph),
+                                  .flops = graph_flops(graph),
+                                  .classes = prepared->network->classes,
+                                  .input = prepared->network->input,
+                                  .memory = prepared->plan ? prepared->plan->forecast
+                                                           : prepared->gan_plan.forecast};
+    memory_check(&question, forecast);
+    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+}
+
+static bool allocate(struct preparation *prepared, const struct run_config *config,
+                     struct error *error)
+{
+    struct solver_settings solver = settings_solver(config);
+    const struct graph *graph = &prepared->network->graph;
+    if (!weights_create(&prepared->weights, graph, error))
+        return false;
+    weights_initialise(&prepared->weights, config->seed, prepared->device->pool);
+    if (!prepared->plan) {
+        prepared->gan = gan_create(&prepared->gan_plan, prepared->device, &prepared->weights,
+                                   &solver, config->seed, error);
+        return prepared->gan;
+    }
+    prepared->execution = execution_create(prepared->plan, prepared->device, &prepared->weights,
+                                           &solver, config->seed, error);
+    return prepared->execution;
+}
+
+/* --- batches --- */
+
+static bool open_feed(struct preparation *prepared, const struct run_config *config,
+                      uint64_t first_iteration, struct error *error)
+{
+    struct feed_settings settings = {.batch = config->batch,
+                                     .training = true,
+                                     .augment = config->augment,
+                                     .pad = settings_pad(config, dataset_facts(prepared->data)),
+                                     .seed = config->seed,
+                                     .first_batch = first_iteration,
+                                     .normalisation = prepared->normalisation};
+    prepared->feed = feed_open(prepared->data, &settings, error);
+    if (!prepared->feed)
+        return false;
+    prepared->per_epoch = feed_batches_per_epoch(prepared->feed);
+    prepared->iterations = count_iterations(prepared, config);
+    return true;
+}
+
+/* Of the validation set, where there is one: pictures that training has not seen. */
+static bool make_samples(struct preparation *prepared, struct error *error)
+{
+    const struct dataset *dataset = prepared->validation ? prepared->validation : prepared->data;
+    return prepared->network->classes ||
+           samples_create(&prepared->samples, prepared->network, &prepared->weights,
+                          prepared->device, dataset, &prepared->normalisation, error);
+}
+
+static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
+                           struct error *error)
+{
+    const uint64_t room = prepared->forecast.validation_room;
+    struct evaluator_settings settings = {
+        .network = prepared->network,
+        .weights = &prepared->weights,
+        .device = prepared->device,
+        .dataset = prepared->validation,
+        .normalisation = &prepared->normalisation,
+        .tolerance = (double)config->tolerance,
+        .stored = prepared->validation && dataset_kind_of(config->validate)->stored,
+        /* 1 byte left is "hardly any"; 0 would mean "not known" */
+        .memory_free = room == UINT64_MAX ? 0 : room + 1};
+    return !prepared->validation || evaluator_create(&prepared->evaluator, &settings, error);
+}
+
+/* --- all of it --- */
+
+static bool prepare_all(struct preparation *prepared, const struct run_config *config,
+                        uint64_t first_iteration, struct error *error)
+{
+    if (!(prepared->network = build_network(config, 0, error)) ||
+        !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
+        !check_class_names(prepared, error) ||
+        !(prepared->device = device_open(config->device, config->threads, error)) ||
+        !device_set_precision(prepared->device, (enum device_precision)config->precision, error) ||
+        !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
+        !allocate(prepared, config, error) || !make_samples(prepared, error) ||
+        !open_feed(prepared, config, first_iteration, error) ||
+        !make_evaluator(prepared, config, error))
+        return false;
+    prepared->memory_expected = prepared->device->driver->host_memory
+                                    ? forecast_peak(&prepared->forecast)
+                                    : device_memory_used(prepared->device);
+    return true;
+}
+
+bool prepare(struct preparation *prepared, const struct run_config *config,
+             uint64_t first_iteration, struct error *error)
+{
+    *prepared = (struct preparation){0};
+    if (prepare_all(prepared, config, first_iteration, error))
+        return true;
+    prepare_free(prepared);
+    return false;
+}
+
+void prepare_free(struct preparation *prepared)
+{
+    samples_free(&prepared->samples);
+    evaluator_free(&prepared->evaluator);
+    feed_free(prepared->feed);
+    gan_free(prepared->gan);
+    gan_plan_free(&prepared->gan_plan);
+    execution_free(prepared->execution);
+    plan_free(prepared->plan);
+    weights_free(&prepared->weights);
+    device_close(prepared->device);
+    dataset_free(prepared->validation);
+    dataset_free(prepared->data);
+    network_free(prepared->network);
+    *prepared = (struct preparation){0};
+}
+
+struct model_facts prepare_model_facts(const struct preparation *prepared)
+{
+    return (struct model_facts){.network = prepared->network,
+                                .dataset = prepared->data,
+                                .normalisation = prepared->normalisation};
+}

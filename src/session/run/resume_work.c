@@ -1,0 +1,244 @@
+/* A resumed run's beginning, in its worker.
+ *
+ * The order matters: until the checkpoint has been read to its end, and fits, nothing in the run's
+ * directory is changed, so that a run that cannot go on now can do so later. */
+#include "base/file.h"
+#include "session/files/checkpoint_position.h"
+#include "session/files/computed_with.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/record/run_integrity.h"
+#include "session/record/run_reading.h"
+#include "session/run/checkpoint.h"
+#include "session/run/experiment.h"
+#include "session/run/resume_arithmetic.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- finding the checkpoint --- */
+
+/* Says what a resumed run meets; the first counts. */
+static void notice(struct trainer *trainer, const struct error *error)
+{
+    if (trainer->now.error.kind == ERROR_NONE)
+        trainer->now.error = *error;
+}
+
+enum fitness {
+    FITS,
+    MISSING,
+    DAMAGED, /* the file is not whole, or is none of this run's */
+    ALONE    /* it is whole, but the journal is not the one that it goes on */
+};
+
+/* Opens a checkpoint; *error says why it does not fit. */
+static enum fitness try_checkpoint(struct trainer *trainer, bool previous, struct error *error)
+{
+    struct safetensors *file = &trainer->checkpoint;
+    const struct run *run = trainer->run;
+    if (!checkpoint_open(run->directory, previous, file, error))
+        return DAMAGED;
+    if (!file->file)
+        return MISSING;
+    enum fitness fitness = FITS;
+    if (!run_integrity_check_place(file, &run->config, error))
+        fitness = DAMAGED;
+    else if (!run_integrity_check_journal(run->directory, file, error))
+        fitness = error->kind == ERROR_INPUT ? ALONE : DAMAGED;
+    if (fitness != FITS)
+        safetensors_close(file);
+    return fitness;
+}
+
+/* An earlier version's checkpoint is believed. */
+static void note_missing_sum(struct trainer *trainer)
+{
+    uint32_t sum;
+    struct error error;
+    if (checkpoint_journal_sum(&trainer->checkpoint, &sum))
+        return;
+    error_set(
+        &error, ERROR_UNSUPPORTED, trainer->run->early_facts.id, "nothing is to be done",
+        "its checkpoint is of an earlier version of tinca and has no checksum of the journal: "
+        "the curves are taken as they are");
+    notice(trainer, &error);
+}
+
+bool resume_look(struct trainer *trainer, uint64_t *iteration)
+{
+    enum fitness fitness = MISSING;
+    bool alone = false;
+    struct error first = {0};
+    *iteration = 0;
+    for (int i = 0; i < 2 && fitness != FITS; i++) {
+        struct error error = {0};
+        fitness = try_checkpoint(trainer, i == 1, &error);
+        trainer->previous_checkpoint = i == 1;
+        alone |= fitness == ALONE;
+        if (first.kind == ERROR_NONE)
+            first = error;
+    }
+    alone |= trainer->run->damage.kind != ERROR_NONE; /* that of a run that was complete */
+    trainer->journal_damaged = fitness != FITS && alone;
+    if (fitness != FITS && first.kind != ERROR_NONE && !alone) {
+        *trainer->error = first;
+        return false;
+    }
+    notice(trainer, &first);
+    if (fitness != FITS)
+        return true;
+    note_missing_sum(trainer);
+    return checkpoint_place(&trainer->checkpoint, iteration, &trainer->run_journal, trainer->error);
+}
+
+/* --- going on --- */
+
+/* What a run that goes on has no use for any more. Its absence must be on the disk before the
+ * journal is cut: a summary beside a shorter journal would be taken for damage. */
+static bool remove_end(const struct trainer *trainer)
+{
+    const struct run *run = trainer->run;
+    char *path = file_join(run->directory, "summary.json");
+    if (!path)
+        return error_set_memory(trainer->error, "a path", 0);
+    const bool removed = (unlink(path) == 0 || errno == ENOENT) && file_sync_directory_of(path);
+    if (!removed)
+        error_set_errno(trainer->error, path, "check the disk", "cannot be removed");
+    free(path);
+    if (removed && trainer->previous_checkpoint && trainer->checkpoint.file)
+        checkpoint_remove_last(run->directory);
+    return removed;
+}
+
+/* From here on the run is on. */
+static bool take_over(struct trainer *trainer, uint64_t journal)
+{
+    struct run *run = trainer->run;
+    if (run->changed &&
+        !run_files_write_config(run->directory, &run->config, &run->early_facts, trainer->error))
+        return false;
+    if (!remove_end(trainer) ||
+        !journal_open(&run->journal, run->directory, journal, trainer->error))
+        return false;
+    run_directory_clear_parts(run->directory);
+    return true;
+}
+
+static bool count_point(void *context, const struct json *line, struct error *error)
+{
+    struct series_point point;
+    uint64_t *points = context;
+    (void)error;
+    *points += journal_read_point(line, &point);
+    return true;
+}
+
+static void note_resumption(struct trainer *trainer)
+{
+    struct json *event = json_new_object();
+    if (json_add_string(event, "event", "resume") &&
+        json_add_count(event, "iteration", trainer->moment.iteration) &&
+        json_add_count(event, "threads", trainer->prepared.device->threads) &&
+        computed_with_add(event, trainer->run->config.device))
+        journal_add_event(&trainer->run->journal, "resume", event);
+    else
+        json_free(event);
+}
+
+/* What the checkpoint does not hold is in the journal: the curves, the findings, the tempo. */
+static bool read_back(struct trainer *trainer)
+{
+    struct run_snapshot *now = &trainer->now, read = *now;
+    if (!run_state_read_journal(trainer->run, trainer->run_journal, &read, &trainer->tempo,
+                                trainer->error))
+        return false;
+    now->finding_count = read.finding_count;
+    now->iteration = now->begun_at = now->checkpoint_iteration = trainer->moment.iteration;
+    now->epoch = trainer->moment.epoch;
+    now->loss = read.loss;
+    now->loss_caffe = trainer->meter.caffe;
+    now->loss_mean = trainer->meter.exact;
+    now->loss_discriminator = read.loss_discriminator;
+    now->loss_l1 = read.loss_l1;
+    now->learning_rate = read.learning_rate;
+    now->ms_per_image_median = read.ms_per_image_median;
+    now->elapsed_seconds = trainer->before = trainer->seconds_kept;
+    trainer->fed = now->feed_wait_seconds;
+    return true;
+}
+
+static void note_beginning(struct trainer *trainer, const char *aside, uint64_t points)
+{
+    struct error error;
+    const char *id = trainer->run->early_facts.id;
+    if (trainer->journal_damaged) /* said already, but not what follows */
+        error_set(&trainer->now.error, ERROR_INPUT, id, "nothing is to be done",
+                  "its journal is damaged: it begins again with its first iteration, so that its "
+                  "curves become whole; what is left of the journal is kept as %s",
+                  aside);
+    else if (points > 0) {
+        error_set(&error, ERROR_INTERRUPTED, id, "nothing is to be done",
+                  "it had no checkpoint yet and begins again with its first iteration; the %llu "
+                  "that it had recorded are kept as %s",
+                  (unsigned long long)points, aside);
+        notice(trainer, &error);
+    }
+}
+
+/* What a run recorded that was killed before its first checkpoint, or what is left of a damaged
+ * journal: it is computed again, but not thrown away. A journal without a single iteration is. */
+static bool put_journal_aside(struct trainer *trainer)
+{
+    struct run *run = trainer->run;
+    const char *name =
+        trainer->journal_damaged ? "journal.damaged.jsonl" : "journal.previous.jsonl";
+    char *path = file_join(run->directory, "journal.jsonl");
+    char *aside = file_join(run->directory, name);
+    uint64_t points = 0;
+    bool done = path && aside;
+    if (!done)
+        error_set_memory(trainer->error, "a path", 0);
+    else {
+        const bool read = journal_read(path, count_point, &points, NULL);
+        if (trainer->journal_damaged || (read && points > 0))
+            done = rename(path, aside) == 0 || errno == ENOENT ||
+                   error_set_errno(trainer->error, path, "check the disk", "cannot be renamed");
+        if (done)
+            note_beginning(trainer, name, points);
+    }
+    free(path);
+    free(aside);
+    if (done && trainer->journal_damaged)
+        checkpoint_remove(run->directory); /* they go with the old journal */
+    return done;
+}
+
+bool resume_begin(struct trainer *trainer)
+{
+    bool known;
+    if (!experiment_check(trainer, &known))
+        return false;
+    if (!trainer->checkpoint.file)
+        return put_journal_aside(trainer) && take_over(trainer, 0) && worker_begin(trainer);
+    if (!resume_arithmetic_check(&trainer->checkpoint, &trainer->prepared.network->graph,
+                                 trainer->run->config.device, trainer->error) ||
+        !checkpoint_restore(trainer, &trainer->checkpoint, trainer->error))
+        return false;
+    if (!read_back(trainer) || (!known && !experiment_make(trainer)) ||
+        !take_over(trainer, trainer->run_journal))
+        return false;
+    const struct run_facts facts = worker_describe(trainer);
+    run_state_publish(trainer->run, &facts);
+    note_resumption(trainer);
+    resume_arithmetic_report(trainer);
+    if (!known) {
+        resume_arithmetic_report_unknown(trainer);
+        experiment_write(trainer, &trainer->keeping.unsaved);
+    }
+    safetensors_close(&trainer->checkpoint);
+    return true;
+}

@@ -1,0 +1,174 @@
+/* Starting a run, and going on with one. */
+#include "session/run/run_start.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/host.h"
+#include "base/memory.h"
+#include "session/config/config_paths.h"
+#include "session/files/run_directory.h"
+#include "session/files/run_files.h"
+#include "session/measure/forecast.h"
+#include "session/record/run_integrity.h"
+#include "session/record/run_reading.h"
+#include "session/record/run_state.h"
+#include "session/run/resume.h"
+#include "session/run/worker.h"
+
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- what can be refused at once --- */
+
+/* Better now than after a night of training. */
+static bool check_save_path(const char *path, struct error *error)
+{
+    char *copy = memory_copy_text(path, error);
+    if (!copy)
+        return false;
+    bool good = access(dirname(copy), W_OK) == 0 ||
+                error_set_errno(error, path, "choose a folder that can be written to",
+                                "the model could not be saved there");
+    free(copy);
+    if (good && file_is_directory(path))
+        good = error_set(error, ERROR_USAGE, path, "name a file", "this is a folder");
+    return good;
+}
+
+static bool check_request(const struct run_config *config, const struct run_options *options,
+                          struct forecast *forecast, struct error *error)
+{
+    if (options->save_path && !check_save_path(options->save_path, error))
+        return false;
+    if (!forecast_make(config, forecast, error))
+        return false;
+    return forecast->fits || forecast_refuse(forecast, config->batch, error);
+}
+
+/* --- starting --- */
+
+static void set_origin(struct run_facts *facts)
+{
+    struct host host;
+    host_describe(&host);
+    snprintf(facts->host, sizeof facts->host, "%s", host.name);
+    clock_now_rfc3339(facts->created, sizeof facts->created);
+}
+
+static void set_early_facts(struct run *run, const struct forecast *forecast)
+{
+    struct run_facts *facts = &run->early_facts;
+    snprintf(facts->directory, sizeof facts->directory, "%s", run->directory);
+    snprintf(facts->network, sizeof facts->network, "%.63s", file_base_name(run->config.network));
+    snprintf(facts->technique, sizeof facts->technique, "%s",
+             technique_name((enum technique)run->config.technique));
+    facts->parameters = forecast->parameters;
+    facts->flops = forecast->flops;
+    facts->classes = forecast->classes;
+    facts->forecast = forecast->memory;
+    facts->memory_peak = forecast_peak(forecast);
+    facts->threads = run->config.threads;
+}
+
+static bool make_files(struct run *run, const struct run_options *options,
+                       const struct forecast *forecast, struct error *error)
+{
+    char name[RUN_ID_NAME];
+    const bool is_file = strchr(run->config.network, '/'); /* config_make_absolute */
+    run_id_name(is_file ? run->config.network : forecast->network, forecast->suffixes, name);
+    run->directory = run_directory_create(options->run_directory, name, run->early_facts.id, error);
+    if (!run->directory)
+        return false;
+    if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
+        return false;
+    set_origin(&run->early_facts);
+    set_early_facts(run, forecast);
+    return run_hold_take(&run->hold, run->directory, error) &&
+           run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
+           journal_open(&run->journal, run->directory, UINT64_MAX, error);
+}
+
+/* Signals are for the thread that the program began with. */
+static bool start_worker(struct run *run, struct error *error)
+{
+    sigset_t all, before;
+    struct run_snapshot snapshot = {.status = RUN_PREPARING, .eta_seconds = -1};
+    snapshot_publish(&run->snapshot, &snapshot);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    run->has_worker = pthread_create(&run->worker, NULL, worker_main, run) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return run->has_worker ||
+           error_set(error, ERROR_SYSTEM, "the run", "raise the limit on threads",
+                     "its thread could not be started");
+}
+
+struct run *run_start(const struct run_config *config, const struct run_options *options,
+                      struct error *error)
+{
+    const struct run_options plain = {0};
+    struct forecast forecast;
+    struct run_config absolute = *config;
+    if (!options)
+        options = &plain;
+    if (!config_make_absolute(&absolute, error) ||
+        !check_request(&absolute, options, &forecast, error))
+        return NULL;
+    struct run *run = run_state_create(&absolute, error);
+    if (run && make_files(run, options, &forecast, error) && start_worker(run, error))
+        return run;
+    run_free(run);
+    return NULL;
+}
+
+/* --- going on --- */
+
+/* What was asked for then, what may change now, and whether the run can go on at all. */
+static bool read_kept(struct run *run, const struct run_config *changes, struct error *error)
+{
+    struct run_snapshot end = {.status = RUN_INTERRUPTED};
+    struct run_facts *facts = &run->early_facts;
+    if (!run_files_verify(run->directory, error) ||
+        !run_state_read_config(run->directory, &run->config, facts, error))
+        return false;
+    run_files_read_summary(run->directory, &end);
+    if (end.status == RUN_DONE && !run_integrity_check_end(run->directory, &run->damage))
+        end.status = RUN_INTERRUPTED; /* its curves can be computed again */
+    return run_is_own(facts->imported, facts->id, error) && resume_allows(&end, facts->id, error) &&
+           (!changes || resume_change(&run->config, changes, &run->changed, error));
+}
+
+static bool take_up(struct run *run, const char *directory, const struct run_config *changes,
+                    const struct run_options *options, struct error *error)
+{
+    struct forecast forecast;
+    run->resumes = true;
+    if (!(run->directory = memory_copy_text(directory, error)))
+        return false;
+    if (options->save_path && !(run->save_path = memory_copy_text(options->save_path, error)))
+        return false;
+    if (!run_hold_take(&run->hold, run->directory, error) || !read_kept(run, changes, error) ||
+        !check_request(&run->config, options, &forecast, error))
+        return false;
+    set_early_facts(run, &forecast);
+    return true;
+}
+
+struct run *run_resume(const char *directory, const struct run_config *changes,
+                       const struct run_options *options, struct error *error)
+{
+    const struct run_options plain = {0};
+    struct run_config config;
+    config_defaults(&config);
+    struct run *run = run_state_create(&config, error);
+    if (run && take_up(run, directory, changes, options ? options : &plain, error) &&
+        start_worker(run, error))
+        return run;
+    run_free(run);
+    return NULL;
+}

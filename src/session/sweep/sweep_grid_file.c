@@ -1,0 +1,176 @@
+/* A grid as JSON. What is written can be read again, and is what a person would write by hand. */
+#include "session/sweep/sweep_grid.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 1 << 20 };
+
+/* --- reading --- */
+
+static bool fail_at(const struct json_document *document, const struct json *value, const char *key,
+                    const char *why, struct error *error)
+{
+    return error_set(error, ERROR_INPUT, document->name, _("see tinca(1), sweep"),
+                     _("line %zu: \"%s\": %s"), json_line(document, value), key, why);
+}
+
+/* A value as config_set reads it. */
+static bool scalar_text(const struct json *value, char *text, size_t size)
+{
+    double number;
+    bool flag;
+    if (json_string(value))
+        return (size_t)snprintf(text, size, "%s", json_string(value)) < size;
+    if (json_bool(value, &flag))
+        return snprintf(text, size, "%s", flag ? "yes" : "no") > 0;
+    return json_number(value, &number) && snprintf(text, size, "%.17g", number) > 0;
+}
+
+/* One value of a setting: an axis where it is an element of an array. */
+static bool read_value(struct sweep_grid *grid, const struct json_document *document,
+                       const struct json *value, const char *key, bool axis, struct error *error)
+{
+    char text[1024], why[800];
+    struct error inner;
+    if (!scalar_text(value, text, sizeof text))
+        return fail_at(document, value, key, _("a text or a number was expected"), error);
+    if (axis ? sweep_grid_add(grid, key, text, &inner) : config_set(&grid->base, key, text, &inner))
+        return true;
+    snprintf(why, sizeof why, "%s: %s", inner.why, inner.advice);
+    return fail_at(document, value, key, why, error);
+}
+
+static bool read_own(struct sweep_grid *grid, const struct json_document *document,
+                     const struct json *member, struct error *error)
+{
+    const char *key = json_key(member), *text = json_string(member);
+    if (!text)
+        return fail_at(document, member, key, _("a text was expected"), error);
+    if (strcmp(key, "name") == 0)
+        snprintf(grid->name, sizeof grid->name, "%s", text);
+    else if (strcmp(key, "format") == 0 && strcmp(text, "tinca-sweep") != 0)
+        return fail_at(document, member, key, _("this is no grid of tinca"), error);
+    return true;
+}
+
+static bool is_own(const char *key)
+{
+    return strcmp(key, "name") == 0 || strcmp(key, "format") == 0 || strcmp(key, "grid") == 0;
+}
+
+static bool read_member(struct sweep_grid *grid, const struct json_document *document,
+                        const struct json *member, struct error *error)
+{
+    const char *key = json_key(member);
+    if (is_own(key))
+        return read_own(grid, document, member, error);
+    if (strcmp(key, "version") == 0)
+        return true;
+    if (!json_is_array(member)) /* "networks": "lenet" is a list of one */
+        return read_value(grid, document, member, key, !config_find(key), error);
+    if (json_length(member) == 0)
+        return fail_at(document, member, key, _("a value at least was expected"), error);
+    for (const struct json *value = json_first(member); value; value = json_next(value))
+        if (!read_value(grid, document, value, key, true, error))
+            return false;
+    return true;
+}
+
+/* The study's grid fills what the file leaves open, wherever it is named. */
+static bool read_tree(struct sweep_grid *grid, const struct json_document *document,
+                      struct error *error)
+{
+    if (!json_is_object(document->root))
+        return error_set(error, ERROR_INPUT, document->name, _("see tinca(1), sweep"),
+                         _("a grid was expected: { \"networks\": [...] }"));
+    for (const struct json *member = json_first(document->root); member; member = json_next(member))
+        if (!read_member(grid, document, member, error))
+            return false;
+    const char *preset = json_string(json_member(document->root, "grid"));
+    return !preset || sweep_grid_apply(grid, preset, error);
+}
+
+static void name_after_file(struct sweep_grid *grid, const char *path)
+{
+    const char *base = file_base_name(path), *dot = strrchr(base, '.');
+    if (!grid->name[0])
+        snprintf(grid->name, sizeof grid->name, "%.*s", dot ? (int)(dot - base) : 60, base);
+}
+
+bool sweep_grid_read(struct sweep_grid *grid, const char *path, struct error *error)
+{
+    struct json_document document;
+    if (!json_read_file(&document, path, FILE_LIMIT, error))
+        return false;
+    bool read = read_tree(grid, &document, error);
+    if (read)
+        name_after_file(grid, path);
+    json_document_free(&document);
+    return read;
+}
+
+/* --- writing --- */
+
+static const char *plural(const char *key)
+{
+    static const char *const names[][2] = {{"network", "networks"},
+                                           {"technique", "techniques"},
+                                           {"batch", "batches"},
+                                           {"device", "devices"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i][0], key) == 0)
+            return names[i][1];
+    return key;
+}
+
+bool sweep_grid_add_value(struct json *parent, const char *key, const struct config_field *field,
+                          const char *value)
+{
+    double number;
+    bool numeric = field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER;
+    return numeric && text_to_double(value, &number) ? json_add_number(parent, key, number)
+                                                     : json_add_string(parent, key, value);
+}
+
+static bool add_axis(struct json *root, const struct sweep_axis *axis)
+{
+    struct json *array = json_add_array(root, plural(axis->field->key));
+    bool added = array;
+    for (size_t i = 0; added && i < axis->count; i++)
+        added = sweep_grid_add_value(array, NULL, axis->field, axis->values[i]);
+    return added;
+}
+
+/* What the base was asked for, and is no axis. The preset fills in the rest again. */
+static bool add_base(struct json *root, const struct sweep_grid *grid)
+{
+    char value[1024];
+    bool added = root;
+    for (size_t i = 0; added && i < config_field_count; i++) {
+        const char *key = config_fields[i].key;
+        bool preset = strcmp(key, "preset") == 0 && grid->base.preset[0];
+        if ((!preset && !config_is_given(&grid->base, key)) || sweep_grid_axis(grid, key))
+            continue;
+        config_get(&grid->base, key, value, sizeof value);
+        added = sweep_grid_add_value(root, key, &config_fields[i], value);
+    }
+    return added;
+}
+
+struct json *sweep_grid_to_json(const struct sweep_grid *grid)
+{
+    struct json *root = json_new_object();
+    bool added = json_add_string(root, "format", "tinca-sweep") &&
+                 json_add_count(root, "version", 1) && json_add_string(root, "name", grid->name);
+    for (size_t i = 0; added && i < grid->axis_count; i++)
+        added = add_axis(root, &grid->axes[i]);
+    if (added && add_base(root, grid))
+        return root;
+    json_free(root);
+    return NULL;
+}

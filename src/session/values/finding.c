@@ -1,0 +1,25 @@
+#include "session/values/finding.h"
+
+#include "base/language.h"
+
+static const struct {
+    const char *name, *words;
+} kinds[] = {[FINDING_NEGATIVE_LOSS] = {"negative-loss", N_("negative loss")},
+             [FINDING_RESIDUE] = {"loss-residue", N_("loss residue")},
+             [FINDING_OVERFITTING] = {"overfitting", N_("overfitting")},
+             [FINDING_DIVERGENCE] = {"divergence", N_("divergence")},
+             [FINDING_PLATEAU] = {"plateau", N_("plateau")},
+             [FINDING_MEMORY] = {"memory", N_("memory")},
+             [FINDING_DATA] = {"data", N_("data")},
+             [FINDING_RESUME] = {"resume", N_("resumed")},
+             [FINDING_JOURNAL] = {"journal", N_("journal")}};
+
+const char *finding_kind_name(enum finding_kind kind)
+{
+    return kinds[kind].name;
+}
+
+const char *finding_kind_words(enum finding_kind kind)
+{
+    return kinds[kind].words;
+}

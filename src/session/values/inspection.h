@@ -1,0 +1,108 @@
+/* inspection.h: a look inside a run: where the time of its iterations went, what its matrix
+ * products were, how the plan uses its memory, and what the weights look like.
+ *
+ * Made by the worker on demand (inspector.h) and never changed afterwards; plain values only, so
+ * that it outlives the run that it was made of. The last one is kept in the run directory as
+ * profile.json. Figures of time and work are sums over the iterations that were measured.
+ */
+#ifndef TINCA_SESSION_VALUES_INSPECTION_H
+#define TINCA_SESSION_VALUES_INSPECTION_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "engine/devices/profile.h"
+#include "engine/graph/tensor.h"
+#include "engine/plan/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { INSPECTION_NAME_SIZE = NODE_NAME_SIZE + 16, INSPECTION_BINS = 32, INSPECTION_NETWORKS = 2 };
+
+struct inspection_layer {
+    char name[NODE_NAME_SIZE], op[32], kernel[PLAN_KERNEL_NAME_SIZE];
+    char choice[PLAN_CHOICE_SIZE]; /* why this kernel, and why not the faster ones */
+    struct shape output;           /* of one image */
+    uint64_t memory_bytes; /* its values of a batch and what it saves for the backward pass; 0: it
+                              works in memory of another layer's */
+    double forward_seconds, backward_seconds;
+    double forward_flops,
+        backward_flops; /* as graph_flops counts; 0: none that the studies count */
+};
+
+/* One array of weights, at the first measured iteration. */
+struct inspection_tensor {
+    char name[INSPECTION_NAME_SIZE]; /* "conv1.weight" */
+    uint64_t count, rank;
+    bool learnable;                      /* false: a running statistic */
+    double mean, deviation, low, high;   /* of the finite values */
+    uint64_t histogram[INSPECTION_BINS]; /* low..high in equal steps */
+    double norm;                         /* L2, before the step */
+    double gradient_norm;                /* NaN: it has no gradient */
+    double update_norm;                  /* of the step's change; NaN: not measured */
+};
+
+/* A stretch of the arena: see struct plan_array. */
+struct inspection_array {
+    char name[NODE_NAME_SIZE];
+    enum plan_array_kind kind;
+    uint64_t offset, bytes, first, last;
+};
+
+/* The memory of one plan. */
+struct inspection_arena {
+    char name[32];             /* "network", "generator", "discriminator", "judging" */
+    uint64_t steps;            /* of the forward pass */
+    uint64_t times;            /* actions of an iteration: see struct plan_array */
+    uint64_t bytes, workspace; /* in all; its last part, which all steps share */
+    struct inspection_array *arrays;
+    size_t array_count;
+};
+
+struct inspection_network {
+    char name[32]; /* "network", or "generator" and "discriminator" */
+    struct inspection_layer *layers;
+    size_t layer_count;
+    struct gemm_row *gemm; /* most seconds first; seconds are summed over threads */
+    size_t gemm_count;
+    struct inspection_tensor *tensors;
+    size_t tensor_count;
+};
+
+struct inspection {
+    uint64_t iteration;  /* the first one measured, from 1 */
+    uint64_t iterations; /* how many were measured */
+    uint64_t images;     /* in all of them */
+    uint64_t threads;
+    double seconds; /* of the steps alone, waiting for data not counted */
+    double cost;    /* seconds that the run stood still for looking */
+    size_t network_count, arena_count;
+    struct inspection_network networks[INSPECTION_NETWORKS];
+    struct inspection_arena arenas[INSPECTION_NETWORKS + 1];
+};
+
+void inspection_free(struct inspection *inspection); /* may be NULL */
+
+/* Update norm / norm; NaN where one of them is not known or the norm is 0. */
+double inspection_update_ratio(const struct inspection_tensor *tensor);
+
+/* Multiply-adds x 2 a second, in 1e9; NaN: the layer does none, or took no time. */
+double inspection_gflops(const struct inspection_layer *layer);
+
+/* --- inspection_json.c --- */
+
+/* The whole as a tree; NULL when memory is out. */
+struct json *inspection_to_json(const struct inspection *inspection);
+struct inspection *inspection_from_json(const struct json_document *document, struct error *error);
+
+/* The part that a session file has of it: layers and matrix products. */
+struct json *inspection_profile(const struct inspection *inspection);
+
+/* profile.json of a run directory. Reading gives NULL with error->kind ERROR_NONE where there is
+ * none. */
+bool inspection_save(const struct inspection *inspection, const char *directory,
+                     struct error *error);
+struct inspection *inspection_load(const char *directory, struct error *error);
+
+#endif

@@ -1,0 +1,129 @@
+/* One writer fills point `count`, then publishes count + 1 with release order: a reader that saw
+ * the count (acquire) sees the points below it whole. */
+#include "session/values/series.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static size_t points_of(uint64_t iterations, uint64_t stride)
+{
+    return (size_t)((iterations + stride - 1) / stride);
+}
+
+static uint64_t stride_of(uint64_t iterations)
+{
+    return iterations > SERIES_MAX_POINTS ? (iterations + SERIES_MAX_POINTS - 1) / SERIES_MAX_POINTS
+                                          : 1;
+}
+
+uint64_t series_bytes(uint64_t iterations)
+{
+    return points_of(iterations, stride_of(iterations)) * sizeof(struct series_point);
+}
+
+bool series_create(struct series *series, uint64_t iterations, size_t epochs, struct error *error)
+{
+    *series = (struct series){.stride = stride_of(iterations)};
+    series->capacity = points_of(iterations, series->stride);
+    /* one an epoch, and one at the end of a run that ends within an epoch */
+    series->validation_capacity = epochs + 1;
+    atomic_init(&series->count, 0);
+    atomic_init(&series->validation_count, 0);
+    series->points = memory_new(series->capacity, sizeof *series->points, "the curves", error);
+    series->validations =
+        memory_new(series->validation_capacity, sizeof *series->validations, "the curves", error);
+    if (series->points && series->validations)
+        return true;
+    series_free(series);
+    return false;
+}
+
+void series_free(struct series *series)
+{
+    free(series->points);
+    free(series->validations);
+    series->points = NULL;
+    series->validations = NULL;
+    series->capacity = series->validation_capacity = 0;
+}
+
+void series_add(struct series *series, const struct series_point *point)
+{
+    size_t count = atomic_load_explicit(&series->count, memory_order_relaxed);
+    if (count == series->capacity || (point->iteration - 1) % series->stride != 0)
+        return;
+    series->points[count] = *point;
+    atomic_store_explicit(&series->count, count + 1, memory_order_release);
+}
+
+void series_add_validation(struct series *series, const struct series_validation *validation)
+{
+    size_t count = atomic_load_explicit(&series->validation_count, memory_order_relaxed);
+    if (count == series->validation_capacity)
+        return;
+    series->validations[count] = *validation;
+    atomic_store_explicit(&series->validation_count, count + 1, memory_order_release);
+}
+
+size_t series_count(const struct series *series)
+{
+    return atomic_load_explicit(&series->count, memory_order_acquire);
+}
+
+size_t series_validation_count(const struct series *series)
+{
+    return atomic_load_explicit(&series->validation_count, memory_order_acquire);
+}
+
+static bool is_better(const struct series_validation *one, const struct series_validation *other)
+{
+    if (isnan(one->top1) || one->top1 == other->top1)
+        return one->loss < other->loss;
+    return one->top1 > other->top1;
+}
+
+size_t series_best(const struct series *series)
+{
+    size_t best = SIZE_MAX, count = series_validation_count(series);
+    for (size_t i = 0; i < count; i++) {
+        const struct series_validation *one = &series->validations[i];
+        if (isfinite(one->loss) && (best == SIZE_MAX || is_better(one, &series->validations[best])))
+            best = i;
+    }
+    return best;
+}
+
+double series_smooth(double smoothed, float loss, uint64_t n)
+{
+    if (!isfinite(loss))
+        return smoothed;
+    if (!isfinite(smoothed))
+        return loss;
+    double window = 10 + (double)n / 50;
+    return smoothed + (loss - smoothed) / ((double)n < window ? (double)n : window);
+}
+
+void series_set_smoothing(struct series *series, size_t average_loss, bool mean_known)
+{
+    series->window = average_loss > 1 && mean_known ? average_loss : 0;
+}
+
+double series_smoothed(const struct series *series, double before, size_t index)
+{
+    const struct series_point *point = &series->points[index];
+    return series->window ? (double)point->loss_mean
+                          : series_smooth(before, point->loss, index + 1);
+}
+
+char *series_smoothing_words(const struct series *series, char *text, size_t size)
+{
+    if (series->window)
+        snprintf(text, size, _("mean of the last %zu iterations"), series->window);
+    else
+        snprintf(text, size, "%s", _("exponential mean over 10 iterations + 2 % of those done"));
+    return text;
+}

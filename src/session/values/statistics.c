@@ -1,0 +1,67 @@
+#include "session/values/statistics.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The 97.5 % quantile of Student's t: exact for 1 and 2 degrees of freedom, else the expansion of
+ * Abramowitz & Stegun 26.7.5 (within 0.5 % from 3 on). */
+static double student_quantile(double freedom)
+{
+    const double z = 1.959963984540054, z2 = z * z;
+    if (freedom <= 1)
+        return 12.706204736432095;
+    if (freedom <= 2)
+        return 4.302652729911275;
+    double first = z * (z2 + 1) / 4;
+    double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
+    double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+    double fourth = z * ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160;
+    return z + (first + (second + (third + fourth / freedom) / freedom) / freedom) / freedom;
+}
+
+bool statistics_compute(const double *values, size_t count, struct statistics *statistics,
+                        struct error *error)
+{
+    *statistics = (struct statistics){NAN, NAN, NAN, NAN, NAN};
+    if (count == 0)
+        return true;
+    double *sorted = memory_new(count, sizeof *sorted, "the statistics", error);
+    if (!sorted)
+        return false;
+    memcpy(sorted, values, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, by_value);
+    statistics->min = sorted[0];
+    statistics->median = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    statistics->mean = 0;
+    for (size_t i = 0; i < count; i++)
+        statistics->mean += sorted[i] / (double)count;
+    double squares = 0;
+    for (size_t i = 0; i < count; i++)
+        squares += (sorted[i] - statistics->mean) * (sorted[i] - statistics->mean);
+    free(sorted);
+    if (count > 1) {
+        double freedom = (double)count - 1;
+        statistics->sd = sqrt(squares / freedom);
+        statistics->ci95 = student_quantile(freedom) * statistics->sd / sqrt((double)count);
+    }
+    return true;
+}
+
+char *statistics_spread(double spread, char *text, size_t size)
+{
+    if (isfinite(spread))
+        snprintf(text, size, "%.2g", spread);
+    else
+        snprintf(text, size, "-");
+    return text;
+}
