@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/study/study_pictures.h"
-#include "ui/study_screen.h"
+#include "ui/screens/study/study_session.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 
 #include "base/memory.h"
 #include "session/config/user_settings.h"
-#include "ui/app.h"
-#include "ui/last_form.h"
-#include "ui/terminal.h"
+#include "ui/app/app.h"
+#include "ui/model/last_form.h"
+#include "ui/terminal/terminal.h"
 
 #include <stdlib.h>
 #include <string.h>

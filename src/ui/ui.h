@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "session/config/config.h"
 #include "session/run/run_start.h"
-#include "ui/preferences.h"
+#include "ui/model/preferences.h"
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* The configuration file of the workbench. */
-#include "ui/preferences.h"
+#include "ui/model/preferences.h"
 
 #include "fuzz.h"
 

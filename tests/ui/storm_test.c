@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "ui/app.h"
+#include "ui/app/app.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* How wide text is: letters of one and of two columns, combining marks, broken bytes. */
 #include "tap.h"
 
-#include "ui/columns.h"
+#include "ui/terminal/columns.h"
 
 #include <locale.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "session/history/run_listing.h"
 #include "session/measure/measurement.h"
 #include "tap.h"
-#include "ui/compare_view.h"
-#include "ui/run_list.h"
+#include "ui/model/run_list.h"
+#include "ui/screens/compare/compare_model.h"
 
 #include "session/measure/compare_files.h"
 #include "session_files.h"

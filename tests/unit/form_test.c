@@ -1,11 +1,11 @@
 /* What the form, its editor, lists, dialogs and the queue decide, without a terminal; the runs are
  * fake_session's. */
 #include "tap.h"
-#include "ui/chooser.h"
-#include "ui/dialog.h"
-#include "ui/form.h"
-#include "ui/keys.h"
-#include "ui/run_list.h"
+#include "ui/app/dialog.h"
+#include "ui/model/form.h"
+#include "ui/model/run_list.h"
+#include "ui/terminal/keys.h"
+#include "ui/widgets/chooser.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Pictures on a terminal: which way is chosen, and that the bytes of each way, read as a terminal
  * reads them, are the picture again. */
 #include "tap.h"
-#include "ui/graphics.h"
-#include "ui/halfblock.h"
-#include "ui/palette.h"
+#include "ui/terminal/graphics.h"
+#include "ui/terminal/halfblock.h"
+#include "ui/terminal/palette.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Every screen's rectangles lie within the terminal and do not overlap, at every size; at the sizes
  * that are promised there is room for what is promised. */
 #include "tap.h"
-#include "ui/layout.h"
-#include "ui/table.h"
+#include "ui/terminal/layout.h"
+#include "ui/widgets/table.h"
 
 #include <string.h>
 

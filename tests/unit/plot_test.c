@@ -2,11 +2,11 @@
  * measured in columns. */
 #include "base/axis.h"
 #include "tap.h"
-#include "ui/columns.h"
-#include "ui/curves.h"
-#include "ui/plot.h"
-#include "ui/plot_window.h"
-#include "ui/trace_choice.h"
+#include "ui/plot/curves.h"
+#include "ui/plot/plot.h"
+#include "ui/plot/plot_window.h"
+#include "ui/plot/trace_choice.h"
+#include "ui/terminal/columns.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The pictures of a run: which file is the newest, and how they lie in cells. */
 #include "data/formats/image_file.h"
 #include "tap.h"
-#include "ui/sample_view.h"
+#include "ui/screens/run/sample_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "session/inspect/preview.h"
 #include "session/record/run_open.h"
 #include "tap.h"
-#include "ui/layout.h"
-#include "ui/setup_view.h"
+#include "ui/screens/setup/setup_model.h"
+#include "ui/terminal/layout.h"
 
 #include <math.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* What a click does: places above others, rows of lists, and too many places. */
 #include "tap.h"
 
-#include "ui/keys.h"
-#include "ui/targets.h"
+#include "ui/terminal/keys.h"
+#include "ui/terminal/targets.h"
 
 static struct targets targets;
 

@@ -1,0 +1,163 @@
+/* One picture of the workbench: the title, what the screen in sight draws, the news and the hints
+ * of its keys, and over them the dialog that is open. */
+#include "ui/app/app.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+#include "ui/terminal/terminal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void draw_title(struct app *app, struct rect area)
+{
+    const struct run_entry *active = run_list_active(&app->runs);
+    char right[96] = "", text[256];
+    size_t waiting = run_list_waiting(&app->runs);
+    draw_fill(&app->canvas, area, ROLE_TITLE);
+    snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
+    if (app_screen(app)->title)
+        app_screen(app)->title(app, text, sizeof text);
+    if (active && waiting > 0)
+        snprintf(right, sizeof right, _("%s, %zu waiting "),
+                 language_text(run_entry_status(active)), waiting);
+    else if (active)
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
+    else if (app_screen(app) == &screen_run && app_entry(app) && app_entry(app)->live)
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(app_entry(app))));
+    else if (app->runs.count > 0)
+        snprintf(right, sizeof right,
+                 ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),
+                 app->runs.count);
+    int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
+    struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
+    draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
+    if (room >= 20)
+        draw_right(&app->canvas, area, 0, ROLE_TITLE, right);
+}
+
+/* A key that the screen gives another meaning to. */
+static bool is_overridden(const struct app *app, const struct key_table *table,
+                          const struct key_binding *binding)
+{
+    return table == &keys_everywhere && keys_find(app_screen(app)->keys, binding->key);
+}
+
+/* The first `length` bytes of a key's name, and what it does; returns the column after. */
+static int draw_hint(struct app *app, struct rect area, int column, int key, int length,
+                     const char *name, const char *hint)
+{
+    int end = draw_format(&app->canvas, area, 0, column, ROLE_KEY, "%.*s", length, name);
+    end = draw_format(&app->canvas, area, 0, end, ROLE_FAINT, " %s", hint);
+    struct rect place = {area.row, area.column + column, 1, end - column};
+    targets_add(&app->canvas.targets, place, key, 1);
+    return end + 2;
+}
+
+/* The hints of bindings `from` to `to` of a table, as many as fit; returns the column after. */
+static int draw_hints_of(struct app *app, struct rect area, int column,
+                         const struct key_table *table, size_t from, size_t to)
+{
+    for (size_t i = from; i < to && i < table->count; i++) {
+        const struct key_binding *binding = &table->bindings[i];
+        if (!binding->hint || is_overridden(app, table, binding))
+            continue;
+        const char *name = gettext(binding->name), *hint = gettext(binding->hint);
+        int length = (int)strcspn(name, " ");
+        if (column + length + 1 + (int)columns_of(hint) > area.columns)
+            return area.columns;
+        column = draw_hint(app, area, column, binding->key, length, name, hint);
+    }
+    return column;
+}
+
+/* Letters are typed, and press no keys. */
+static bool is_typing(const struct app *app)
+{
+    const struct screen *screen = app_screen(app);
+    return app->chooser.open || app->tryit.chooser.open ||
+           (app->form.editing && screen == &screen_form) ||
+           (app->table.searching && screen == &screen_runs) ||
+           (app->log_view.searching && screen == &screen_log) ||
+           (app->sweep.set.editing && screen == &screen_sweep) ||
+           (app->study.editing && screen == &screen_study) ||
+           (app->advisor.editing && screen == &screen_advisor);
+}
+
+/* Help and the way back first: whoever is lost must see them at any width. */
+static void draw_hints(struct app *app, struct rect area)
+{
+    int column = 0;
+    if (is_typing(app)) {
+        draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
+        return;
+    }
+    if (app_screen(app) != &screen_help)
+        column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
+    if (app->depth > 1)
+        column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
+    else
+        column = draw_hint(app, area, column, 'q', 1, "q", _("quit"));
+    column = draw_hints_of(app, area, column, app_screen(app)->keys, 0, SIZE_MAX);
+    draw_hints_of(app, area, column, &keys_everywhere, 2, SIZE_MAX);
+}
+
+/* In its own line or, when long, over the lines above it. */
+static void draw_message(struct app *app, const struct frame_layout *frame)
+{
+    struct rect area = frame->message.rows > 0 ? frame->message : frame->hints;
+    area.column += area.columns > 60;
+    area.columns -= area.columns > 60 ? 2 : 0;
+    if (rect_is_empty(area))
+        return;
+    int lines = (int)columns_lines(app->message, (size_t)area.columns);
+    lines = lines > 4 ? 4 : lines > area.row ? area.row : lines;
+    area.row -= lines - 1;
+    area.rows = lines;
+    draw_fill(&app->canvas, area, ROLE_TEXT);
+    draw_wrapped(&app->canvas, area, 0, app->message_role, app->message);
+}
+
+static void draw_bottom(struct app *app, const struct frame_layout *frame)
+{
+    bool news = app->message[0] && clock_nanoseconds() < app->message_until;
+    if (!news)
+        app->message[0] = '\0';
+    if (news)
+        draw_message(app, frame);
+    if (news && frame->message.rows == 0)
+        return;
+    if (app->dialog.open)
+        return;
+    struct rect area = frame->hints;
+    area.column += area.columns > 60;
+    area.columns -= area.columns > 60;
+    draw_hints(app, area);
+}
+
+void frame_draw(struct app *app)
+{
+    int rows, columns;
+    terminal_size(&rows, &columns);
+    struct frame_layout frame = layout_frame(rows, columns);
+    app->canvas.rows = rows;
+    app->canvas.columns = columns;
+    app->canvas.cursor_row = -1;
+    terminal_begin_frame();
+    draw_title(app, frame.title);
+    targets_forget(&app->canvas.targets);
+    app_screen(app)->draw(app, frame.body);
+    if (app->chooser.open) { /* what lies below it is not to be clicked; so with the others */
+        targets_forget(&app->canvas.targets);
+        chooser_draw(&app->chooser, &app->canvas);
+    }
+    draw_bottom(app, &frame);
+    if (app->menu.open || app->dialog.open)
+        targets_forget(&app->canvas.targets);
+    if (app->menu.open)
+        menu_draw(app);
+    if (app->dialog.open)
+        dialog_draw(&app->dialog, &app->canvas);
+    terminal_end_frame(app->canvas.cursor_row, app->canvas.cursor_column);
+}

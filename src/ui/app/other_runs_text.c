@@ -1,0 +1,218 @@
+/* What is said of a run that another process has. */
+#include "base/language.h"
+#include "base/text.h"
+#include "session/history/follow.h"
+#include "session/run/resume.h"
+#include "session/values/run_snapshot.h"
+#include "ui/app/app.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDINGS = 3, WORDING_SIZE = 256 };
+
+static char *owner_briefly(const struct run_entry *entry, char *text, size_t size)
+{
+    if (entry->owner.process > 0)
+        snprintf(text, size, _("process %ld"), entry->owner.process);
+    else
+        snprintf(text, size, "%s", _("another process"));
+    return text;
+}
+
+char *others_owner(const struct run_entry *entry, char *text, size_t size)
+{
+    const struct run_owner *owner = &entry->owner;
+    if (owner->process <= 0 || !owner->host[0])
+        return owner_briefly(entry, text, size);
+    snprintf(text, size, _("process %ld on %s"), owner->process, owner->host);
+    return text;
+}
+
+/* --- the line above a run --- */
+
+/* Seconds alone for the first minute: tenths would only flicker. */
+static char *silence_text(double seconds, char *text, size_t size)
+{
+    if (seconds >= 60)
+        return text_duration(seconds, text, size);
+    snprintf(text, size, "%.0f s", floor(seconds));
+    return text;
+}
+
+/* Each says it in fewer words than the one before. */
+static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    char owner[192], brief[64], ago[32];
+    const double silence = follow_silence(entry->run);
+    const bool begun = silence >= 0 && entry->snapshot.status != RUN_PREPARING;
+    others_owner(entry, owner, sizeof owner);
+    owner_briefly(entry, brief, sizeof brief);
+    silence_text(silence, ago, sizeof ago);
+    if (begun && entry->owner.alone) {
+        snprintf(wordings[0], WORDING_SIZE,
+                 _("Attached, read-only: %s, without a terminal (s stops it); newest figures %s "
+                   "ago"),
+                 owner, ago);
+        snprintf(wordings[1], WORDING_SIZE,
+                 _("Read-only: %s, no terminal (s stops it), figures %s ago"), brief, ago);
+    } else if (begun) {
+        snprintf(wordings[0], WORDING_SIZE, _("Attached, read-only: %s; newest figures %s ago"),
+                 owner, ago);
+        snprintf(wordings[1], WORDING_SIZE, _("Read-only: %s, newest figures %s ago"), brief, ago);
+    } else {
+        snprintf(wordings[0], WORDING_SIZE, _("Attached, read-only: %s prepares this run"), owner);
+        snprintf(wordings[1], WORDING_SIZE, _("Read-only: %s prepares this run"), brief);
+    }
+    if (begun)
+        snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s, %s ago"), brief, ago);
+    else
+        snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s"), brief);
+}
+
+static void word_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    char owner[192];
+    const struct run_snapshot *end = &entry->snapshot;
+    const unsigned long long from = end->checkpoint_iteration;
+    others_owner(entry, owner, sizeof owner);
+    snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
+    if (end->checkpoints == 0) {
+        snprintf(wordings[0], WORDING_SIZE,
+                 _("! Interrupted: %s is gone without a word, before a checkpoint; r begins again"),
+                 owner);
+        snprintf(wordings[1], WORDING_SIZE, "%s",
+                 _("! Interrupted before a checkpoint; r begins again"));
+        return;
+    }
+    snprintf(wordings[0], WORDING_SIZE,
+             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"), owner,
+             from);
+    snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
+}
+
+static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    char owner[192];
+    const char *status = language_text(run_entry_status(entry));
+    others_owner(entry, owner, sizeof owner);
+    snprintf(wordings[2], WORDING_SIZE, "%s", status);
+    if (resume_allows(&entry->snapshot, "", NULL)) {
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it, r goes on"),
+                 status, owner);
+        snprintf(wordings[1], WORDING_SIZE, _("It is over (%s): r goes on"), status);
+    } else {
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it"), status,
+                 owner);
+        snprintf(wordings[1], WORDING_SIZE, _("It is over (%s)"), status);
+    }
+}
+
+static enum role word(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+{
+    if (entry->live) {
+        word_live(entry, wordings);
+        return ROLE_STRONG;
+    }
+    if (entry->snapshot.status == RUN_INTERRUPTED) {
+        word_interrupted(entry, wordings);
+        return ROLE_BAD;
+    }
+    word_end(entry, wordings);
+    return entry->snapshot.status == RUN_FAILED ? ROLE_BAD : ROLE_GOOD;
+}
+
+bool others_draw(struct app *app, const struct run_entry *entry, struct rect line)
+{
+    char wordings[WORDINGS][WORDING_SIZE];
+    size_t i = 0;
+    if (!entry->run || !(entry->live || entry->followed) || rect_is_empty(line))
+        return false;
+    const enum role role = word(entry, wordings);
+    while (i + 1 < WORDINGS && (int)columns_of(wordings[i]) > line.columns - 2)
+        i++;
+    draw_text(&app->canvas, line, 0, 1, role, wordings[i]);
+    return true;
+}
+
+/* --- news --- */
+
+static void tell_end(struct app *app, const struct run_entry *entry)
+{
+    char owner[192], text[480];
+    const struct run_snapshot *end = &entry->snapshot;
+    others_owner(entry, owner, sizeof owner);
+    if (end->status == RUN_INTERRUPTED)
+        app_say(app, ROLE_BAD, N_("The run is interrupted: %s is gone without a word. r goes on."),
+                owner);
+    else if (end->status == RUN_FAILED || end->status == RUN_REFUSED)
+        app_say(app, ROLE_BAD, "! %s", error_format(&end->error, text, sizeof text));
+    else
+        app_say(app, ROLE_GOOD, N_("The run is %s: %s has let go of it."),
+                language_text(run_entry_status(entry)), owner);
+    log_concerns(&app->log, entry->directory);
+}
+
+void others_tell(struct app *app, const struct run_entry *entry, const struct run_snapshot *before)
+{
+    const struct run_snapshot *now = &entry->snapshot;
+    char owner[192];
+    app_tell_findings(app, entry, before->finding_count);
+    if (now->status == before->status)
+        return;
+    others_owner(entry, owner, sizeof owner);
+    if (run_status_is_over(now->status))
+        tell_end(app, entry);
+    else if (now->status == RUN_PAUSED)
+        app_say(app, ROLE_STRONG, N_("The run was paused by %s."), owner);
+    else if (before->status == RUN_PAUSED)
+        app_say(app, ROLE_STRONG, "It goes on.");
+}
+
+/* --- what cannot be done from here --- */
+
+bool others_refuse(struct app *app, const struct run_entry *entry)
+{
+    char owner[192];
+    if (!entry || !entry->live)
+        return false;
+    app_say(app, ROLE_WARNING, N_("Only watched here: the run belongs to %s."),
+            others_owner(entry, owner, sizeof owner));
+    return true;
+}
+
+static void answer_stop(struct app *app, size_t choice)
+{
+    struct error error;
+    if (choice != 0)
+        return;
+    if (run_owner_stop(app->table.subject, &error))
+        app_say(app, ROLE_GOOD, "It stops after this iteration, and is saved.");
+    else
+        app_say_error(app, &error);
+}
+
+bool others_ask_stop(struct app *app, const struct run_entry *entry)
+{
+    char owner[192];
+    if (!entry || !entry->live)
+        return false;
+    others_owner(entry, owner, sizeof owner);
+    if (!entry->owner.alone) {
+        app_say(app, ROLE_WARNING,
+                N_("The run belongs to %s, which has a terminal: stop it there."), owner);
+        return true;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Stop the run?"), answer_stop);
+    snprintf(app->table.subject, sizeof app->table.subject, "%s", entry->directory);
+    snprintf(
+        dialog->text, sizeof dialog->text,
+        _("It is computed without a terminal, by %s, which would finish the iteration, save and "
+          "end. Runs that wait there would not be started."),
+        owner);
+    dialog_offer(dialog, 's', 'y', _("stop it, and save"));
+    dialog_offer(dialog, 'c', 'n', _("carry on"));
+    return true;
+}

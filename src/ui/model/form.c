@@ -1,0 +1,381 @@
+#include "ui/model/form.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "data/dataset/dataset.h"
+#include "ui/terminal/keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(FORM_MAX_FIELDS >= 64, "config_fields has at most 64 rows");
+
+/* Which fields there are, with the focus on the same one. */
+static void choose_fields(struct form *form)
+{
+    const struct config_field *focused = form->count ? form->fields[form->focus] : NULL;
+    form->count = 0;
+    for (size_t i = 0; i < config_field_count; i++) {
+        const struct config_field *field = &config_fields[i];
+        if (!form->all && !config_applies(&form->config, field))
+            continue;
+        if (field == focused)
+            form->focus = form->count;
+        form->fields[form->count++] = field;
+    }
+    if (form->focus >= form->count)
+        form->focus = form->count - 1;
+}
+
+static void changed(struct form *form)
+{
+    form->stale = true;
+    form->edit_error.kind = ERROR_NONE;
+    form->problem.kind = ERROR_NONE;
+    form->problem_field = FORM_NO_FIELD;
+    choose_fields(form);
+    if (!config_check(&form->config, &form->problem))
+        form->problem_field = form_blame(form, &form->problem);
+}
+
+void form_begin(struct form *form, const struct run_config *config)
+{
+    memset(form, 0, sizeof *form);
+    form->config = *config;
+    changed(form);
+}
+
+void form_replace(struct form *form, const struct run_config *config)
+{
+    form->config = *config;
+    form->editing = false;
+    changed(form);
+}
+
+void form_show_all(struct form *form, bool all)
+{
+    form->all = all;
+    choose_fields(form);
+    if (form->problem.kind != ERROR_NONE)
+        form->problem_field = form_blame(form, &form->problem);
+}
+
+static char *typed_into(struct form *form, const struct config_field *field)
+{
+    return form->typed[field - config_fields];
+}
+
+const struct config_field *form_focused(const struct form *form)
+{
+    return form->fields[form->focus];
+}
+
+char *form_value(const struct form *form, size_t field, char *text, size_t size)
+{
+    return config_get(&form->config, form->fields[field]->key, text, size);
+}
+
+bool form_is_optional(const struct config_field *field)
+{
+    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
+           strcmp(field->key, "iterations") == 0;
+}
+
+void form_move(struct form *form, int steps)
+{
+    long to = (long)form->focus + steps;
+    form->focus = to < 0 ? 0 : to >= (long)form->count ? form->count - 1 : (size_t)to;
+    form->edit_error.kind = ERROR_NONE;
+}
+
+void form_scroll(struct form *form, size_t rows)
+{
+    if (form->focus < form->top)
+        form->top = form->focus;
+    if (rows > 0 && form->focus >= form->top + rows)
+        form->top = form->focus - rows + 1;
+    if (rows >= form->count)
+        form->top = 0;
+    else if (form->top + rows > form->count)
+        form->top = form->count - rows;
+}
+
+/* --- what fields offer --- */
+
+enum { USUAL_VALUES = 8 };
+
+/* Usual values of fields for which the session has no suggestions. */
+static const struct {
+    const char *key, *values[USUAL_VALUES];
+} usual[] = {{"groups", {"0", "2", "3", "4", "8"}},
+             {"width-rate", {"0", "0.36", "0.5", "1.5", "2", "3", "4"}},
+             {"block-rate", {"0", "1.5", "2", "2.4", "3", "4"}},
+             {"momentum", {"0", "0.5", "0.9", "0.95", "0.99"}},
+             {"weight-decay", {"0", "0.00001", "0.0001", "0.0005", "0.001", "0.01"}},
+             {"gamma", {"0.1", "0.2", "0.5", "0.9"}},
+             {"power", {"0.5", "1", "2"}},
+             {"average-loss", {"1", "10", "20", "40", "100"}},
+             {"l1-weight", {"1", "10", "100", "1000"}},
+             {"tolerance", {"0", "4", "8", "16", "32"}}};
+
+static const char *usual_value(const char *key, size_t n)
+{
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcmp(usual[i].key, key) == 0)
+            return n < USUAL_VALUES ? usual[i].values[n] : NULL;
+    return NULL;
+}
+
+static const char *suggestion(const struct config_field *field, size_t n)
+{
+    const char *text = config_suggestion(field->key, n);
+    return text || config_suggestion(field->key, 0) ? text : usual_value(field->key, n);
+}
+
+static bool has_item(const struct form_item *items, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(items[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+static void add_item(struct form_item *items, size_t *count, const char *text, const char *note)
+{
+    if (*count < FORM_MAX_ITEMS && !has_item(items, *count, text))
+        items[(*count)++] = (struct form_item){text, note};
+}
+
+static bool takes_data(const struct config_field *field)
+{
+    return strcmp(field->key, "data") == 0 || strcmp(field->key, "validate") == 0;
+}
+
+/* Kinds of data sets that need a folder: "idx:" and so on, with `what` they hold. */
+static void add_data_kinds(struct form_item *items, size_t *count)
+{
+    static char prefixes[16][32]; /* the same at every call */
+    size_t kinds_count;
+    const struct dataset_kind *kinds = dataset_kinds(&kinds_count);
+    for (size_t i = 0; i < kinds_count && i < 16; i++) {
+        for (size_t j = 0; j < *count; j++)
+            if (strcmp(items[j].text, kinds[i].name) == 0)
+                items[j].note = gettext(kinds[i].description);
+        if (!kinds[i].argument[0])
+            continue;
+        snprintf(prefixes[i], sizeof prefixes[i], "%s:", kinds[i].name);
+        add_item(items, count, prefixes[i], gettext(kinds[i].description));
+    }
+}
+
+/* Suggestions, and what was typed before. */
+static size_t cycle_items(const struct form *form, size_t field, struct form_item *items)
+{
+    size_t count = 0;
+    const char *text;
+    if (form_is_optional(form->fields[field]))
+        add_item(items, &count, "", _("none"));
+    for (size_t n = 0; (text = suggestion(form->fields[field], n)); n++)
+        add_item(items, &count, text, "");
+    const char *typed = form->typed[form->fields[field] - config_fields];
+    if (typed[0])
+        add_item(items, &count, typed, _("as typed"));
+    return count;
+}
+
+size_t form_items(const struct form *form, size_t field, struct form_item *items)
+{
+    size_t count = cycle_items(form, field, items);
+    if (takes_data(form->fields[field]))
+        add_data_kinds(items, &count);
+    return count;
+}
+
+/* --- changing values --- */
+
+static size_t find_item(const struct form_item *items, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(items[i].text, text) == 0)
+            return i;
+    return count;
+}
+
+/* The offered number that is next to the value in that direction. */
+static const char *next_number(const struct form_item *items, size_t count, double value,
+                               int direction)
+{
+    const char *best = NULL;
+    double best_value = 0, number;
+    for (size_t i = 0; i < count; i++) {
+        if (!text_to_double(items[i].text, &number) || (number - value) * direction <= 0)
+            continue;
+        if (!best || (best_value - number) * direction > 0) {
+            best = items[i].text;
+            best_value = number;
+        }
+    }
+    return best;
+}
+
+static void step_number(struct form *form, const struct config_field *field, double value,
+                        int direction)
+{
+    char text[64];
+    double to = value + direction;
+    if (to < field->low || to > field->high)
+        return;
+    snprintf(text, sizeof text, "%.0f", to);
+    form_set(form, text);
+}
+
+void form_cycle(struct form *form, int direction)
+{
+    const struct config_field *field = form_focused(form);
+    struct form_item items[FORM_MAX_ITEMS];
+    size_t count = cycle_items(form, form->focus, items);
+    char value[FORM_TEXT];
+    double number;
+    form_value(form, form->focus, value, sizeof value);
+    bool numeric = field->kind == CONFIG_COUNT || field->kind == CONFIG_NUMBER;
+    if (field->kind == CONFIG_FLAG)
+        form_set(form, strcmp(value, "yes") == 0 ? "no" : "yes");
+    else if (numeric && text_to_double(value, &number)) {
+        const char *next = next_number(items, count, number, direction);
+        if (next)
+            form_set(form, next);
+        else if (count == 0)
+            step_number(form, field, number, direction);
+    } else if (count > 0) {
+        size_t at = find_item(items, count, value);
+        size_t to = at == count ? (direction > 0 ? 0 : count - 1)
+                                : (at + count + (size_t)(direction > 0 ? 1 : count - 1)) % count;
+        form_set(form, items[to].text);
+    }
+}
+
+bool form_set(struct form *form, const char *text)
+{
+    const struct config_field *field = form_focused(form);
+    struct error error = {0};
+    char before[FORM_TEXT];
+    form_value(form, form->focus, before, sizeof before);
+    if (!config_set(&form->config, field->key, text, &error)) {
+        form->edit_error = error;
+        return false;
+    }
+    if (field->kind == CONFIG_TEXT && before[0] && !field->choices) {
+        struct form_item items[FORM_MAX_ITEMS];
+        size_t count = 0;
+        for (size_t n = 0; n < FORM_MAX_ITEMS && suggestion(field, n); n++)
+            add_item(items, &count, suggestion(field, n), "");
+        if (!has_item(items, count, before)) /* it would be lost otherwise */
+            memcpy(typed_into(form, field), before, sizeof before);
+    }
+    changed(form);
+    return true;
+}
+
+/* --- editing --- */
+
+void form_edit(struct form *form, const char *text)
+{
+    char value[FORM_TEXT];
+    const struct config_field *field = form_focused(form);
+    if (field->kind == CONFIG_FLAG || field->kind == CONFIG_CHOICE)
+        return;
+    form_value(form, form->focus, value, sizeof value);
+    size_t limit = field->kind == CONFIG_TEXT ? field->size : 32;
+    line_edit_begin(&form->edit, text ? text : value, limit, false);
+    form->edit_error.kind = ERROR_NONE;
+    form->editing = true;
+}
+
+bool form_edit_by_typing(struct form *form, int key)
+{
+    const struct config_field *field = form_focused(form);
+    bool number = (key >= '0' && key <= '9') || key == '.';
+    bool fits = field->kind == CONFIG_TEXT ? key > ' ' && key < UI_UP && key != 127 : number;
+    if (field->kind == CONFIG_FLAG || field->kind == CONFIG_CHOICE)
+        return false;
+    if (key == UI_BACKSPACE) {
+        form_edit(form, NULL);
+        return form->editing && line_edit_key(&form->edit, key);
+    }
+    if (!fits)
+        return false;
+    form_edit(form, "");
+    return line_edit_key(&form->edit, key);
+}
+
+void form_edit_key(struct form *form, int key)
+{
+    if (key == UI_ESCAPE) {
+        form->editing = false;
+        form->edit_error.kind = ERROR_NONE;
+    } else if (key == UI_ENTER)
+        form->editing = !form_set(form, form->edit.text);
+    else if (key == UI_TAB && form_focused(form)->kind == CONFIG_TEXT)
+        line_edit_complete_path(&form->edit);
+    else if (key == UI_UP || key == UI_DOWN || key == UI_TAB || key == UI_BACK_TAB) {
+        form->editing = !form_set(form, form->edit.text);
+        if (!form->editing)
+            form_move(form, key == UI_UP || key == UI_BACK_TAB ? -1 : 1);
+    } else if (line_edit_key(&form->edit, key))
+        form->edit_error.kind = ERROR_NONE;
+}
+
+/* --- what is wrong, and what it takes --- */
+
+/* Whether `what` names the option: "--batch 12", "--data". */
+static bool names_option(const char *what, const char *key)
+{
+    char option[64];
+    snprintf(option, sizeof option, "--%s", key);
+    size_t length = strlen(option);
+    return strncmp(what, option, length) == 0 && (what[length] == '\0' || what[length] == ' ');
+}
+
+size_t form_blame(const struct form *form, const struct error *error)
+{
+    char value[FORM_TEXT];
+    for (size_t i = 0; i < form->count; i++)
+        if (names_option(error->what, form->fields[i]->key))
+            return i;
+    for (size_t i = 0; i < form->count; i++)
+        if (form->fields[i]->kind == CONFIG_TEXT && form_value(form, i, value, sizeof value)[0] &&
+            strstr(error->what, value))
+            return i;
+    for (size_t i = 0; i < form->count; i++)
+        if (strcasestr(error->what, form->fields[i]->key) ||
+            strcasestr(error->what, form->fields[i]->label) ||
+            strcasestr(error->what, gettext(form->fields[i]->label)))
+            return i;
+    return FORM_NO_FIELD;
+}
+
+void form_make_forecast(struct form *form)
+{
+    form->stale = false;
+    form->known = false;
+    form->problem_field = FORM_NO_FIELD;
+    form->problem = (struct error){0};
+    if (!config_check(&form->config, &form->problem) ||
+        !forecast_make(&form->config, &form->forecast, &form->problem)) {
+        form->problem_field = form_blame(form, &form->problem);
+        return;
+    }
+    form->known = true;
+    if (form->forecast.fits)
+        return;
+    char need[32], free_bytes[32], advice[96] = N_("choose a smaller network");
+    if (form->forecast.largest_batch > 0)
+        snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
+                 form->forecast.largest_batch);
+    error_set(&form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
+              text_bytes(forecast_needed(&form->forecast), need, sizeof need),
+              text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
+    form->problem_field = form_blame(form, &form->problem);
+}

@@ -1,0 +1,280 @@
+#include "ui/model/run_list.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/record/run_open.h"
+#include "session/run/run_start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool run_list_add(struct run_list *list, const struct run_config *config,
+                  const struct run_options *options, struct error *error)
+{
+    if (!memory_grow(&list->entries, &list->capacity, list->count + 1, sizeof *list->entries,
+                     "the list of runs", error))
+        return false;
+    list->entries[list->count++] = (struct run_entry){
+        .config = *config, .options = options ? *options : (struct run_options){0}};
+    return true;
+}
+
+bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
+                     struct error *error)
+{
+    const struct run_config asked = *config; /* it may lie in the list, which moves */
+    if (!run_list_add(list, &asked, NULL, error))
+        return false;
+    struct run_entry *entry = &list->entries[list->count - 1];
+    snprintf(entry->resumes, sizeof entry->resumes, "%s", directory);
+    run_name_read(directory, entry->name);
+    return true;
+}
+
+bool run_entry_waits(const struct run_entry *entry)
+{
+    return !entry->run && !entry->refused && !run_entry_is_kept(entry);
+}
+
+bool run_entry_is_on(const struct run_entry *entry)
+{
+    return entry->run && !run_entry_is_kept(entry) && !run_status_is_over(entry->snapshot.status);
+}
+
+const char *run_entry_status(const struct run_entry *entry)
+{
+    if (run_entry_waits(entry))
+        return N_("waiting");
+    if (run_entry_is_kept(entry) && (entry->refused || !entry->peeked))
+        return entry->refused ? N_("unreadable") : "";
+    return run_status_name(entry->refused ? RUN_REFUSED : entry->snapshot.status);
+}
+
+static void start(struct run_entry *entry)
+{
+    entry->run = entry->resumes[0]
+                     ? run_resume(entry->resumes, NULL, &entry->options, &entry->error)
+                     : run_start(&entry->config, &entry->options, &entry->error);
+    entry->refused = !entry->run;
+    if (entry->run)
+        run_snapshot(entry->run, &entry->snapshot);
+}
+
+size_t run_list_step(struct run_list *list)
+{
+    size_t ended = list->count;
+    for (size_t i = 0; i < list->count; i++) {
+        struct run_entry *entry = &list->entries[i];
+        bool was_on = run_entry_is_on(entry);
+        if (entry->run)
+            run_snapshot(entry->run, &entry->snapshot);
+        if (was_on && !run_entry_is_on(entry))
+            ended = i;
+    }
+    for (size_t i = 0; i < list->count && !run_list_active(list); i++)
+        if (run_entry_waits(&list->entries[i]))
+            start(&list->entries[i]);
+    return ended;
+}
+
+struct run_entry *run_list_active(const struct run_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (run_entry_is_on(&list->entries[i]))
+            return &list->entries[i];
+    return NULL;
+}
+
+size_t run_list_waiting(const struct run_list *list)
+{
+    size_t waiting = 0;
+    for (size_t i = 0; i < list->count; i++)
+        waiting += run_entry_waits(&list->entries[i]);
+    return waiting;
+}
+
+bool run_list_remove(struct run_list *list, size_t index)
+{
+    if (index >= list->count || !run_entry_waits(&list->entries[index]))
+        return false;
+    memmove(&list->entries[index], &list->entries[index + 1],
+            (list->count - index - 1) * sizeof *list->entries);
+    list->count--;
+    return true;
+}
+
+void run_list_forget(struct run_list *list, size_t index)
+{
+    run_free(list->entries[index].run);
+    memmove(&list->entries[index], &list->entries[index + 1],
+            (list->count - index - 1) * sizeof *list->entries);
+    list->count--;
+}
+
+const char *run_entry_directory(const struct run_entry *entry)
+{
+    if (run_entry_is_kept(entry))
+        return entry->directory;
+    return entry->run ? run_facts(entry->run)->directory : NULL;
+}
+
+void run_list_stop(struct run_list *list, enum run_command command)
+{
+    for (size_t i = list->count; i-- > 0;)
+        run_list_remove(list, i);
+    struct run_entry *active = run_list_active(list);
+    if (active)
+        run_send(active->run, command, 0);
+}
+
+void run_list_free(struct run_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        run_free(list->entries[i].run);
+    free(list->entries);
+    *list = (struct run_list){0};
+}
+
+size_t run_list_started(const struct run_list *list, struct run **runs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->entries[i].run)
+            runs[count++] = list->entries[i].run;
+    return count;
+}
+
+/* --- kept runs --- */
+
+bool run_entry_is_kept(const struct run_entry *entry)
+{
+    return entry->directory[0];
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The IDs of all runs of both lists, sorted; their texts are borrowed. */
+static const char **known_ids(const struct run_list *kept, const struct run_list *sitting,
+                              size_t *count, struct error *error)
+{
+    const char **ids =
+        memory_new(kept->count + sitting->count, sizeof *ids, "the list of runs", error);
+    *count = 0;
+    for (size_t i = 0; ids && i < kept->count; i++)
+        ids[(*count)++] = file_base_name(kept->entries[i].directory);
+    for (size_t i = 0; ids && i < sitting->count; i++)
+        if (sitting->entries[i].run)
+            ids[(*count)++] = run_facts(sitting->entries[i].run)->id;
+        else if (run_entry_waits(&sitting->entries[i]) && sitting->entries[i].resumes[0])
+            ids[(*count)++] = file_base_name(sitting->entries[i].resumes);
+    if (ids)
+        qsort(ids, *count, sizeof *ids, by_text);
+    return ids;
+}
+
+bool run_list_keep(struct run_list *kept, const char *directory, struct error *error)
+{
+    if (!memory_grow(&kept->entries, &kept->capacity, kept->count + 1, sizeof *kept->entries,
+                     "the list of runs", error))
+        return false;
+    struct run_entry *entry = &kept->entries[kept->count];
+    *entry = (struct run_entry){0};
+    int length = snprintf(entry->directory, sizeof entry->directory, "%s", directory);
+    if (length < 0 || (size_t)length >= sizeof entry->directory)
+        return error_set(error, ERROR_SYSTEM, directory, "set XDG_STATE_HOME to a shorter path",
+                         "its path is too long");
+    kept->count++;
+    return true;
+}
+
+static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
+{
+    char *directory = file_join(home, id);
+    bool added =
+        directory ? run_list_keep(kept, directory, error) : error_set_memory(error, "a path", 0);
+    free(directory);
+    return added;
+}
+
+/* Another process may have ended them since. */
+static void read_unfinished_again(struct run_list *kept)
+{
+    for (size_t i = 0; i < kept->count; i++) {
+        struct run_entry *entry = &kept->entries[i];
+        if (!entry->run && entry->peeked && !run_status_is_over(entry->snapshot.status))
+            entry->outdated = true;
+    }
+}
+
+/* Adds those of `ids` that are new; adding moves the texts of the known ones, so what is new is
+ * found out first. */
+static bool add_new(struct run_list *kept, const struct run_list *sitting, char *const *ids,
+                    size_t count, const char *home, struct error *error)
+{
+    size_t known_count;
+    const char **known = known_ids(kept, sitting, &known_count, error);
+    bool *is_new = memory_new(count, sizeof *is_new, "the list of runs", error);
+    bool added = known && is_new;
+    for (size_t i = 0; added && i < count; i++)
+        is_new[i] = !bsearch(&ids[i], known, known_count, sizeof *known, by_text);
+    for (size_t i = 0; added && i < count; i++)
+        if (is_new[i])
+            added = add_kept(kept, home, ids[i], error);
+    free(known);
+    free(is_new);
+    return added;
+}
+
+bool run_list_add_kept(struct run_list *kept, const struct run_list *sitting, const char *home,
+                       char *const *ids, size_t count, struct error *error)
+{
+    read_unfinished_again(kept);
+    return add_new(kept, sitting, ids, count, home, error);
+}
+
+static void take_outline(struct run_entry *entry, const struct run_outline *outline)
+{
+    entry->config = outline->config;
+    entry->snapshot = outline->snapshot;
+    snprintf(entry->imported, sizeof entry->imported, "%s", outline->facts.imported);
+    entry->live = !run_status_is_over(entry->snapshot.status);
+}
+
+static void take_run(struct run_entry *entry, struct run *run)
+{
+    run_free(entry->run);
+    entry->run = run;
+    entry->config = *run_config(run);
+    snprintf(entry->imported, sizeof entry->imported, "%s", run_facts(run)->imported);
+    run_snapshot(run, &entry->snapshot);
+}
+
+void run_entry_take(struct run_entry *entry, struct run_read *read)
+{
+    entry->outdated = false;
+    entry->peeked = read->outlined;
+    entry->refused = read->error.kind != ERROR_NONE;
+    entry->error = read->error;
+    if (entry->peeked) {
+        take_outline(entry, &read->outline);
+        memcpy(entry->name, read->name, sizeof entry->name);
+        memcpy(entry->saved, read->saved, sizeof entry->saved);
+    }
+    if (read->run)
+        take_run(entry, read->run);
+    read->run = NULL;
+}
+
+void run_entry_close(struct run_entry *entry)
+{
+    if (!run_entry_is_kept(entry))
+        return;
+    run_free(entry->run);
+    entry->run = NULL;
+    entry->followed = false;
+}

@@ -1,0 +1,314 @@
+#include "ui/model/sweep_set.h"
+
+#include "base/language.h"
+#include "ui/terminal/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A row is a list with a key, a line with a key, or neither. */
+static const struct {
+    const char *label, *key;
+    bool list;
+} rows[SWEEP_ROWS] = {[SWEEP_ROW_GRID] = {N_("Study's grid"), NULL, false},
+                      [SWEEP_ROW_NETWORKS] = {N_("Networks"), "network", true},
+                      [SWEEP_ROW_TECHNIQUES] = {N_("Techniques"), "technique", true},
+                      [SWEEP_ROW_BATCHES] = {N_("Batch sizes"), "batch", true},
+                      [SWEEP_ROW_DEVICES] = {N_("Devices"), "device", true},
+                      [SWEEP_ROW_VARY] = {N_("Other lists"), NULL, false},
+                      [SWEEP_ROW_DATA] = {N_("Training data"), "data", false},
+                      [SWEEP_ROW_ITERATIONS] = {N_("Iterations"), "iterations", false},
+                      [SWEEP_ROW_EPOCHS] = {N_("Epochs"), "epochs", false},
+                      [SWEEP_ROW_NAME] = {N_("Name"), NULL, false}};
+
+const char *sweep_set_label(enum sweep_row row)
+{
+    return gettext(rows[row].label);
+}
+
+bool sweep_set_is_list(enum sweep_row row)
+{
+    return rows[row].list;
+}
+
+static size_t preset_count(void)
+{
+    size_t count = 0;
+    while (sweep_presets[count].name)
+        count++;
+    return count;
+}
+
+/* --- lists --- */
+
+/* Chooses the item of this text, added when it is not there; false: the list is full. */
+static bool choose(struct sweep_list *list, const char *text, bool chosen)
+{
+    size_t i = 0;
+    while (i < list->count && strcmp(list->items[i].text, text) != 0)
+        i++;
+    if (i == SWEEP_ITEMS || strlen(text) >= sizeof list->items[i].text)
+        return false;
+    if (i == list->count)
+        snprintf(list->items[list->count++].text, sizeof list->items[i].text, "%s", text);
+    list->items[i].chosen |= chosen;
+    return true;
+}
+
+static void fill_list(struct sweep_set *set, enum sweep_row row)
+{
+    char value[512];
+    const char *suggestion;
+    struct sweep_list *list = &set->lists[row];
+    for (size_t i = 0; (suggestion = config_suggestion(rows[row].key, i)); i++)
+        choose(list, suggestion, false);
+    choose(list, config_get(&set->base, rows[row].key, value, sizeof value), true);
+    while (list->selected + 1 < list->count && !list->items[list->selected].chosen)
+        list->selected++;
+}
+
+void sweep_set_begin(struct sweep_set *set, const struct run_config *config)
+{
+    *set = (struct sweep_set){
+        .base = *config, .grid = preset_count(), .focus = SWEEP_ROW_NETWORKS, .changed = true};
+    for (size_t row = 0; row < SWEEP_ROWS; row++)
+        if (rows[row].list)
+            fill_list(set, (enum sweep_row)row);
+}
+
+static char *list_text(const struct sweep_list *list, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < list->count && used < size; i++)
+        if (list->items[i].chosen)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     list->items[i].text);
+    return text;
+}
+
+char *sweep_set_text(const struct sweep_set *set, enum sweep_row row, char *text, size_t size)
+{
+    if (rows[row].list)
+        return list_text(&set->lists[row], text, size);
+    if (row == SWEEP_ROW_GRID)
+        snprintf(text, size, "%s",
+                 set->grid < preset_count() ? sweep_presets[set->grid].name : _("one's own"));
+    else if (row == SWEEP_ROW_NAME)
+        snprintf(text, size, "%s", set->name);
+    else if (row == SWEEP_ROW_VARY)
+        snprintf(text, size, "%s", set->vary);
+    else if (row == SWEEP_ROW_EPOCHS && set->base.has_iterations)
+        text[0] = '\0'; /* the length is told in iterations */
+    else
+        config_get(&set->base, rows[row].key, text, size);
+    return text;
+}
+
+/* --- keys --- */
+
+void sweep_set_move(struct sweep_set *set, int steps)
+{
+    long to = (long)set->focus + steps;
+    set->focus = (size_t)(to < 0 ? 0 : to >= SWEEP_ROWS ? SWEEP_ROWS - 1 : to);
+    set->edit_error = (struct error){0};
+}
+
+/* What a study's grid says becomes what is chosen. */
+static void take_grid(struct sweep_set *set, const struct sweep_grid *grid)
+{
+    set->base = grid->base;
+    for (size_t row = 0; row < SWEEP_ROWS; row++) {
+        const struct sweep_axis *axis =
+            rows[row].list ? sweep_grid_axis(grid, rows[row].key) : NULL;
+        struct sweep_list *list = &set->lists[row];
+        for (size_t i = 0; axis && i < list->count; i++)
+            list->items[i].chosen = false;
+        for (size_t i = 0; axis && i < axis->count; i++)
+            choose(list, axis->values[i], true);
+    }
+}
+
+/* All is the study's, whatever the form said, but for the number of threads. */
+static void turn_grid(struct sweep_set *set, int direction)
+{
+    size_t count = preset_count() + 1;
+    struct sweep_grid grid;
+    set->grid = (set->grid + (direction > 0 ? 1 : count - 1)) % count;
+    if (set->grid == preset_count())
+        return;
+    sweep_grid_begin(&grid);
+    grid.base.threads = set->base.threads;
+    if (sweep_grid_apply(&grid, sweep_presets[set->grid].name, NULL)) {
+        take_grid(set, &grid);
+        set->vary[0] = '\0';
+        snprintf(set->name, sizeof set->name, "%s", sweep_presets[set->grid].name);
+    }
+    sweep_grid_free(&grid);
+}
+
+static void turn_data(struct sweep_set *set, int direction)
+{
+    size_t count = 0, at = 0;
+    for (const char *name; (name = config_suggestion("data", count)); count++)
+        if (strcmp(name, set->base.data) == 0)
+            at = count + (direction > 0 ? 1 : 0);
+    if (count == 0)
+        return;
+    at = direction > 0 ? at % count : (at + count - 1) % count;
+    config_set(&set->base, "data", config_suggestion("data", at), NULL);
+}
+
+void sweep_set_turn(struct sweep_set *set, int direction)
+{
+    struct sweep_list *list = &set->lists[set->focus];
+    if (rows[set->focus].list) {
+        if (direction < 0 && list->selected > 0)
+            list->selected--;
+        else if (direction > 0 && list->selected + 1 < list->count)
+            list->selected++;
+        return;
+    }
+    if (set->focus == SWEEP_ROW_GRID)
+        turn_grid(set, direction);
+    else if (set->focus == SWEEP_ROW_DATA)
+        turn_data(set, direction);
+    else
+        return;
+    set->changed = true;
+}
+
+void sweep_set_toggle(struct sweep_set *set)
+{
+    struct sweep_list *list = &set->lists[set->focus];
+    if (!rows[set->focus].list || list->count == 0)
+        return;
+    list->items[list->selected].chosen = !list->items[list->selected].chosen;
+    set->grid = preset_count();
+    set->changed = true;
+}
+
+void sweep_set_all(struct sweep_set *set)
+{
+    struct sweep_list *list = &set->lists[set->focus];
+    bool all = true;
+    if (!rows[set->focus].list)
+        return;
+    for (size_t i = 0; i < list->count; i++)
+        all = all && list->items[i].chosen;
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].chosen = !all || i == list->selected;
+    set->grid = preset_count();
+    set->changed = true;
+}
+
+/* --- typing --- */
+
+bool sweep_set_edit(struct sweep_set *set)
+{
+    char text[512];
+    enum sweep_row row = (enum sweep_row)set->focus;
+    if (rows[row].list || row == SWEEP_ROW_GRID)
+        return false;
+    size_t limit = row == SWEEP_ROW_NAME   ? sizeof set->name
+                   : row == SWEEP_ROW_VARY ? sizeof set->vary
+                                           : sizeof set->edit.text;
+    line_edit_begin(&set->edit, sweep_set_text(set, row, text, sizeof text), limit, true);
+    set->editing = true;
+    return true;
+}
+
+/* The length is told in iterations or in epochs: the one that is typed counts. */
+static bool set_length(struct sweep_set *set, const char *key, const char *text,
+                       struct error *error)
+{
+    struct run_config changed = set->base;
+    if (!text[0] && strcmp(key, "epochs") == 0) {
+        snprintf(error->why, sizeof error->why, "%s",
+                 _("Give a number of epochs, or type iterations in the line above."));
+        error->kind = ERROR_USAGE;
+        return false;
+    }
+    if (!config_set(&changed, "iterations", "", error) || !config_set(&changed, key, text, error))
+        return false;
+    if (strcmp(key, "iterations") == 0 && text[0])
+        changed.given &= ~(UINT64_C(1) << (config_find("epochs") - config_fields));
+    set->base = changed;
+    return true;
+}
+
+/* "lr=0.1,0.01 seed=1,2": a list of each setting. */
+static bool vary(struct sweep_grid *grid, const char *text, struct error *error)
+{
+    char words[sizeof((struct sweep_set *)0)->vary], *rest = words;
+    snprintf(words, sizeof words, "%s", text);
+    bool varied = true;
+    for (char *word; varied && (word = strtok_r(rest, " ", &rest));)
+        varied = sweep_grid_vary_setting(grid, word, error);
+    return varied;
+}
+
+static bool take_vary(struct sweep_set *set, const char *text)
+{
+    struct sweep_grid grid;
+    sweep_grid_begin(&grid);
+    grid.base = set->base;
+    bool taken = vary(&grid, text, &set->edit_error);
+    sweep_grid_free(&grid);
+    if (taken)
+        snprintf(set->vary, sizeof set->vary, "%.255s", text);
+    return taken;
+}
+
+static bool take_text(struct sweep_set *set, const char *text)
+{
+    const char *key = rows[set->focus].key;
+    if (set->focus == SWEEP_ROW_NAME)
+        snprintf(set->name, sizeof set->name, "%.63s", text);
+    else if (set->focus == SWEEP_ROW_VARY)
+        return take_vary(set, text);
+    else if (set->focus == SWEEP_ROW_ITERATIONS || set->focus == SWEEP_ROW_EPOCHS)
+        return set_length(set, key, text, &set->edit_error);
+    else
+        return config_set(&set->base, key, text, &set->edit_error);
+    return true;
+}
+
+void sweep_set_key(struct sweep_set *set, int key)
+{
+    set->edit_error = (struct error){0};
+    if (key == UI_ESCAPE)
+        set->editing = false;
+    else if (key == UI_TAB)
+        line_edit_complete_path(&set->edit);
+    else if (key != UI_ENTER)
+        line_edit_key(&set->edit, key);
+    else if (take_text(set, set->edit.text)) {
+        set->editing = false;
+        set->changed = true;
+    }
+}
+
+/* --- the grid --- */
+
+bool sweep_set_grid(const struct sweep_set *set, struct sweep_grid *grid, struct error *error)
+{
+    bool made = true;
+    sweep_grid_begin(grid);
+    grid->base = set->base;
+    snprintf(grid->name, sizeof grid->name, "%s", set->name);
+    for (size_t row = 0; made && row < SWEEP_ROWS; row++) {
+        const struct sweep_list *list = &set->lists[row];
+        size_t chosen = 0;
+        for (size_t i = 0; made && rows[row].list && i < list->count; i++)
+            if (list->items[i].chosen && ++chosen)
+                made = sweep_grid_add(grid, rows[row].key, list->items[i].text, error);
+        if (made && rows[row].list && chosen == 0)
+            made = error_set(error, ERROR_USAGE, gettext(rows[row].label),
+                             _("space chooses the selected value"), _("nothing is chosen"));
+    }
+    made = made && vary(grid, set->vary, error);
+    if (!made)
+        sweep_grid_free(grid);
+    return made;
+}

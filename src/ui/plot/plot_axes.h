@@ -1,0 +1,16 @@
+/* plot_axes.h: what stands around a plot: the axes with their numbers. */
+#ifndef TINCA_UI_PLOT_PLOT_AXES_H
+#define TINCA_UI_PLOT_PLOT_AXES_H
+
+#include "base/axis.h"
+#include "ui/plot/curves.h"
+#include "ui/terminal/draw.h"
+
+/* In layout_plot's `labels`. */
+void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct axis *y);
+
+/* In layout_plot's `axis`; the rule goes around the corner when there are labels on the left. */
+void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
+                      enum curve_x x, bool labelled_left);
+
+#endif

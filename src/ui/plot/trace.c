@@ -1,0 +1,143 @@
+#include "ui/plot/trace.h"
+
+#include "base/language.h"
+
+#include <math.h>
+
+enum runs { ANY, CLASSIFIERS, CONTESTS };
+
+static const struct {
+    const char *name, *legend;
+    const char *contest_name, *contest_legend; /* NULL: the same */
+    char letter, contest_letter;               /* '\0': the same */
+    enum trace_unit unit;
+    enum trace_kind kind;
+    enum role role;
+    enum runs runs;
+    size_t offset; /* of its value in a point, or in a validation */
+} traces[TRACES] = {
+    [TRACE_SMOOTHED] = {N_("smoothed loss"), N_("smoothed"), N_("generator loss"), N_("generator"),
+                        'S', 'G', UNIT_LOSS, TRACE_IS_LINE, ROLE_SMOOTHED, ANY,
+                        offsetof(struct series_point, loss)},
+    [TRACE_DISCRIMINATOR] = {N_("discriminator loss"), N_("discriminator"), NULL, NULL, 'D', '\0',
+                             UNIT_LOSS, TRACE_IS_LINE, ROLE_SERIES + 1, CONTESTS,
+                             offsetof(struct series_point, loss_discriminator)},
+    [TRACE_L1] = {N_("L1"), N_("L1"), NULL, NULL, 'L', '\0', UNIT_LOSS, TRACE_IS_LINE,
+                  ROLE_SERIES + 2, CONTESTS, offsetof(struct series_point, loss_l1)},
+    [TRACE_MEAN] = {N_("exact running mean"), N_("exact mean"), NULL, NULL, 'E', '\0', UNIT_LOSS,
+                    TRACE_IS_LINE, ROLE_SERIES + 3, CLASSIFIERS,
+                    offsetof(struct series_point, loss_mean)},
+    [TRACE_CAFFE] = {N_("Caffe's running mean"), N_("Caffe's mean"), NULL, NULL, 'C', '\0',
+                     UNIT_LOSS, TRACE_IS_LINE, ROLE_SERIES + 4, CLASSIFIERS,
+                     offsetof(struct series_point, loss_caffe)},
+    [TRACE_RAW] = {N_("raw loss"), N_("raw"), N_("raw generator loss"), N_("raw generator"), 'r',
+                   'g', UNIT_LOSS, TRACE_IS_RAW, ROLE_RAW, ANY,
+                   offsetof(struct series_point, loss)},
+    [TRACE_DISCRIMINATOR_RAW] = {N_("raw discriminator loss"), N_("raw discriminator"), NULL, NULL,
+                                 'd', '\0', UNIT_LOSS, TRACE_IS_RAW, ROLE_RAW, CONTESTS,
+                                 offsetof(struct series_point, loss_discriminator)},
+    [TRACE_L1_RAW] = {N_("raw L1"), N_("raw L1"), NULL, NULL, 'l', '\0', UNIT_LOSS, TRACE_IS_RAW,
+                      ROLE_RAW, CONTESTS, offsetof(struct series_point, loss_l1)},
+    [TRACE_MS] = {N_("ms/image"), N_("ms/image"), NULL, NULL, 'M', '\0', UNIT_MS, TRACE_IS_LINE,
+                  ROLE_SERIES + 5, ANY, offsetof(struct series_point, ms_per_image)},
+    [TRACE_RATE] = {N_("learning rate"), N_("learning rate"), NULL, NULL, 'R', '\0', UNIT_RATE,
+                    TRACE_IS_LINE, ROLE_RATE, ANY, offsetof(struct series_point, learning_rate)},
+    [TRACE_VALIDATION] = {N_("validation loss"), N_("validation"), NULL, NULL, 'o', '\0', UNIT_LOSS,
+                          TRACE_IS_VALIDATION, ROLE_VALIDATION, ANY,
+                          offsetof(struct series_validation, loss)},
+    [TRACE_TOP1] = {N_("top-1 accuracy (%)"), N_("top-1"), NULL, NULL, '1', '\0', UNIT_PERCENT,
+                    TRACE_IS_VALIDATION, ROLE_VALIDATION, CLASSIFIERS,
+                    offsetof(struct series_validation, top1)},
+    [TRACE_TOP5] = {N_("top-5 accuracy (%)"), N_("top-5"), NULL, NULL, '5', '\0', UNIT_PERCENT,
+                    TRACE_IS_VALIDATION, ROLE_SERIES + 3, CLASSIFIERS,
+                    offsetof(struct series_validation, top5)},
+    [TRACE_PIXELS] = {N_("pixel accuracy (%)"), N_("pixels"), NULL, NULL, 'p', '\0', UNIT_PERCENT,
+                      TRACE_IS_VALIDATION, ROLE_VALIDATION, CONTESTS,
+                      offsetof(struct series_validation, pixel_accuracy)},
+};
+
+const char *trace_name(enum trace trace, bool contest)
+{
+    const char *other = traces[trace].contest_name;
+    return gettext(contest && other ? other : traces[trace].name);
+}
+
+const char *trace_legend(enum trace trace, bool contest)
+{
+    const char *other = traces[trace].contest_legend;
+    return gettext(contest && other ? other : traces[trace].legend);
+}
+
+const char *trace_unit_name(enum trace_unit unit, bool contest)
+{
+    static const char *const names[UNITS] = {N_("loss"), N_("accuracy (%)"), N_("ms/image"),
+                                             N_("learning rate")};
+    return unit == UNIT_LOSS && contest ? _("losses") : gettext(names[unit]);
+}
+
+char trace_letter(enum trace trace, bool contest)
+{
+    char other = traces[trace].contest_letter;
+    return contest && other ? other : traces[trace].letter;
+}
+
+enum trace_unit trace_unit(enum trace trace)
+{
+    return traces[trace].unit;
+}
+
+enum trace_kind trace_kind(enum trace trace)
+{
+    return traces[trace].kind;
+}
+
+enum role trace_role(enum trace trace)
+{
+    return traces[trace].role;
+}
+
+/* --- values --- */
+
+static float value_at(const void *record, enum trace trace)
+{
+    return *(const float *)(const void *)((const char *)record + traces[trace].offset);
+}
+
+const float *trace_values(const struct series_point *points, enum trace trace)
+{
+    return (const float *)(const void *)((const char *)points + traces[trace].offset);
+}
+
+float trace_of_point(const struct series_point *point, enum trace trace)
+{
+    return trace < TRACES_TRAINED ? value_at(point, trace) : NAN;
+}
+
+float trace_of_validation(const struct series_validation *validation, enum trace trace)
+{
+    return trace < TRACES_TRAINED ? NAN : value_at(validation, trace);
+}
+
+bool trace_is_contest(const struct series *series)
+{
+    return trace_is_known(series,
+                          TRACE_DISCRIMINATOR); /* it is there from the first iteration on */
+}
+
+bool trace_is_known(const struct series *series, enum trace trace)
+{
+    if (trace < TRACES_TRAINED)
+        return series_count(series) > 0 &&
+               (traces[trace].runs != CONTESTS || isfinite(value_at(&series->points[0], trace)));
+    for (size_t i = 0; i < series_validation_count(series); i++)
+        if (isfinite(value_at(&series->validations[i], trace)))
+            return true;
+    return false;
+}
+
+bool trace_is_possible(const struct series *series, enum trace trace)
+{
+    enum runs runs = traces[trace].runs;
+    return runs == ANY || trace_is_known(series, trace) ||
+           (runs == CONTESTS) == trace_is_contest(series);
+}

@@ -1,0 +1,305 @@
+/* The answer is laid out from its first line and shown from view->scroll on, as the help is. It is
+ * laid out twice when that shows that the scroll was out of place. */
+#include "ui/screens/advisor/advisor_view.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FORM_COLUMNS = 42, MIN_WIDE = 100 };
+
+/* --- the form --- */
+
+static const char *value_words(const struct advisor_view *view, size_t field)
+{
+    static const struct {
+        enum advisor_field field;
+        const char *value, *words;
+    } named[] = {{ADVISOR_NEED, "faster", N_("faster")},
+                 {ADVISOR_NEED, "smaller", N_("smaller")},
+                 {ADVISOR_NEED, "both", N_("faster and smaller")},
+                 {ADVISOR_DEVICE, "weak", N_("a weak one")},
+                 {ADVISOR_DEVICE, "powerful", N_("a powerful one")},
+                 {ADVISOR_LIMIT_MS, "", N_("none")},
+                 {ADVISOR_LIMIT_MB, "", N_("none")},
+                 {ADVISOR_NETWORK, "", N_("all that were trained")}};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (named[i].field == field && strcmp(named[i].value, view->values[field]) == 0)
+            return gettext(named[i].words);
+    return view->values[field];
+}
+
+static void draw_value(const struct advisor_view *view, struct canvas *canvas, struct rect line,
+                       size_t field, int column)
+{
+    const bool focused = view->focus == field;
+    if (focused && view->editing) {
+        struct rect box = {line.row, line.column + column, 1, line.columns - column};
+        if (rect_is_empty(box))
+            return;
+        size_t cursor, start = line_edit_window(&view->edit, (size_t)box.columns, &cursor);
+        draw_fill(canvas, box, ROLE_EDIT);
+        draw_text(canvas, box, 0, 0, ROLE_EDIT, view->edit.text + start);
+        draw_cursor(canvas, box, 0, (int)cursor);
+        return;
+    }
+    draw_text(canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_STRONG,
+              value_words(view, field));
+    if (focused)
+        draw_cursor(canvas, line, 0, 0);
+}
+
+static void draw_form(const struct advisor_view *view, struct canvas *canvas, struct rect area)
+{
+    static const char *const labels[ADVISOR_FIELDS] = {
+        N_("To become"),  N_("On the device"),      N_("At most ms/image"),
+        N_("At most MB"), N_("Points it may lose"), N_("Network")};
+    int label = 0;
+    for (int i = 0; i < ADVISOR_FIELDS; i++)
+        label = (int)columns_of(gettext(labels[i])) > label ? (int)columns_of(gettext(labels[i]))
+                                                            : label;
+    const int first =
+        area.rows < ADVISOR_FIELDS && view->focus < ADVISOR_FIELDS && (int)view->focus >= area.rows
+            ? (int)view->focus - area.rows + 1
+            : 0;
+    for (int i = first; i < ADVISOR_FIELDS && i - first < area.rows; i++) {
+        struct rect line = {area.row + i - first, area.column, 1, area.columns};
+        const bool focused = view->focus == (size_t)i;
+        if (focused)
+            draw_fill(canvas, line, ROLE_FOCUS);
+        draw_text(canvas, line, 0, 0, focused ? ROLE_FOCUS : ROLE_TEXT, focused ? ">" : " ");
+        draw_text(canvas, line, 0, 2, focused ? ROLE_FOCUS : ROLE_TEXT, gettext(labels[i]));
+        draw_value(view, canvas, line, (size_t)i, 2 + label + 2);
+        if (!view->editing)
+            targets_add_row(&canvas->targets, line, (size_t)i, view->focus);
+    }
+}
+
+/* --- the answer, line by line --- */
+
+struct writer {
+    struct advisor_view *view;
+    struct canvas *canvas;
+    struct rect area;
+    int line;             /* of the whole answer */
+    int gap_from, gap_to; /* lines of the focused gap; -1: there is none */
+};
+
+static void put(struct writer *writer, int indent, enum role role, const char *text)
+{
+    char line[1100];
+    const int width = writer->area.columns - indent;
+    while (text && width > 4) {
+        const int row = writer->line - writer->view->scroll;
+        text = columns_wrap(text, (size_t)width, line, sizeof line);
+        draw_text(writer->canvas, writer->area, row, indent, role, line);
+        writer->line++;
+    }
+}
+
+static void put_verdict(struct writer *writer, const struct advice *advice)
+{
+    static const char *const words[] = {
+        [ADVISE_KEEP] = N_("%s on %s: leave it as it is."),
+        [ADVISE_USE] = N_("%s on %s: use %s."),
+        [ADVISE_TRY] = N_("%s on %s: try %s, which is not known well enough yet."),
+        [ADVISE_MEASURE] = N_("%s on %s: measure it first."),
+        [ADVISE_ELSEWHERE] = N_("%s on %s: no technique helps here."),
+    };
+    char text[256];
+    const char *format = gettext(words[advice->verdict]);
+    if (advice->verdict == ADVISE_USE || advice->verdict == ADVISE_TRY)
+        snprintf(text, sizeof text, format, advice->network, advice->device, advice->technique);
+    else
+        snprintf(text, sizeof text, format, advice->network, advice->device);
+    put(writer, 0, ROLE_STRONG, text);
+}
+
+static void put_path(struct writer *writer, const struct advice *advice)
+{
+    static const char *const questions[] = {
+        [ADVISE_MEETS] = N_("Does it meet the requirements as it is?"),
+        [ADVISE_HURRY] = N_("Is it to be faster?"),
+        [ADVISE_POWERFUL] = N_("Is the device a powerful one?"),
+    };
+    static const char *const replies[] = {
+        [ADVISE_NO] = N_("no"), [ADVISE_YES] = N_("yes"), [ADVISE_UNKNOWN] = N_("not known yet")};
+    put(writer, 0, ROLE_HEADING, _("The way through the flowchart"));
+    for (size_t i = 0; i < advice->path_count; i++) {
+        const struct advise_fork *fork = &advice->path[i];
+        char question[160], text[256];
+        if (fork->question == ADVISE_DOES)
+            snprintf(question, sizeof question, _("Does %s do?"), fork->technique);
+        else
+            snprintf(question, sizeof question, "%s", gettext(questions[fork->question]));
+        snprintf(text, sizeof text, fork->assumed ? _("%zu. %s %s (assumed)") : _("%zu. %s %s"),
+                 i + 1, question, gettext(replies[fork->reply]));
+        put(writer, 2, fork->reply == ADVISE_UNKNOWN ? ROLE_WARNING : ROLE_TEXT, text);
+    }
+}
+
+static void put_row(struct writer *writer, const struct comparison *comparison, size_t number,
+                    const char *device)
+{
+    const struct compare_row *row = &comparison->rows[number];
+    const struct measurement *time = measurements_find(&row->ms, device);
+    char parameters[32], accuracy[48], speed[64], text[1024];
+    snprintf(accuracy, sizeof accuracy, isfinite(row->top1) ? _("top-1 %.2f %%") : _("top-1 ?"),
+             row->top1);
+    if (time)
+        snprintf(speed, sizeof speed, _("%.4g +- %s ms"), time->ms_per_image.mean,
+                 STATISTICS_SPREAD(time->ms_per_image.ci95));
+    else
+        snprintf(speed, sizeof speed, "%s", _("ms not measured"));
+    snprintf(text, sizeof text, _("%s: %s, %s parameters, %.4g MB, %s (%s)"), row->network,
+             accuracy, text_count(row->parameters, parameters, sizeof parameters),
+             (double)row->model_bytes / 1e6, speed, row->name);
+    put(writer, 2, ROLE_TEXT, text);
+}
+
+/* The lines of a gap, so far as they are in sight, can be clicked. */
+static void add_gap_target(struct writer *writer, int from, size_t focus)
+{
+    const struct rect *area = &writer->area;
+    int top = from - writer->view->scroll, bottom = writer->line - writer->view->scroll;
+    top = top < 0 ? 0 : top;
+    bottom = bottom > area->rows ? area->rows : bottom;
+    if (!writer->view->editing && bottom > top)
+        targets_add_row(&writer->canvas->targets,
+                        (struct rect){area->row + top, area->column, bottom - top, area->columns},
+                        focus, writer->view->focus);
+}
+
+static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t focus)
+{
+    const bool focused = writer->view->focus == focus;
+    const int from = writer->line;
+    const int row = from - writer->view->scroll;
+    if (focused) {
+        struct rect mark = {writer->area.row + row, writer->area.column, 1, 2};
+        if (row >= 0 && row < writer->area.rows) {
+            draw_text(writer->canvas, mark, 0, 0, ROLE_FOCUS, ">");
+            draw_cursor(writer->canvas, mark, 0, 0);
+        }
+    }
+    put(writer, 2, focused ? ROLE_FOCUS : ROLE_WARNING, gap->what);
+    put(writer, 4, ROLE_FAINT, gap->command);
+    if (focused) {
+        put(writer, 4, ROLE_KEY,
+            gap->training ? _("Enter puts this training into the form.")
+                          : _("Enter measures it in the background."));
+        writer->gap_from = from;
+        writer->gap_to = writer->line;
+    }
+    add_gap_target(writer, from, focus);
+}
+
+static void put_answer(struct writer *writer, size_t number, size_t *gap)
+{
+    const struct advisor_view *view = writer->view;
+    const struct advice *advice = &view->answers[number];
+    put_verdict(writer, advice);
+    put_path(writer, advice);
+    put(writer, 0, ROLE_HEADING, _("Why"));
+    for (size_t i = 0; i < advice->step_count; i++)
+        put(writer, 2, ROLE_TEXT, advice->steps[i]);
+    if (advice->row_count > 0)
+        put(writer, 0, ROLE_HEADING, _("Runs read"));
+    for (size_t i = 0; i < advice->row_count; i++)
+        put_row(writer, &view->comparison, advice->rows[i], advice->device);
+    if (advice->gap_count > 0)
+        put(writer, 0, ROLE_HEADING, _("Not known yet"));
+    for (size_t i = 0; i < advice->gap_count; i++, ++*gap)
+        put_gap(writer, &advice->gaps[i], ADVISOR_FIELDS + *gap);
+    writer->line++;
+}
+
+static void put_state(struct writer *writer)
+{
+    struct advisor_view *view = writer->view;
+    char text[1100];
+    if (view->errand && view->of)
+        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s calls it off."),
+                 view->measuring, view->job.device, (size_t)view->done, (size_t)view->of);
+    else if (view->errand)
+        snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), view->measuring,
+                 view->job.device);
+    if (view->errand)
+        put(writer, 0, ROLE_KEY, text);
+    if (view->gathering) {
+        snprintf(text, sizeof text, _("Reading the runs: %zu so far ..."), view->next);
+        put(writer, 0, ROLE_FAINT, text);
+    } else if (view->error.kind != ERROR_NONE)
+        put(writer, 0, ROLE_BAD, error_format(&view->error, text, sizeof text));
+    else if (view->answer_count == 0)
+        put(writer, 0, ROLE_FAINT,
+            _("There is no run to read the answer off. Train the network with validation (m s, "
+              "then r), then come back: the advisor says what else is to be measured."));
+}
+
+/* Returns the lines of the whole. */
+static int write_all(struct advisor_view *view, struct canvas *canvas, struct rect area,
+                     struct writer *writer)
+{
+    size_t gap = 0;
+    *writer = (struct writer){view, canvas, area, 0, -1, -1};
+    put_state(writer);
+    for (size_t i = 0; !view->gathering && i < view->answer_count; i++)
+        put_answer(writer, i, &gap);
+    return writer->line;
+}
+
+static int scroll_for(const struct advisor_view *view, const struct writer *writer)
+{
+    const int rows = writer->area.rows, furthest = writer->line > rows ? writer->line - rows : 0;
+    int scroll = view->scroll;
+    if (view->follow && view->focus < ADVISOR_FIELDS)
+        scroll = 0;
+    if (view->follow && writer->gap_from >= 0 && writer->gap_to > scroll + rows)
+        scroll = writer->gap_to - rows;
+    if (view->follow && writer->gap_from >= 0 && writer->gap_from < scroll)
+        scroll = writer->gap_from;
+    return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
+}
+
+static void draw_answers(struct advisor_view *view, struct canvas *canvas, struct rect area)
+{
+    struct writer writer;
+    if (rect_is_empty(area))
+        return;
+    const size_t targets = canvas->targets.count;
+    int lines = write_all(view, canvas, area, &writer);
+    const int scroll = scroll_for(view, &writer);
+    if (scroll != view->scroll) {
+        view->scroll = scroll;
+        draw_fill(canvas, area, ROLE_TEXT);
+        canvas->targets.count = targets;
+        lines = write_all(view, canvas, area, &writer);
+    }
+    if (scroll > 0)
+        draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
+    if (lines > scroll + area.rows)
+        draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+}
+
+void advisor_draw(struct advisor_view *view, struct canvas *canvas, struct rect body)
+{
+    const bool wide = body.columns >= MIN_WIDE;
+    const int gap = body.rows >= 20;
+    int rows = ADVISOR_FIELDS;
+    if (!wide && rows > body.rows / 2)
+        rows = body.rows / 2;
+    struct rect form = {body.row + gap, body.column + 1, rows,
+                        wide ? FORM_COLUMNS : body.columns - 2};
+    struct rect answers = {form.row + rows + gap, body.column + 1, body.rows - rows - 2 * gap,
+                           body.columns - 2};
+    if (wide)
+        answers = (struct rect){form.row, form.column + FORM_COLUMNS + 2, body.rows - gap,
+                                body.columns - FORM_COLUMNS - 4};
+    draw_form(view, canvas, form);
+    draw_answers(view, canvas, answers);
+}

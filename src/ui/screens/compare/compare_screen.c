@@ -1,0 +1,375 @@
+/* Runs side by side. They are looked up and read one after the other between frames, since a kept
+ * run may have a long journal; when the last one is there the table is made. */
+#include "ui/app/app.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "session/values/run_snapshot.h"
+#include "ui/screens/compare/compare_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
+     N_("the next view: curves, table, settings that differ")},
+    {'s', 0, ACTION_SORT, "s", N_("sort"), N_("sort by the next column, the best first")},
+    {'y', 0, ACTION_QUANTITY, "y", N_("curve"),
+     N_("what the curves show: losses, accuracy, learning rate, ms/image")},
+    {'i', 0, ACTION_CURSOR, "i", N_("inspect"),
+     N_("a cursor that reads the values of all runs; Left and Right move it")},
+    {'z', 0, ACTION_ZOOM_IN, "z", N_("zoom"), N_("look closer at the curves, where the cursor is")},
+    {'Z', 0, ACTION_ZOOM_OUT, "Z", NULL, N_("look from farther away")},
+    {'0', 0, ACTION_ZOOM_ALL, "0", NULL, N_("the whole runs again")},
+    {'<', 0, ACTION_PAN_LEFT, "<", NULL, N_("what lies to the left of a zoomed plot")},
+    {'>', 0, ACTION_PAN_RIGHT, ">", NULL, N_("what lies to the right of it")},
+    {'p', 0, ACTION_PUBLISHED, "p", N_("published"),
+     N_("the studies' published figures, marked as such")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"),
+     N_("write the table as JSON, CSV or Markdown; asks where")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the selected run")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
+    {UI_PAGE_UP, ',', ACTION_PAGE_UP, "PgUp ,", NULL,
+     N_("the cursor a tenth of the plot to the left")},
+    {UI_PAGE_DOWN, '.', ACTION_PAGE_DOWN, "PgDn .", NULL,
+     N_("the cursor a tenth of the plot to the right")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("columns to the left")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("columns to the right")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+    {'l', 0, ACTION_SCALE, "l", N_("log"), N_("axis scales: linear, log x, log y, log both")},
+    {'x', 0, ACTION_X, "x", N_("axis"), N_("what runs along the x axis: iteration, epoch, time")},
+    {'g', 0, ACTION_SYMBOLS, "g", NULL, N_("graph symbols: braille, block, ASCII")},
+};
+static const struct key_table table = {N_("Comparing runs"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
+
+static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
+
+/* --- gathering --- */
+
+static bool any_marked(const struct app *app)
+{
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->marked)
+            return true;
+    return false;
+}
+
+/* Curves of runs that are not looked at any more would only take memory. */
+static void close_kept(struct app *app)
+{
+    const struct run_entry *in_sight = app_entry(app);
+    for (size_t i = 0; i < app->kept.count; i++)
+        if (&app->kept.entries[i] != in_sight)
+            run_entry_close(&app->kept.entries[i]);
+}
+
+void compare_open(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    const struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    reading_list(app, true);
+    compare_view_clear(view);
+    close_kept(app);
+    view->in_sight = entry ? entry->run : NULL;
+    view->marked_only = any_marked(app);
+    view->gathering = true;
+    app_show(app, &screen_compare);
+}
+
+static bool is_finished(const struct run_snapshot *snapshot)
+{
+    return snapshot->iteration > 0 &&
+           (snapshot->status == RUN_DONE || snapshot->status == RUN_STOPPED);
+}
+
+static bool is_wanted(const struct app *app, size_t index)
+{
+    const struct compare_view *view = &app->compare;
+    const struct run_entry *entry = app_run_at(app, index);
+    if (entry->run && entry->run == view->in_sight)
+        return entry->snapshot.status != RUN_PREPARING;
+    if (view->marked_only)
+        return entry->marked && !run_entry_waits(entry) &&
+               (run_entry_is_kept(entry) || entry->snapshot.status != RUN_PREPARING);
+    return is_finished(&entry->snapshot) && runs_match(app, index);
+}
+
+/* The entry whose run was read; NULL: it is gone. */
+static struct run_entry *entry_of(struct app *app, const struct run_read *read)
+{
+    if (read->opened)
+        return reading_entry(app, read->directory);
+    for (size_t i = 0; i < app_run_count(app); i++)
+        if (app_run_at(app, i)->run == read->run)
+            return app_run_at(app, i);
+    return NULL;
+}
+
+/* Takes over what was being read. False: it is not there yet. */
+static bool take_read(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    if (!run_reader_wait(view->reader, READ_SECONDS))
+        return false;
+    struct run_read *read = run_reader_result(view->reader, 0);
+    struct run_entry *entry = entry_of(app, read);
+    if (entry && !entry->run) {
+        run_entry_take(entry, read);
+        app->table.stale = true;
+        if (!entry->run)
+            app_say_error(app, &entry->error);
+    }
+    if (read->files_error.kind != ERROR_NONE)
+        app_say_error(app, &read->files_error);
+    if (entry && entry->run)
+        compare_view_add(view, entry->run, &read->files);
+    view->next++;
+    run_reader_drop(view->reader);
+    view->reader = NULL;
+    return true;
+}
+
+/* Begins to read one run, if it is wanted. */
+static void gather_one(struct app *app, size_t index)
+{
+    struct compare_view *view = &app->compare;
+    const struct run_entry *entry = app_run_at(app, index);
+    const char *directory = run_entry_directory(entry);
+    struct error error;
+    if (entry->refused || !directory || !is_wanted(app, index)) {
+        view->next++;
+    } else if (view->count == COMPARE_RUNS) {
+        view->left_out = true;
+    } else {
+        view->reader =
+            run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
+        if (view->reader)
+            return;
+        app_say_error(app, &error);
+        view->next++;
+    }
+}
+
+static void end_gathering(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct error error;
+    view->gathering = false;
+    if (!compare_view_build(view, &error))
+        app_say_error(app, &error);
+    else if (view->left_out)
+        app_say(app, ROLE_WARNING,
+                "These are the first %d; mark runs in the list (o, space) to choose others.",
+                COMPARE_RUNS);
+    if (!compare_view_has(view, view->trace))
+        compare_view_next_trace(view);
+}
+
+static bool work(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    if (!view->gathering)
+        return false;
+    if (reading_outlines(app))
+        return true;
+    if (reading_is_listing(app) || reading_any_unread(app) || (view->reader && !take_read(app)))
+        return false; /* they are looked at again soon */
+    while (!view->reader && view->next < app_run_count(app) && !view->left_out)
+        gather_one(app, view->next);
+    if (!view->reader && (view->next >= app_run_count(app) || view->left_out))
+        end_gathering(app);
+    return view->gathering;
+}
+
+/* --- deciding --- */
+
+static void move(struct compare_view *view, long steps)
+{
+    long last = (long)view->table.count - 1, to = (long)view->selected + steps;
+    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    view->scroll = (size_t)(steps < 0 && view->scroll == 0 ? 0 : (long)view->scroll + steps);
+}
+
+static void sort(struct app *app)
+{
+    struct error error;
+    const char *name = compare_view_next_sort(&app->compare, &error);
+    if (name)
+        app_say(app, ROLE_STRONG, "Sorted: %s.", name);
+    else
+        app_say_error(app, &error);
+}
+
+static void toggle_published(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct error error;
+    view->published = !view->published;
+    if (!compare_view_build(view, &error))
+        app_say_error(app, &error);
+    else if (view->published)
+        app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
+    else
+        app_say(app, ROLE_STRONG, "Without published figures.");
+}
+
+static void open_selected(struct app *app)
+{
+    const struct compare_view *view = &app->compare;
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (entry->run && entry->run == view->table.rows[view->selected].run) {
+            app_show_run(app, i);
+            return;
+        }
+    }
+    app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
+}
+
+/* Home and End stay with the rows. */
+static bool act_on_cursor(struct compare_view *view, enum action action)
+{
+    return view->kind == COMPARE_CURVES && view->window.cursor_on && action != ACTION_FIRST &&
+           action != ACTION_LAST && plot_move_cursor(&view->window, action);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    return app->compare.kind == COMPARE_CURVES && plot_leave_cursor(&app->compare.window, key);
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct compare_view *view = &app->compare;
+    if (view->gathering || view->count == 0 || act_on_cursor(view, action))
+        return;
+    switch (action) {
+    case ACTION_VIEW:
+        view->kind = (enum compare_kind)((view->kind + 1) % COMPARE_KINDS);
+        view->left = view->scroll = 0;
+        break;
+    case ACTION_SORT:
+        sort(app);
+        break;
+    case ACTION_PUBLISHED:
+        toggle_published(app);
+        break;
+    case ACTION_QUANTITY:
+        compare_view_next_trace(view);
+        break;
+    case ACTION_EXPORT:
+        ask_compare_export(app);
+        break;
+    case ACTION_OPEN:
+        open_selected(app);
+        break;
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(view, action == ACTION_UP ? -1 : 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        move(view, action == ACTION_FIRST ? -(long)view->table.count : (long)view->table.count);
+        break;
+    case ACTION_LEFT:
+        view->left -= view->left > 0;
+        break;
+    case ACTION_RIGHT:
+        view->left++; /* drawing takes it back where nothing is left over */
+        break;
+    default:
+        plot_act(app, action);
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+/* A run that is on moves its row, too. */
+static void refresh(struct app *app)
+{
+    struct compare_view *view = &app->compare;
+    struct run_snapshot snapshot;
+    struct error error;
+    bool on = false;
+    for (size_t i = 0; i < view->count; i++) {
+        run_snapshot(view->runs[i], &snapshot);
+        on = on || !run_status_is_over(snapshot.status);
+    }
+    if (on && clock_seconds(view->built, clock_nanoseconds()) >= 1 &&
+        !compare_view_build(view, &error))
+        app_say_error(app, &error);
+}
+
+static void draw_empty(struct app *app, struct rect body)
+{
+    struct compare_view *view = &app->compare;
+    struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
+    if (view->gathering)
+        draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
+                    view->next, app_run_count(app));
+    else
+        draw_wrapped(
+            &app->canvas, inside, 1, ROLE_FAINT,
+            _("There is no finished run to compare yet. In the list of runs (o) space marks "
+              "those to compare, also one that is on."));
+    draw_cursor(&app->canvas, inside, 1, 0);
+}
+
+static void draw_body(struct app *app, struct rect body)
+{
+    const struct compare_view *view = &app->compare;
+    if (view->kind == COMPARE_SETTINGS)
+        compare_draw_settings(app, body);
+    else if (view->kind == COMPARE_TABLE)
+        compare_draw_table(app, body);
+    else if (body.rows >= 30) { /* room for both */
+        int rows = compare_table_rows(view), most = body.rows / 2;
+        rows = rows > most ? most : rows;
+        struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
+        struct rect lower = {body.row + body.rows - rows, body.column, rows, body.columns};
+        compare_draw_curves(app, upper);
+        compare_draw_table(app, lower);
+    } else
+        compare_draw_curves(app, body);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct compare_view *view = &app->compare;
+    if (view->gathering || view->table.count == 0) {
+        draw_empty(app, body);
+        return;
+    }
+    refresh(app);
+    if (body.rows >= 8) {
+        struct rect tabs = {body.row, body.column, 1, body.columns};
+        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
+        char text[64];
+        int room = tabs.columns - end - 2,
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_view_sort_name(view));
+        if (width <= room)
+            draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
+        body.row++;
+        body.rows--;
+    }
+    draw_body(app, body);
+    if (app->canvas.cursor_row < 0)
+        draw_cursor(&app->canvas, body, 0, 0);
+}
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    size_t count = app->compare.count;
+    if (app->compare.gathering)
+        snprintf(text, size, _("Compare"));
+    else
+        snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
+}
+
+const struct screen screen_compare = {N_("Compare"), &table, title, take_key, act, draw, work};

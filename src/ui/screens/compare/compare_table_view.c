@@ -1,0 +1,280 @@
+/* The comparison as a table, with what is to be said about the selected row below it; and the
+ * settings that differ. Number and network stay where they are, the other columns move with Left
+ * and Right. */
+#include "ui/screens/compare/compare_view.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL = 640, NETWORK = 1, FIRST_TIME = 8, WIDEST = 36, HEAD_ROWS = 2, NOTE_ROWS = 4 };
+enum { MAX_COLUMNS = FIRST_TIME + COMPARE_DEVICES };
+
+enum role compare_row_role(const struct compare_view *view, size_t row)
+{
+    size_t run = compare_view_run(view, row);
+    return run < COMPARE_RUNS ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
+}
+
+int compare_table_rows(const struct compare_view *view)
+{
+    return HEAD_ROWS + (int)view->table.count + 1 + NOTE_ROWS;
+}
+
+/* --- columns --- */
+
+static int width_of(const struct compare_view *view, size_t column)
+{
+    char cell[CELL], lower[CELL];
+    compare_view_heading(view, column, cell, lower, sizeof cell);
+    size_t widest = columns_of(cell), width = columns_of(lower);
+    widest = (width > widest ? width : widest) + (column == view->sort && column > 0);
+    for (size_t row = 0; row < view->table.count; row++) {
+        width = columns_of(compare_view_cell(view, row, column, cell, sizeof cell));
+        widest = width > widest ? width : widest;
+    }
+    return widest > WIDEST ? WIDEST : (int)widest;
+}
+
+/* Fills starts and widths (0: out of sight) for the room there is; returns whether columns are left
+ * over on the right. */
+static bool place_columns(const struct compare_view *view, int columns, int *starts, int *widths)
+{
+    int at = 1;
+    size_t count = compare_columns(&view->table);
+    bool cut = false;
+    for (size_t i = 0; i < count; i++) {
+        widths[i] = starts[i] = 0;
+        if (i > NETWORK && i - NETWORK - 1 < view->left)
+            continue;
+        int width = width_of(view, i);
+        cut = cut || (at + width > columns && i > NETWORK);
+        if (cut)
+            continue;
+        starts[i] = at;
+        widths[i] = at + width > columns ? columns - at : width;
+        at += width + 2;
+    }
+    return cut;
+}
+
+/* No farther than until the last column is in sight. */
+static bool fit_columns(struct compare_view *view, int columns, int *starts, int *widths)
+{
+    while (view->left > 0) {
+        view->left--;
+        if (place_columns(view, columns, starts, widths)) {
+            view->left++;
+            break;
+        }
+    }
+    return place_columns(view, columns, starts, widths);
+}
+
+static void put(struct app *app, struct rect line, size_t column, int start, int width,
+                enum role role, const char *text)
+{
+    struct rect cell = {line.row, line.column + start, line.rows, width};
+    if (column == NETWORK || column >= FIRST_TIME)
+        draw_text(&app->canvas, cell, 0, 0, role, text);
+    else
+        draw_right(&app->canvas, cell, 0, role, text);
+}
+
+static void draw_head(struct app *app, struct rect area, const int *starts, const int *widths)
+{
+    const struct compare_view *view = &app->compare;
+    char upper[CELL], lower[CELL], marked[CELL + 8];
+    for (size_t i = 0; i < compare_columns(&view->table); i++) {
+        bool sorted = i > 0 && i == view->sort;
+        compare_view_heading(view, i, upper, lower, sizeof upper);
+        snprintf(marked, sizeof marked, "%s%s", sorted ? app->canvas.glyphs->down : "",
+                 lower[0] ? lower : upper);
+        struct rect line = {area.row, area.column, 1, area.columns};
+        if (lower[0])
+            put(app, line, i, starts[i], widths[i], ROLE_HEADING, upper);
+        line.row++;
+        put(app, line, i, starts[i], widths[i], sorted ? ROLE_KEY : ROLE_HEADING, marked);
+    }
+}
+
+static void draw_row(struct app *app, struct rect line, size_t row, const int *starts,
+                     const int *widths)
+{
+    const struct compare_view *view = &app->compare;
+    bool selected = row == view->selected;
+    char cell[CELL];
+    if (selected) {
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+        draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
+        draw_cursor(&app->canvas, line, 0, 0);
+    }
+    for (size_t i = 0; i < compare_columns(&view->table); i++) {
+        enum role role = i <= NETWORK                ? compare_row_role(view, row)
+                         : view->table.rows[row].run ? ROLE_TEXT
+                                                     : ROLE_FAINT;
+        compare_view_cell(view, row, i, cell, sizeof cell);
+        if (i == 0) /* the mark that its curve carries */
+            snprintf(cell, sizeof cell, "%c", compare_view_mark(row));
+        put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
+    }
+}
+
+/* --- below the table --- */
+
+static bool any_alike(const struct comparison *table, size_t row)
+{
+    for (size_t d = 0; d < table->device_count; d++)
+        for (size_t i = 0; i < table->count; i++)
+            if (compare_rows(table, d, row, i) == COMPARE_INDISTINGUISHABLE)
+                return true;
+    return false;
+}
+
+/* What one device gains over another; returns the row after. */
+static int draw_speed_ups(struct app *app, struct rect area, int line)
+{
+    const struct compare_view *view = &app->compare;
+    const struct comparison *table = &view->table;
+    char text[160];
+    for (size_t fast = 0; fast < table->device_count; fast++)
+        for (size_t slow = 0; slow < table->device_count; slow++) {
+            const double factor = compare_speed_up(table, view->selected, fast, slow);
+            if (!(factor > 1))
+                continue;
+            snprintf(text, sizeof text, _("%s is %.3g times as fast as %s."), table->devices[fast],
+                     factor, table->devices[slow]);
+            line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+        }
+    return line;
+}
+
+/* Where the accuracy is from, in a sentence about the run and its data. */
+static const char *accuracy_words(const char *accuracy)
+{
+    return strcmp(accuracy, "validation") == 0 ? N_("%.520s on %.512s, validation accuracy")
+           : strcmp(accuracy, "measured") == 0 ? N_("%.520s on %.512s, measured accuracy")
+                                               : N_("%.520s on %.512s, no accuracy");
+}
+
+static void draw_notes(struct app *app, struct rect area)
+{
+    const struct compare_view *view = &app->compare;
+    const struct comparison *table = &view->table;
+    const struct compare_row *row = &table->rows[view->selected];
+    struct compare_gap gap;
+    char text[1400];
+    int line = 0;
+    if (!row->run)
+        snprintf(text, sizeof text,
+                 _("published: Gondim Santos 2019, CIFAR-10, one image, without intervals"));
+    else
+        snprintf(text, sizeof text, gettext(accuracy_words(row->accuracy)), row->name, row->data);
+    line = draw_wrapped(&app->canvas, area, line, ROLE_TEXT, text);
+    if (any_alike(table, view->selected))
+        line = draw_wrapped(&app->canvas, area, line, ROLE_STRONG,
+                            /* xgettext:no-c-format */
+                            _("~N: not distinguishable from row N on this device (95 % intervals "
+                              "overlap)"));
+    line = draw_speed_ups(app, area, line);
+    for (size_t d = 0; d < table->device_count; d++)
+        if (compare_gap(table, view->selected, d, &gap)) {
+            snprintf(text, sizeof text, "? %s: %s", gap.what, gap.command);
+            line = draw_wrapped(&app->canvas, area, line, ROLE_FAINT, text);
+        }
+}
+
+void compare_draw_table(struct app *app, struct rect area)
+{
+    struct compare_view *view = &app->compare;
+    int starts[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS] = {0};
+    bool notes = area.rows >= 10;
+    if (area.rows < HEAD_ROWS + 1 || view->table.count == 0)
+        return;
+    bool right = fit_columns(view, area.columns - 1, starts, widths);
+    draw_head(app, area, starts, widths);
+    struct rect list = {area.row + HEAD_ROWS, area.column,
+                        area.rows - HEAD_ROWS - (notes ? NOTE_ROWS + 1 : 0), area.columns};
+    view->top = table_scroll(view->top, view->selected, (size_t)list.rows, view->table.count);
+    int row = 0;
+    for (; row < list.rows && view->top + (size_t)row < view->table.count; row++) {
+        struct rect line = {list.row + row, list.column, 1, list.columns};
+        draw_row(app, line, view->top + (size_t)row, starts, widths);
+        targets_add_row(&app->canvas.targets, line, view->top + (size_t)row, view->selected);
+    }
+    if (right)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->right);
+    struct rect below = {list.row + row + 1, area.column + 1, notes ? NOTE_ROWS : 0,
+                         area.columns - 2};
+    draw_notes(app, below);
+}
+
+/* --- settings --- */
+
+enum { LABEL = 17, VALUE = 20 };
+
+static void draw_setting(struct app *app, struct rect line, const struct config_field *field)
+{
+    const struct compare_view *view = &app->compare;
+    char value[512], shown[512];
+    draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
+    for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
+        size_t run = compare_view_run(view, row);
+        if (run == COMPARE_RUNS)
+            continue;
+        config_get(run_config(view->runs[run]), field->key, value, sizeof value);
+        columns_fit(value[0] ? value : _("none"), VALUE - 2, shown, sizeof shown);
+        draw_text(&app->canvas, line, 0, (int)column, ROLE_TEXT, shown);
+        column += VALUE;
+    }
+}
+
+static void draw_setting_heads(struct app *app, struct rect line)
+{
+    const struct compare_view *view = &app->compare;
+    char shown[128], text[160];
+    for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
+        size_t run = compare_view_run(view, row);
+        if (run == COMPARE_RUNS)
+            continue;
+        snprintf(text, sizeof text, "%c %s", compare_view_mark(row),
+                 run_facts(view->runs[run])->network);
+        columns_fit(text, VALUE - 2, shown, sizeof shown);
+        draw_text(&app->canvas, line, 0, (int)column, compare_row_role(view, row), shown);
+        column += VALUE;
+    }
+}
+
+void compare_draw_settings(struct app *app, struct rect area)
+{
+    struct compare_view *view = &app->compare;
+    const struct config_field *fields[64];
+    size_t count = compare_view_differences(view, fields);
+    size_t fitting = area.columns > LABEL + VALUE ? (size_t)(area.columns - LABEL) / VALUE : 1;
+    if (view->left + fitting > view->count)
+        view->left = view->count > fitting ? view->count - fitting : 0;
+    struct rect line = {area.row, area.column, area.rows > 0, area.columns};
+    draw_setting_heads(app, line);
+    draw_cursor(&app->canvas, line, 0, LABEL);
+    if (view->left + fitting < view->count)
+        draw_right(&app->canvas, line, 0, ROLE_FAINT, app->canvas.glyphs->right);
+    size_t rows = area.rows > 3 ? (size_t)area.rows - 3 : 0;
+    if (view->scroll + rows > count)
+        view->scroll = count > rows ? count - rows : 0;
+    for (size_t i = view->scroll; i < count && i - view->scroll < rows; i++) {
+        line.row++;
+        draw_setting(app, line, fields[i]);
+    }
+    struct rect note = {line.row + 2, area.column + 1, area.row + area.rows - line.row - 2,
+                        area.columns - 2};
+    char text[96];
+    if (view->count < 2)
+        snprintf(text, sizeof text, _("There is one run: nothing differs."));
+    else
+        snprintf(text, sizeof text, _("The other %zu settings are the same."),
+                 config_field_count - count);
+    draw_wrapped(&app->canvas, note, 0, ROLE_FAINT, text);
+}

@@ -1,0 +1,313 @@
+/* The devices: what can compute here, how busy it is, and what limits it. The figures are sampled
+ * by session/measure/device_meter.h while this screen is shown. Lines are laid out from the top and
+ * shown from `scroll` on. */
+#include "ui/app/app.h"
+
+#include "base/host.h"
+#include "base/language.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "engine/devices/device.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), N_("scroll where there is more")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
+    {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+};
+static const struct key_table table = {N_("The devices"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+enum { CORE_COLUMNS = 20, GAUGE_COLUMNS = 8, LABEL_COLUMNS = 14 };
+
+void devices_open(struct app *app)
+{
+    struct error error;
+    struct devices_view *view = &app->devices;
+    if (!view->meter) {
+        host_describe(&view->host);
+        host_describe_processor(&view->processor);
+        view->meter = device_meter_start(&error);
+        if (!view->meter)
+            app_say_error(app, &error);
+    }
+    view->scroll = 0;
+    app_show(app, &screen_devices);
+}
+
+static void act(struct app *app, enum action action)
+{
+    static const struct {
+        enum action action;
+        int lines;
+    } moves[] = {{ACTION_UP, -1},        {ACTION_DOWN, 1},       {ACTION_PAGE_UP, -10},
+                 {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (moves[i].action == action)
+            app->devices.scroll += moves[i].lines;
+    if (app->devices.scroll < 0)
+        app->devices.scroll = 0;
+}
+
+/* --- lines --- */
+
+struct writer {
+    struct app *app;
+    struct rect area;
+    int line; /* of the whole text */
+};
+
+static int row_of(const struct writer *writer)
+{
+    return writer->line - writer->app->devices.scroll;
+}
+
+static void put_heading(struct writer *writer, const char *text)
+{
+    writer->line += writer->line > 0 && writer->area.rows > 12;
+    draw_text(&writer->app->canvas, writer->area, row_of(writer), 1, ROLE_HEADING, text);
+    writer->line++;
+}
+
+/* A label and what belongs to it, broken into lines where it is long. */
+__attribute__((format(printf, 4, 5))) static void put(struct writer *writer, const char *label,
+                                                      enum role role, const char *format, ...)
+{
+    char text[800], line[256];
+    va_list arguments;
+    int indent = writer->area.columns >= 50 ? LABEL_COLUMNS + 2 : 4;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    draw_text(&writer->app->canvas, writer->area, row_of(writer), 2, ROLE_FAINT, label);
+    if (indent < (int)columns_of(label) + 3) {
+        if (writer->area.columns < 50)
+            writer->line++;
+        else
+            indent = (int)columns_of(label) + 3;
+    }
+    int width = writer->area.columns - indent - 1;
+    for (const char *rest = text; rest && width > 4; writer->line++) {
+        rest = columns_wrap(rest, (size_t)width, line, sizeof line);
+        draw_text(&writer->app->canvas, writer->area, row_of(writer), indent, role, line);
+    }
+}
+
+static void put_unknown(struct writer *writer, const char *label)
+{
+    put(writer, label, ROLE_FAINT, "%s", _("not available"));
+}
+
+static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
+{
+    char text[32];
+    put(writer, label, ROLE_TEXT, "%s", text_bytes(bytes, text, sizeof text));
+}
+
+/* --- the processor --- */
+
+static void put_caches(struct writer *writer, const uint64_t *caches)
+{
+    char text[HOST_CACHES][24];
+    for (int i = 0; i < HOST_CACHES; i++)
+        if (caches[i] > 0)
+            text_bytes(caches[i], text[i], sizeof text[i]);
+        else
+            snprintf(text[i], sizeof text[i], "-");
+    if (caches[0] || caches[1] || caches[2])
+        put(writer, _("caches"), ROLE_TEXT, _("L1 data %s, L2 %s, L3 %s"), text[0], text[1],
+            text[2]);
+    else
+        put_unknown(writer, _("caches"));
+}
+
+static void put_processor(struct writer *writer)
+{
+    const struct devices_view *view = &writer->app->devices;
+    const char *chosen = instruction_set_name(host_instruction_set());
+    const char *best = instruction_set_name(view->host.instruction_set);
+    put_heading(writer, _("Processor"));
+    put(writer, _("model"), ROLE_STRONG, "%s", view->host.cpu);
+    put(writer, _("cores"), ROLE_TEXT,
+        ngettext("%zu that may be used", "%zu that may be used", view->host.cores),
+        view->host.cores);
+    put(writer, _("instructions"), ROLE_TEXT, "%s",
+        view->processor.sets[0] ? view->processor.sets : _("not available"));
+    if (strcmp(chosen, best) == 0)
+        put(writer, _("kernels"), ROLE_TEXT, _("%s, the strongest set that runs here"), chosen);
+    else
+        put(writer, _("kernels"), ROLE_WARNING, _("%s, as TINCA_CPU asks; %s would run here"),
+            chosen, best);
+    put_caches(writer, view->processor.caches);
+}
+
+/* As many cores side by side as there is room for. */
+static void put_cores(struct writer *writer, const struct host_load *load)
+{
+    int across = (writer->area.columns - 2) / CORE_COLUMNS;
+    across = across > 0 ? across : 1;
+    for (size_t i = 0; i < load->cores; i++) {
+        struct canvas *canvas = &writer->app->canvas;
+        int column = 2 + (int)(i % (size_t)across) * CORE_COLUMNS, row = row_of(writer);
+        column = draw_format(canvas, writer->area, row, column, ROLE_FAINT, "%3zu ", i);
+        if (isnan(load->busy[i]))
+            draw_text(canvas, writer->area, row, column, ROLE_FAINT, _("off"));
+        else if (row >= 0 && row < writer->area.rows) {
+            draw_gauge(canvas, writer->area, row, column, GAUGE_COLUMNS, (double)load->busy[i],
+                       ROLE_GAUGE);
+            draw_format(canvas, writer->area, row, column + GAUGE_COLUMNS, ROLE_TEXT, "%4.0f %%",
+                        100 * (double)load->busy[i]);
+        }
+        writer->line += (i + 1) % (size_t)across == 0 || i + 1 == load->cores;
+    }
+}
+
+static void put_load(struct writer *writer, const struct device_sample *sample)
+{
+    const struct host_load *load = &sample->load;
+    put_heading(writer, _("Load"));
+    if (load->seconds <= 0) {
+        put(writer, _("load"), ROLE_FAINT, "%s", _("being measured"));
+        return;
+    }
+    put(writer, _("interval"), ROLE_TEXT, _("the last %.1f seconds"), load->seconds);
+    if (isnan(load->whole))
+        put_unknown(writer, _("all cores"));
+    else
+        put(writer, _("all cores"), ROLE_TEXT, "%.0f %%", 100 * load->whole);
+    if (isnan(load->process))
+        put_unknown(writer, _("tinca"));
+    else
+        put(writer, _("tinca"), ROLE_TEXT, _("%.2f cores busy"), load->process);
+    if (isnan(load->temperature))
+        put_unknown(writer, _("temperature"));
+    else
+        put(writer, _("temperature"), ROLE_TEXT, "%.0f C", load->temperature);
+    put_cores(writer, load);
+}
+
+/* --- memory --- */
+
+static void put_limit(struct writer *writer, const char *label, uint64_t bytes)
+{
+    if (bytes == UINT64_MAX)
+        put(writer, label, ROLE_TEXT, "%s", _("no limit"));
+    else
+        put_bytes(writer, label, bytes);
+}
+
+static void put_memory(struct writer *writer, const struct host_load *load)
+{
+    struct host_limits limits;
+    put_heading(writer, _("Memory"));
+    host_read_limits(&limits);
+    if (load->memory_total)
+        put_bytes(writer, _("total"), load->memory_total);
+    else
+        put_unknown(writer, _("total"));
+    if (load->memory_available)
+        put_bytes(writer, _("available"), load->memory_available);
+    else
+        put_unknown(writer, _("available"));
+    if (load->memory_process)
+        put_bytes(writer, _("tinca holds"), load->memory_process);
+    else
+        put_unknown(writer, _("tinca holds"));
+    put_limit(writer, _("control group"), limits.control_group);
+    put_limit(writer, _("ulimit -v"), limits.address_space);
+    put_limit(writer, _("ulimit -d"), limits.data);
+}
+
+/* --- GPUs --- */
+
+static void put_metric(struct writer *writer, const struct gpu_reading *gpu, enum gpu_metric metric,
+                       const char *label, const char *unit)
+{
+    if (gpu_has(gpu, metric))
+        put(writer, label, ROLE_TEXT, "%.0f %s", gpu->values[metric], unit);
+    else
+        put_unknown(writer, label);
+}
+
+static void put_gpu(struct writer *writer, const struct gpu_reading *gpu, size_t number)
+{
+    char used[32], total[32], label[32];
+    snprintf(label, sizeof label, "cuda:%zu", number);
+    put(writer, label, ROLE_STRONG, "%s", gpu->name[0] ? gpu->name : _("not available"));
+    if (gpu_has(gpu, GPU_MEMORY_USED))
+        put(writer, _("memory"), ROLE_TEXT, _("%s of %s used"),
+            text_bytes(number_to_uint64(gpu->values[GPU_MEMORY_USED]), used, sizeof used),
+            text_bytes(number_to_uint64(gpu->values[GPU_MEMORY_TOTAL]), total, sizeof total));
+    else
+        put_unknown(writer, _("memory"));
+    put_metric(writer, gpu, GPU_UTILISATION, _("utilisation"), "%");
+    put_metric(writer, gpu, GPU_TEMPERATURE, _("temperature"), "C");
+    put_metric(writer, gpu, GPU_POWER, _("power"), "W");
+    put_metric(writer, gpu, GPU_CLOCK, _("clock"), "MHz");
+    put_metric(writer, gpu, GPU_CLOCK_MEMORY, _("memory clock"), "MHz");
+}
+
+static void put_gpus(struct writer *writer, const struct device_sample *sample)
+{
+    put_heading(writer, _("GPUs"));
+    if (!sample->gpus_known)
+        put(writer, _("driver"), ROLE_FAINT, "%s", _("being asked"));
+    else if (sample->why_no_gpu[0])
+        put(writer, _("none"), ROLE_TEXT, "%s", sample->why_no_gpu);
+    else if (sample->gpu_count == 0)
+        put(writer, _("none"), ROLE_TEXT, "%s", _("the driver finds no card"));
+    for (size_t i = 0; i < sample->gpu_count; i++)
+        put_gpu(writer, &sample->gpus[i], i);
+}
+
+/* --- what tinca can use --- */
+
+static void put_drivers(struct writer *writer)
+{
+    char reason[256];
+    put_heading(writer, _("What tinca can compute on"));
+    for (size_t i = 0; device_drivers[i]; i++) {
+        bool usable = device_drivers[i]->available(reason, sizeof reason);
+        if (usable)
+            put(writer, device_drivers[i]->name, ROLE_TEXT, _("yes: %s"),
+                gettext(device_drivers[i]->description));
+        else
+            put(writer, device_drivers[i]->name, ROLE_FAINT, _("no: %s"), language_text(reason));
+    }
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct devices_view *view = &app->devices;
+    struct writer writer = {app, body, 0};
+    bool sampled = view->meter && device_meter_read(view->meter, &view->sample);
+    put_processor(&writer);
+    if (sampled) {
+        put_load(&writer, &view->sample);
+        put_memory(&writer, &view->sample.load);
+        put_gpus(&writer, &view->sample);
+    }
+    put_drivers(&writer);
+    int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
+    if (view->scroll > furthest) { /* draw again from where the text still fills the screen */
+        view->scroll = furthest;
+        draw_fill(&app->canvas, body, ROLE_TEXT);
+        draw(app, body);
+        return;
+    }
+    if (view->scroll > 0)
+        draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (view->scroll < furthest)
+        draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+    draw_cursor(&app->canvas, body, 0, 1);
+}
+
+const struct screen screen_devices = {N_("Devices"), &table, NULL, NULL, act, draw, NULL};

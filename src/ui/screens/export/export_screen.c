@@ -1,0 +1,256 @@
+/* Where to export what, and as what. The format and the ending of the name follow each other; the
+ * writing is a job of session/, whose end is told as news. */
+#include "ui/app/app.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "ui/screens/runs/runs_actions.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PICK_FORMAT, PICK_WHAT, PICKS };
+enum what { WHAT_SESSION, WHAT_THIS, WHAT_MARKED, WHATS };
+
+static const struct {
+    const char *ending, *name;
+} formats[EXPORT_FORMATS] = {
+    [EXPORT_JSON] = {".json", N_("JSON: everything, a session file")},
+    [EXPORT_CSV] = {"", N_("CSV: the studies' two files, into a folder")},
+    [EXPORT_PNG] = {".png", N_("PNG: a picture of the curves")},
+    [EXPORT_REPORT] = {".md", N_("Markdown: a report")},
+    [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
+};
+
+/* --- what --- */
+
+/* The run in sight, or the one selected in the list; NULL: none that has begun. */
+static const struct run_entry *in_sight(const struct app *app)
+{
+    const struct run_entry *entry = NULL;
+    if (app_screen(app) == &screen_run)
+        entry = app_entry(app);
+    else if (app_screen(app) == &screen_runs && runs_view_index(app) < app_run_count(app))
+        entry = app_run_at(app, runs_view_index(app));
+    return entry && run_entry_directory(entry) ? entry : NULL;
+}
+
+static bool is_part(const struct app *app, enum what what, const struct run_entry *entry)
+{
+    if (!run_entry_directory(entry))
+        return false;
+    return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
+           : what == WHAT_MARKED ? entry->marked
+                                 : entry == shelf_subject(app);
+}
+
+static size_t count_parts(const struct app *app, enum what what)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < app_run_count(app); i++)
+        count += is_part(app, what, app_run_at(app, i));
+    return count;
+}
+
+/* What is offered, in the order of `enum what`; the n-th of them, or WHATS. */
+static enum what offered(const struct app *app, size_t n)
+{
+    for (enum what what = WHAT_SESSION; what < WHATS; what++)
+        if (count_parts(app, what) > 0 && n-- == 0)
+            return what;
+    return WHATS;
+}
+
+static void describe(const struct app *app, enum what what, char *text, size_t size)
+{
+    size_t count = count_parts(app, what);
+    if (what == WHAT_SESSION)
+        snprintf(text, size, ngettext("the session, %zu run", "the session, %zu runs", count),
+                 count);
+    else if (what == WHAT_MARKED)
+        snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
+    else
+        snprintf(text, size, _("this run, %.63s"), runs_called(shelf_subject(app)));
+}
+
+/* --- the name --- */
+
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), end = strlen(ending);
+    return end > 0 && length > end && strcmp(text + length - end, ending) == 0;
+}
+
+/* The name gets the ending of the format that was chosen. */
+static void change_ending(struct dialog *dialog, enum export_format from, enum export_format to)
+{
+    char name[sizeof dialog->edit.text];
+    size_t length = strlen(dialog->edit.text);
+    if (ends_in(dialog->edit.text, formats[from].ending))
+        length -= strlen(formats[from].ending);
+    snprintf(name, sizeof name, "%.*s%s", (int)length, dialog->edit.text, formats[to].ending);
+    line_edit_begin(&dialog->edit, name, sizeof dialog->edit.text, true);
+}
+
+/* The format follows the ending that was typed; without a known one it stays. */
+static void follow_ending(struct app *app)
+{
+    const char *name = app->dialog.edit.text;
+    if (ends_in(name, formats[app->export_format].ending))
+        return;
+    for (size_t i = 0; i < EXPORT_FORMATS; i++)
+        if (ends_in(name, formats[i].ending)) {
+            app->export_format = (enum export_format)i;
+            app->dialog.picks[PICK_FORMAT].selected = i;
+            return;
+        }
+}
+
+/* Whether something would be replaced. */
+static bool replaces(enum export_format format, const char *path)
+{
+    char other[sizeof((struct dialog *)0)->edit.text + 32];
+    glob_t found;
+    if (format != EXPORT_CSV) {
+        export_picture_path(path, other, sizeof other);
+        return file_exists(path) || (format == EXPORT_REPORT_PICTURE && file_exists(other));
+    }
+    snprintf(other, sizeof other, "%s/loss_*_tinca.csv", path);
+    bool any = glob(other, GLOB_NOSORT, NULL, &found) == 0;
+    if (any)
+        globfree(&found);
+    return any;
+}
+
+static void edited(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    enum export_format chosen = (enum export_format)dialog->picks[PICK_FORMAT].selected;
+    if (chosen != app->export_format) {
+        change_ending(dialog, app->export_format, chosen);
+        app->export_format = chosen;
+    } else
+        follow_ending(app);
+    dialog_note_path(dialog);
+    if (app->export_format == EXPORT_CSV && dialog->edit.text[0])
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("loss_HOST_tinca.csv and times_HOST_tinca.csv go into this folder."));
+}
+
+/* --- the answer --- */
+
+static struct export_item *gather(const struct app *app, enum what what, size_t *count,
+                                  struct error *error)
+{
+    struct export_item *items =
+        memory_new(count_parts(app, what), sizeof *items, "an export", error);
+    *count = 0;
+    for (size_t i = 0; items && i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        if (!is_part(app, what, entry))
+            continue;
+        struct export_item *item = &items[(*count)++];
+        item->run = run_entry_is_kept(entry) ? NULL : entry->run; /* a kept one may be closed */
+        snprintf(item->directory, sizeof item->directory, "%s", run_entry_directory(entry));
+    }
+    return items;
+}
+
+static void reopen(struct app *app, const struct error *error)
+{
+    app->dialog.open = true; /* so that the name can be mended */
+    snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
+    app_say_error(app, error);
+}
+
+static void answer_export(struct app *app, size_t choice)
+{
+    struct error error = {0};
+    struct dialog *dialog = &app->dialog;
+    enum what what = app->export_parts[dialog->picks[PICK_WHAT].selected];
+    size_t count;
+    (void)choice;
+    if (!dialog->edit.text[0] || what == WHATS) {
+        dialog->open = what != WHATS;
+        return;
+    }
+    if (!dialog_may_write(dialog, replaces(app->export_format, dialog->edit.text)))
+        return;
+    struct export_item *items = gather(app, what, &count, &error);
+    if (items &&
+        export_job_start(&app->export, app->export_format, items, count, dialog->edit.text, &error))
+        app_say(app, ROLE_TEXT, _("Writing %s ..."), app->export.path);
+    else
+        reopen(app, &error);
+    free(items);
+}
+
+bool export_is_on(const struct app *app)
+{
+    return app->export.on;
+}
+
+void export_tell(struct app *app)
+{
+    const struct export_job *job = &app->export;
+    if (!export_job_poll(&app->export))
+        return;
+    if (job->written)
+        app_say(app, ROLE_GOOD, ngettext("Wrote %s: %zu run.", "Wrote %s: %zu runs.", job->count),
+                job->path, job->count);
+    else
+        app_say_error(app, &job->error);
+}
+
+/* --- the question --- */
+
+static void fill_picks(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    struct dialog_pick *format = &dialog->picks[PICK_FORMAT], *what = &dialog->picks[PICK_WHAT];
+    dialog->pick_count = PICKS;
+    format->label = _("Format");
+    what->label = _("What");
+    for (size_t i = 0; i < EXPORT_FORMATS; i++)
+        snprintf(format->values[format->count++], sizeof format->values[0], "%s",
+                 gettext(formats[i].name));
+    for (enum what one; (one = offered(app, what->count)) != WHATS; what->count++) {
+        app->export_parts[what->count] = one;
+        describe(app, one, what->values[what->count], sizeof what->values[0]);
+        if (app_screen(app) == &screen_runs && one == WHAT_MARKED) /* what they are marked for */
+            what->selected = what->count;
+    }
+}
+
+void export_in_folder(const struct app *app, const char *name, char *path, size_t size)
+{
+    const char *folder = app->preferences.export_directory;
+    snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
+}
+
+void ask_export(struct app *app)
+{
+    char name[64], path[sizeof app->dialog.edit.text];
+    time_t now = time(NULL);
+    struct tm date;
+    const struct run_entry *entry = in_sight(app);
+    snprintf(app->table.subject, sizeof app->table.subject, "%s",
+             entry ? run_entry_directory(entry) : "");
+    if (offered(app, 0) == WHATS) {
+        app_say(app, ROLE_WARNING, _("There is no run to export yet: r starts one."));
+        return;
+    }
+    strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
+    export_in_folder(app, name, path, sizeof path);
+    struct dialog *dialog = dialog_begin(app, _("Export"), answer_export);
+    app->export_format = EXPORT_JSON;
+    fill_picks(app);
+    line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : path,
+                    sizeof dialog->edit.text, true);
+    dialog->edited = edited;
+    edited(app);
+}

@@ -1,0 +1,180 @@
+/* The log: every line of news of this sitting, the newest last. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("show the run that the line concerns")},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"),
+     N_("show only lines in which the text occurs; Esc shows all again")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), N_("page"), NULL},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line; new ones move it on")},
+};
+static const struct key_table table = {N_("The log"), bindings, sizeof bindings / sizeof *bindings};
+
+enum { PAGE = 10, DETAIL_ROWS = 3 };
+
+/* --- deciding --- */
+
+static size_t match_count(const struct app *app)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < app->log.count; i++)
+        count += log_matches(log_line(&app->log, i), app->log_view.search.text);
+    return count;
+}
+
+static const struct log_line *nth_match(const struct app *app, size_t nth)
+{
+    for (size_t i = 0; i < app->log.count; i++)
+        if (log_matches(log_line(&app->log, i), app->log_view.search.text) && nth-- == 0)
+            return log_line(&app->log, i);
+    return NULL;
+}
+
+static void move(struct app *app, long steps)
+{
+    struct log_view *view = &app->log_view;
+    long last = (long)match_count(app) - 1, to = (long)view->selected + steps;
+    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    view->left_end = (long)view->selected < last;
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct log_view *view = &app->log_view;
+    if (!view->searching && !(key == UI_ESCAPE && view->search.text[0]))
+        return false;
+    if (key == UI_UP || key == UI_DOWN)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE) {
+        view->searching = false;
+        if (key == UI_ESCAPE)
+            view->search.text[0] = '\0';
+    } else
+        line_edit_key(&view->search, key);
+    view->left_end = false;
+    return true;
+}
+
+static void open_run(struct app *app)
+{
+    const struct log_line *line = nth_match(app, app->log_view.selected);
+    for (size_t i = 0; line && line->directory[0] && i < app_run_count(app); i++) {
+        const char *directory = run_entry_directory(app_run_at(app, i));
+        if (directory && strcmp(directory, line->directory) == 0) {
+            app_show_run(app, i);
+            return;
+        }
+    }
+    app_say(app, ROLE_FAINT, "%s",
+            line && line->directory[0] ? _("This run is not in the list any more.")
+                                       : _("This line concerns no run."));
+}
+
+static void act(struct app *app, enum action action)
+{
+    long all = (long)app->log.count;
+    switch (action) {
+    case ACTION_OPEN:
+        open_run(app);
+        break;
+    case ACTION_SEARCH:
+        app->log_view.searching = true;
+        line_edit_begin(&app->log_view.search, "", sizeof app->log_view.search.text, false);
+        break;
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(app, action == ACTION_UP ? -1 : 1);
+        break;
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+        move(app, action == ACTION_PAGE_UP ? -PAGE : PAGE);
+        break;
+    default:
+        move(app, action == ACTION_FIRST ? -all : all);
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+static void draw_line(struct app *app, struct rect row, const struct log_line *line, bool selected)
+{
+    char clock[16];
+    struct tm local;
+    strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&line->when, &local));
+    if (selected) {
+        draw_fill(&app->canvas, row, ROLE_FOCUS);
+        draw_cursor(&app->canvas, row, 0, 0);
+    }
+    draw_text(&app->canvas, row, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT, selected ? ">" : " ");
+    draw_text(&app->canvas, row, 0, 1, selected ? ROLE_FOCUS : ROLE_FAINT, clock);
+    draw_text(&app->canvas, row, 0, 10, selected ? ROLE_FOCUS : line->role, line->text);
+}
+
+static void draw_search(struct app *app, struct rect area)
+{
+    const struct log_view *view = &app->log_view;
+    int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
+    size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
+    size_t start = line_edit_window(&view->search, room, &cursor);
+    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, view->search.text + start);
+    if (view->searching)
+        draw_cursor(&app->canvas, area, 0, column + (int)cursor);
+}
+
+/* The selected line in full, below the others. */
+static void draw_detail(struct app *app, struct rect area, const struct log_line *line)
+{
+    struct log_view *view = &app->log_view;
+    if (view->searching || view->search.text[0]) {
+        struct rect row = {area.row, area.column, area.rows > 0, area.columns};
+        draw_search(app, row);
+        area.row += row.rows;
+        area.rows -= row.rows;
+    }
+    area.column++;
+    area.columns--;
+    if (line && (int)columns_of(line->text) + 10 > area.columns)
+        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT, line->text);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct log_view *view = &app->log_view;
+    int detail = body.rows >= 8 ? DETAIL_ROWS : body.rows > 2;
+    struct rect list = {body.row, body.column, body.rows - detail, body.columns};
+    struct rect foot = {body.row + list.rows, body.column, detail, body.columns};
+    size_t count = match_count(app), rows = list.rows > 0 ? (size_t)list.rows : 0;
+    if (app->log.count == 0)
+        draw_wrapped(
+            &app->canvas, list, 1, ROLE_FAINT,
+            _("Nothing was told yet: starts, ends, findings and errors of runs come here."));
+    if (!view->left_end || view->selected >= count)
+        view->selected = count > 0 ? count - 1 : 0;
+    view->top = table_scroll(view->top, view->selected, rows, count);
+    size_t nth = 0;
+    for (size_t i = 0; i < app->log.count; i++) {
+        const struct log_line *line = log_line(&app->log, i);
+        if (!log_matches(line, view->search.text))
+            continue;
+        size_t place = nth++;
+        if (place < view->top || place >= view->top + rows)
+            continue;
+        struct rect row = {list.row + (int)(place - view->top), list.column, 1, list.columns};
+        draw_line(app, row, line, place == view->selected);
+        targets_add_row(&app->canvas.targets, row, place, view->selected);
+    }
+    draw_detail(app, foot, nth_match(app, view->selected));
+}
+
+const struct screen screen_log = {N_("Log"), &table, NULL, take_key, act, draw, NULL};

@@ -1,0 +1,54 @@
+/* What was found amiss: each with the iteration it set in and what it means. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+
+#include <math.h>
+
+static void draw_finding(struct app *app, struct rect area, int row, const struct finding *finding)
+{
+    draw_text(&app->canvas, area, row, 0, ROLE_BAD, "!");
+    const char *kind = finding_kind_words(finding->kind);
+    const unsigned long long iteration = finding->iteration;
+    if (isnan(finding->epoch))
+        draw_format(&app->canvas, area, row, 2, ROLE_STRONG, _("%s from iteration %llu"), kind,
+                    iteration);
+    else
+        draw_format(&app->canvas, area, row, 2, ROLE_STRONG,
+                    _("%s from iteration %llu, epoch %.2f"), kind, iteration, finding->epoch);
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    const struct rect area = layout->view;
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    int row = 0, count = (int)news->now.finding_count;
+    if (count == 0) {
+        draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                     _("Nothing found so far. Watched for: negative loss (Caffe's running mean), "
+                       "overfitting, divergence, plateaus, memory beyond the forecast."));
+        return;
+    }
+    if (app->run.scroll > count - 1)
+        app->run.scroll = count - 1;
+    for (int i = app->run.scroll; i < count && row < inside.rows; i++) {
+        struct finding finding;
+        run_finding(entry->run, (size_t)i, &finding);
+        if (i == app->run.scroll)
+            draw_cursor(&app->canvas, area, row, 0);
+        draw_finding(app, area, row++, &finding);
+        row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
+    }
+}
+
+static bool act(struct app *app, enum action action)
+{
+    if (action == ACTION_DOWN)
+        app->run.scroll++;
+    else if (action == ACTION_UP && app->run.scroll > 0)
+        app->run.scroll--;
+    return action == ACTION_DOWN || action == ACTION_UP;
+}
+
+const struct view view_findings = {.name = N_("Findings"), .draw = draw, .act = act};

@@ -1,0 +1,280 @@
+#include "ui/screens/run/insight.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/config/train_command.h"
+#include "ui/app/app.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const double RENEW_SECONDS = 5, RENEW_COSTS = 100;
+
+/* --- asking --- */
+
+static bool is_old(const struct insight *insight, const struct inspection *seen)
+{
+    double age = clock_seconds(insight->answered, clock_nanoseconds());
+    return age >= fmax(RENEW_SECONDS, RENEW_COSTS * seen->cost);
+}
+
+void insight_ask(struct insight *insight, struct run_entry *entry)
+{
+    struct error error;
+    if (!run_entry_is_on(entry))
+        return;
+    if (insight->run != entry->run)
+        *insight = (struct insight){.run = entry->run};
+    const struct inspection *seen = run_inspection(entry->run, &error);
+    if (seen && seen->iteration != insight->iteration) {
+        insight->iteration = seen->iteration;
+        insight->answered = clock_nanoseconds();
+        insight->asked = false;
+    }
+    if (!insight->asked && (!seen || is_old(insight, seen)))
+        insight->asked = run_send(entry->run, COMMAND_INSPECT, 0);
+}
+
+/* --- nothing seen --- */
+
+static void draw_bench_command(struct canvas *canvas, struct rect area, int row,
+                               const struct run_config *config)
+{
+    struct text command = {0};
+    bench_command_append(&command, config);
+    if (command.data && !command.failed)
+        draw_wrapped(canvas, area, row, ROLE_STRONG, command.data);
+    text_free(&command);
+}
+
+static void explain(struct app *app, const struct run_entry *entry, struct rect area,
+                    const struct error *error)
+{
+    char text[1200];
+    const struct run_snapshot *now = &entry->snapshot;
+    struct canvas *canvas = &app->canvas;
+    const struct error *wrong = error->kind != ERROR_NONE ? error : &now->error;
+    if (wrong->kind != ERROR_NONE && (error->kind != ERROR_NONE || run_entry_is_on(entry))) {
+        draw_wrapped(canvas, area, 1, ROLE_BAD, error_format(wrong, text, sizeof text));
+    } else if (run_entry_is_on(entry)) {
+        draw_wrapped(canvas, area, 1, ROLE_FAINT,
+                     now->status == RUN_PAUSED
+                         ? _("The next iterations will be measured; space lets the run go on.")
+                         : _("Measuring the next iterations ..."));
+    } else if (entry->live) {
+        draw_wrapped(canvas, area, 1, ROLE_FAINT,
+                     _("What goes on inside is measured by the process that has the run, while "
+                       "somebody looks there. What it has kept is shown when the run is over."));
+    } else {
+        int row = draw_wrapped(canvas, area, 1, ROLE_FAINT,
+                               _("Not measured: nobody looked here while the run was on. Open this "
+                                 "view during a run and it is measured and kept. A benchmark "
+                                 "tells the same of the network alone:"));
+        draw_bench_command(canvas, area, row + 1, &entry->config);
+    }
+}
+
+const struct inspection *insight_get(struct app *app, struct run_entry *entry, struct rect area)
+{
+    struct error error;
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    const struct inspection *seen = run_inspection(entry->run, &error);
+    if (!seen)
+        explain(app, entry, inside, &error);
+    return seen;
+}
+
+/* --- tables: deciding --- */
+
+static bool is_sortable(const struct insight_table *table, size_t column)
+{
+    return table->sortable >> column & 1;
+}
+
+static void turn_sort(struct insight_table_view *view, const struct insight_table *table)
+{
+    const size_t count = table->column_count, step = view->turn < 0 ? count - 1 : 1;
+    if (view->sort >= count || !is_sortable(table, view->sort))
+        view->sort = 0;
+    if (view->turn != 0)
+        do
+            view->sort = (view->sort + step) % count;
+        while (!is_sortable(table, view->sort) && view->sort != 0);
+    view->turn = 0;
+}
+
+static int greatest_first(const void *a, const void *b)
+{
+    const struct insight_row *x = a, *y = b;
+    if (x->key != y->key && !(isnan(x->key) && isnan(y->key)))
+        return isnan(x->key) || x->key < y->key ? 1 : -1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* False: memory is out. */
+static bool sort_rows(struct insight_table_view *view, const struct insight_table *table)
+{
+    if (!memory_grow(&view->order, &view->capacity, table->row_count, sizeof *view->order,
+                     "a table", NULL))
+        return false;
+    for (size_t i = 0; i < table->row_count; i++)
+        view->order[i] = (struct insight_row){
+            view->sort == 0 ? 0 : table->key(table->context, i, view->sort), i};
+    if (table->row_count > 0) /* else there may be no array yet */
+        qsort(view->order, table->row_count, sizeof *view->order, greatest_first);
+    return true;
+}
+
+bool insight_table_act(struct insight_table_view *view, enum action action)
+{
+    const size_t page = view->page > 1 ? (size_t)view->page - 1 : 1;
+    switch (action) {
+    case ACTION_DOWN:
+        view->selected++;
+        return true;
+    case ACTION_UP:
+        view->selected -= view->selected > 0;
+        return true;
+    case ACTION_PAGE_DOWN:
+        view->selected += page;
+        return true;
+    case ACTION_PAGE_UP:
+        view->selected -= view->selected < page ? view->selected : page;
+        return true;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        view->selected = action == ACTION_FIRST ? 0 : SIZE_MAX / 2;
+        return true;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        view->turn += action == ACTION_LEFT ? -1 : 1;
+        view->selected = 0;
+        return true;
+    case ACTION_OPEN:
+        view->details = !view->details;
+        return true;
+    default:
+        return false;
+    }
+}
+
+void insight_table_free(struct insight_table_view *view)
+{
+    free(view->order);
+    *view = (struct insight_table_view){0};
+}
+
+struct insight_layout insight_layout(const struct insight_table_view *view, struct rect area,
+                                     int rows)
+{
+    struct insight_layout layout = {0};
+    const int least = 4; /* a heading and some rows */
+    int summary = area.rows >= 5;
+    layout.summary = (struct rect){area.row, area.column, summary, area.columns};
+    area.row += summary;
+    area.rows -= summary;
+    if (area.rows >= least + 1 + rows) {
+        layout.details =
+            (struct rect){area.row + area.rows - rows, area.column, rows, area.columns};
+        area.rows -= rows + 1;
+    } else if (view->details) {
+        layout.details = area;
+        area.rows = 0;
+    }
+    layout.table = area;
+    return layout;
+}
+
+/* --- sentences --- */
+
+int insight_say(struct canvas *canvas, struct rect area, int row, enum role role,
+                const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return draw_wrapped(canvas, area, row, role, text);
+}
+
+void insight_sum_up(struct canvas *canvas, struct rect area, enum role role, const char *sentence,
+                    const char *brief)
+{
+    const bool fits = (int)columns_of(sentence) < area.columns;
+    draw_text(canvas, area, 0, 1, role, fits ? sentence : brief);
+}
+
+/* --- tables: drawing --- */
+
+static void draw_cell(struct canvas *canvas, struct rect cell, bool right, enum role role,
+                      const char *text)
+{
+    if (right)
+        draw_right(canvas, cell, 0, role, text);
+    else
+        draw_text(canvas, cell, 0, 0, role, text);
+}
+
+/* The column that sorts is marked. */
+static void draw_heading(const struct insight_table_view *view, const struct insight_table *table,
+                         struct canvas *canvas, struct rect area, const int *starts,
+                         const int *widths)
+{
+    char text[64];
+    for (size_t i = 0; i < table->column_count; i++) {
+        struct rect cell = {area.row, area.column + 1 + starts[i], 1, widths[i]};
+        const bool sorts = i == view->sort;
+        snprintf(text, sizeof text, "%s%s", gettext(table->columns[i].title),
+                 sorts ? canvas->glyphs->sorted : "");
+        draw_cell(canvas, cell, table->columns[i].right, sorts ? ROLE_STRONG : ROLE_HEADING, text);
+    }
+}
+
+static void draw_row(const struct insight_table *table, size_t row, bool selected,
+                     struct canvas *canvas, struct rect line, const int *starts, const int *widths)
+{
+    char text[128];
+    const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    if (selected) {
+        draw_fill(canvas, line, ROLE_FOCUS);
+        draw_text(canvas, line, 0, 0, ROLE_FOCUS, ">");
+        draw_cursor(canvas, line, 0, 0);
+    }
+    for (size_t i = 0; i < table->column_count; i++) {
+        struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
+        if (widths[i] == 0)
+            continue;
+        table->cell(table->context, row, i, text, sizeof text);
+        draw_cell(canvas, cell, table->columns[i].right, role, text);
+    }
+}
+
+size_t insight_table_draw(struct insight_table_view *view, const struct insight_table *table,
+                          struct canvas *canvas, struct rect area)
+{
+    int starts[TABLE_MAX_COLUMNS], widths[TABLE_MAX_COLUMNS];
+    turn_sort(view, table);
+    if (view->selected >= table->row_count)
+        view->selected = table->row_count - 1;
+    if (!sort_rows(view, table))
+        return 0;
+    if (area.rows > 1) {
+        const size_t rows = (size_t)area.rows - 1;
+        table_fit(table->columns, table->column_count, area.columns - 2, starts, widths);
+        view->page = (int)rows;
+        view->top = table_scroll(view->top, view->selected, rows, table->row_count);
+        draw_heading(view, table, canvas, area, starts, widths);
+        for (size_t i = 0; i < rows && view->top + i < table->row_count; i++) {
+            struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
+            draw_row(table, view->order[view->top + i].row, view->top + i == view->selected, canvas,
+                     line, starts, widths);
+            targets_add_row(&canvas->targets, line, view->top + i, view->selected);
+        }
+    }
+    return view->order[view->selected].row;
+}

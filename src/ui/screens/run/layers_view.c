@@ -1,0 +1,186 @@
+/* Layer by layer: where an iteration's time goes, how fast each works, which kernel it has and why
+ * not a faster one. Of a generator and a discriminator both, in one table. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "engine/devices/choice.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { NET, LAYER, FORWARD, BACKWARD, SHARE, SPEED, OUTPUT, MEMORY, KERNEL, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    [NET] = {N_("NET"), 4, 0, false, false},
+    [LAYER] = {N_("LAYER"), 12, 0, false, true},
+    [FORWARD] = {N_("FORWARD ms"), 11, 1, true, false},
+    [BACKWARD] = {N_("BACKWARD ms"), 12, 2, true, false},
+    [SHARE] = {N_("SHARE %"), 8, 0, true, false},
+    [SPEED] = {N_("GFLOP/s"), 8, 3, true, false},
+    [OUTPUT] = {N_("OUTPUT"), 11, 4, true, false},
+    [MEMORY] = {N_("MEMORY"), 9, 5, true, false},
+    [KERNEL] = {N_("KERNEL"), 20, 6, false, true},
+};
+
+/* The first column is left out where there is but one network. */
+struct context {
+    const struct inspection *seen;
+    size_t first;
+};
+
+static const struct inspection_layer *layer_at(const struct inspection *seen, size_t row,
+                                               size_t *network)
+{
+    for (*network = 0; row >= seen->networks[*network].layer_count; ++*network)
+        row -= seen->networks[*network].layer_count;
+    return &seen->networks[*network].layers[row];
+}
+
+static double share(const struct inspection *seen, const struct inspection_layer *layer)
+{
+    return 100 * (layer->forward_seconds + layer->backward_seconds) / seen->seconds;
+}
+
+static double per_iteration(const struct inspection *seen, double seconds)
+{
+    return 1e3 * seconds / (double)seen->iterations;
+}
+
+static double key(const void *data, size_t row, size_t column)
+{
+    const struct context *context = data;
+    size_t network;
+    const struct inspection_layer *layer = layer_at(context->seen, row, &network);
+    switch (column + context->first) {
+    case FORWARD:
+        return layer->forward_seconds;
+    case BACKWARD:
+        return layer->backward_seconds;
+    case SHARE:
+        return share(context->seen, layer);
+    case SPEED:
+        return inspection_gflops(layer);
+    default:
+        return (double)layer->memory_bytes;
+    }
+}
+
+static void number(double value, int decimals, char *text, size_t size)
+{
+    if (isfinite(value))
+        snprintf(text, size, "%.*f", decimals, value);
+    else
+        snprintf(text, size, "-");
+}
+
+static void cell(const void *data, size_t row, size_t column, char *text, size_t size)
+{
+    const struct context *context = data;
+    const struct inspection *seen = context->seen;
+    size_t network;
+    const struct inspection_layer *layer = layer_at(seen, row, &network);
+    switch (column + context->first) {
+    case NET:
+        snprintf(text, size, "%s", network == 0 ? "G" : "D");
+        break;
+    case LAYER:
+        snprintf(text, size, "%s", layer->name);
+        break;
+    case FORWARD:
+        number(per_iteration(seen, layer->forward_seconds), 3, text, size);
+        break;
+    case BACKWARD:
+        number(per_iteration(seen, layer->backward_seconds), 3, text, size);
+        break;
+    case SHARE:
+        number(share(seen, layer), 1, text, size);
+        break;
+    case SPEED:
+        number(inspection_gflops(layer), 1, text, size);
+        break;
+    case OUTPUT:
+        snprintf(text, size, "%zux%zux%zu", layer->output.channels, layer->output.height,
+                 layer->output.width);
+        break;
+    case MEMORY:
+        if (layer->memory_bytes)
+            text_bytes(layer->memory_bytes, text, size);
+        else
+            snprintf(text, size, "%s", _("shared"));
+        break;
+    default:
+        snprintf(text, size, "%s", layer->kernel);
+        break;
+    }
+}
+
+static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen)
+{
+    char whole[160], brief[80];
+    const double each = per_iteration(seen, seen->seconds);
+    double inside = 0;
+    for (size_t n = 0; n < seen->network_count; n++)
+        for (size_t i = 0; i < seen->networks[n].layer_count; i++)
+            inside += seen->networks[n].layers[i].forward_seconds +
+                      seen->networks[n].layers[i].backward_seconds;
+    const unsigned long long last = seen->iteration + seen->iterations - 1;
+    snprintf(whole, sizeof whole, _("Iterations %llu to %llu: %.4g ms each, %.1f %% in layers"),
+             (unsigned long long)seen->iteration, last, each, 100 * inside / seen->seconds);
+    snprintf(brief, sizeof brief, _("%.4g ms an iteration"), each);
+    insight_sum_up(canvas, area, ROLE_TEXT, whole, brief);
+}
+
+static void draw_details(struct canvas *canvas, struct rect area,
+                         const struct inspection_layer *layer)
+{
+    char memory[32] = "-";
+    if (layer->memory_bytes)
+        text_bytes(layer->memory_bytes, memory, sizeof memory);
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
+    int row = insight_say(
+        canvas, inside, 0, ROLE_STRONG, _("%s (%s): output %zux%zux%zu, memory %s"), layer->name,
+        layer->op, layer->output.channels, layer->output.height, layer->output.width, memory);
+    char choice[2 * PLAN_CHOICE_SIZE];
+    row = draw_wrapped(canvas, inside, row, ROLE_TEXT,
+                       choice_translate(layer->choice, choice, sizeof choice));
+    if (layer->memory_bytes == 0)
+        draw_wrapped(canvas, inside, row, ROLE_FAINT,
+                     _("It works in its input's memory and needs none of its own."));
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    (void)news;
+    struct insight_table_view *view = &app->run.layers;
+    const struct inspection *seen = insight_get(app, entry, layout->view);
+    if (!seen)
+        return;
+    const struct context context = {seen, seen->network_count > 1 ? NET : LAYER};
+    struct insight_table table = {
+        .columns = columns + context.first,
+        .column_count = COLUMNS - context.first,
+        .context = &context,
+        .cell = cell,
+        .key = key,
+        .sortable = (1u << FORWARD | 1u << BACKWARD | 1u << SHARE | 1u << SPEED | 1u << MEMORY) >>
+                    context.first};
+    for (size_t n = 0; n < seen->network_count; n++)
+        table.row_count += seen->networks[n].layer_count;
+    if (table.row_count == 0)
+        return;
+    size_t network;
+    struct insight_layout parts = insight_layout(view, layout->view, 4);
+    draw_summary(&app->canvas, parts.summary, seen);
+    size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
+    if (!rect_is_empty(parts.details))
+        draw_details(&app->canvas, parts.details, layer_at(seen, row, &network));
+}
+
+static bool act(struct app *app, enum action action)
+{
+    return insight_table_act(&app->run.layers, action);
+}
+
+const struct view view_layers = {
+    .name = N_("Layers"), .spreads = true, .looks = true, .draw = draw, .act = act};

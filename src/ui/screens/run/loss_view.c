@@ -1,0 +1,250 @@
+/* The negative-loss laboratory: the arithmetic of Caffe's running mean at one iteration, as tinca
+ * explain prints it. Without a choice it is the iteration most worth looking at, or the one under
+ * the cursor of the curves. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MARGIN = 1, INDENT = 2, GAP = 2, PARTS = 10 };
+
+/* --- which iteration --- */
+
+static uint64_t last_of(const struct series *series)
+{
+    const size_t count = series_count(series);
+    return count > 0 ? series->points[count - 1].iteration : 0;
+}
+
+/* Where the cursor of the curves has been moved, the view goes too. */
+static void follow_cursor(struct app *app, const struct series *series)
+{
+    struct loss_view *view = &app->run.loss;
+    const struct plot_window *window = &app->run.window;
+    if (!window->cursor_on || window->cursor == view->cursor)
+        return;
+    const size_t point = curves_nearest(series, curves_known_x(series, app->run.x), window->cursor);
+    view->cursor = window->cursor;
+    if (point < series_count(series))
+        view->iteration = series->points[point].iteration;
+}
+
+/* The iteration in sight; 0: there is none. */
+static uint64_t shown(struct app *app, const struct run_entry *entry)
+{
+    struct loss_view *view = &app->run.loss;
+    const struct series *series = run_series(entry->run);
+    const uint64_t last = last_of(series);
+    if (view->series != series)
+        *view = (struct loss_view){.series = series, .cursor = NAN};
+    follow_cursor(app, series);
+    if (view->iteration == 0)
+        return loss_lesson_choose(series);
+    return view->iteration < last ? view->iteration : last;
+}
+
+static void go(struct loss_view *view, uint64_t iteration, uint64_t last)
+{
+    view->iteration = iteration < 1 ? 1 : iteration > last ? last : iteration;
+}
+
+static void go_to_negative(struct app *app, struct loss_view *view, uint64_t now)
+{
+    const uint64_t next = loss_lesson_next_negative(view->series, now);
+    if (next > 0)
+        view->iteration = next;
+    else
+        app_say(app, ROLE_FAINT, _("Caffe's mean is nowhere negative in this run."));
+}
+
+static void scroll(struct loss_view *view, int by)
+{
+    view->top += by;
+    if (view->top > view->hidden)
+        view->top = view->hidden;
+    if (view->top < 0)
+        view->top = 0;
+}
+
+static bool act(struct app *app, enum action action)
+{
+    struct loss_view *view = &app->run.loss;
+    const struct run_entry *entry = app_entry(app);
+    if (!entry || !entry->run)
+        return false;
+    const uint64_t now = shown(app, entry), last = last_of(run_series(entry->run));
+    const uint64_t part = last / PARTS > 0 ? last / PARTS : 1;
+    switch (action) {
+    case ACTION_LEFT:
+        go(view, now > 1 ? now - 1 : 1, last);
+        return true;
+    case ACTION_RIGHT:
+        go(view, now + 1, last);
+        return true;
+    case ACTION_PAGE_UP:
+        go(view, now > part ? now - part : 1, last);
+        return true;
+    case ACTION_PAGE_DOWN:
+        go(view, now + part, last);
+        return true;
+    case ACTION_FIRST:
+        go(view, 1, last);
+        return true;
+    case ACTION_LAST:
+        go(view, last, last);
+        return true;
+    case ACTION_FINDING:
+        go_to_negative(app, view, now);
+        return true;
+    case ACTION_UP:
+        scroll(view, -1);
+        return true;
+    case ACTION_DOWN:
+        scroll(view, 1);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* --- drawing: lines from `top` on --- */
+
+struct widths {
+    int label, value, bits, rounding;
+};
+
+static int wider(int width, const char *text)
+{
+    const int columns = (int)columns_of(text);
+    return columns > width ? columns : width;
+}
+
+static struct widths measure(const struct lesson_line *lines, size_t count)
+{
+    struct widths widths = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!lines[i].value[0])
+            continue;
+        widths.label = wider(widths.label, lines[i].label);
+        widths.value = wider(widths.value, lines[i].value);
+        widths.bits = wider(widths.bits, lines[i].bits);
+        widths.rounding = wider(widths.rounding, lines[i].rounding);
+    }
+    return widths;
+}
+
+/* What has room beside the values: the roundings first, then the bits. */
+static void draw_line(struct canvas *canvas, struct rect area, int row,
+                      const struct lesson_line *line, const struct widths *widths)
+{
+    if (!line->value[0]) {
+        draw_text(canvas, area, row, 0, ROLE_HEADING, line->label);
+        return;
+    }
+    /* a number that is cut would be another number: rather the label is */
+    const int last = area.columns - (int)columns_of(line->value);
+    const int wanted = INDENT + widths->label + GAP, value = wanted < last ? wanted : last;
+    const struct rect left = {area.row, area.column, area.rows, value - 1};
+    const int beside = value + widths->value + GAP;
+    const bool rounding = beside + widths->rounding <= area.columns;
+    const bool bits = beside + widths->rounding + GAP + widths->bits <= area.columns;
+    draw_text(canvas, left, row, INDENT, ROLE_FAINT, line->label);
+    draw_text(canvas, area, row, value, ROLE_TEXT, line->value);
+    if (rounding)
+        draw_text(canvas, area, row, beside, ROLE_STRONG, line->rounding);
+    if (bits)
+        draw_text(canvas, area, row, beside + widths->rounding + GAP, ROLE_FAINT, line->bits);
+}
+
+static void draw_head(struct canvas *canvas, struct rect area, const struct loss_lesson *lesson,
+                      uint64_t last)
+{
+    char whole[200], brief[96];
+    const unsigned long long iteration = lesson->iteration;
+    snprintf(whole, sizeof whole,
+             _("Iteration %llu of %llu, window %zu (Left, Right: others; f: below zero)"),
+             iteration, (unsigned long long)last, lesson->window);
+    snprintf(brief, sizeof brief, _("Iteration %llu of %llu, window %zu"), iteration,
+             (unsigned long long)last, lesson->window);
+    draw_cursor(canvas, area, 0, 0);
+    insight_sum_up(canvas, area, ROLE_STRONG, whole, brief);
+}
+
+/* The conclusion from `row` on, which may lie outside; returns the row after it. */
+static int draw_sentences(struct canvas *canvas, struct rect area, int row,
+                          const struct loss_lesson *lesson)
+{
+    char text[1200], line[512];
+    const char *rest = loss_lesson_conclude(lesson, text, sizeof text);
+    while (rest && area.columns > 0) {
+        rest = columns_wrap(rest, (size_t)area.columns, line, sizeof line);
+        if (row >= 0 && row < area.rows)
+            draw_text(canvas, area, row, 0, lesson->caffe < 0 ? ROLE_BAD : ROLE_STRONG, line);
+        row++;
+    }
+    return row;
+}
+
+/* What is below the last row is said, or nobody looks for it. */
+static void draw_rest(struct canvas *canvas, struct rect area, int hidden)
+{
+    char text[80];
+    snprintf(text, sizeof text,
+             ngettext("Down: %d more line", "Down: %d more lines", (unsigned long)hidden), hidden);
+    draw_right(canvas, (struct rect){area.row + area.rows, area.column, 1, area.columns}, 0,
+               ROLE_FAINT, text);
+}
+
+static void draw_lesson(struct app *app, struct rect area, const struct loss_lesson *lesson)
+{
+    enum { MARKED_ROWS = 4 }; /* less room is for the lesson alone */
+    struct loss_view *view = &app->run.loss;
+    struct lesson_line lines[LESSON_LINES_MAX];
+    const int count = (int)loss_lesson_lines(lesson, lines);
+    const struct widths widths = measure(lines, (size_t)count);
+    const int rows = area.rows; /* from there on nothing is drawn, only counted */
+    const int total = count + 1 + draw_sentences(&app->canvas, area, rows, lesson) - rows;
+    area.rows -= total > rows && rows >= MARKED_ROWS;
+    view->hidden = total > area.rows ? total - area.rows : 0;
+    scroll(view, 0);
+    for (int i = view->top; i < count && i - view->top < area.rows; i++)
+        draw_line(&app->canvas, area, i - view->top, &lines[i], &widths);
+    draw_sentences(&app->canvas, area, count + 1 - view->top, lesson);
+    if (area.rows < rows && view->hidden > view->top)
+        draw_rest(&app->canvas, area, view->hidden - view->top);
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    (void)news;
+    struct error error;
+    struct loss_lesson lesson;
+    struct loss_view *view = &app->run.loss;
+    const struct series *series = run_series(entry->run);
+    struct rect area = {layout->view.row, layout->view.column + MARGIN, layout->view.rows,
+                        layout->view.columns - 2 * MARGIN};
+    const uint64_t iteration = shown(app, entry);
+    if (run_facts(entry->run)->mean_only) {
+        draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
+                     _("This run was imported from a log that tells Caffe's mean alone, and not "
+                       "the losses it was made from."));
+        return;
+    }
+    if (!loss_walk_to(&view->walk, series, run_config(entry->run)->average_loss, iteration, &lesson,
+                      &error)) {
+        const int row = draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, error.why);
+        draw_wrapped(&app->canvas, area, row, ROLE_FAINT, error.advice);
+        return;
+    }
+    draw_head(&app->canvas, (struct rect){area.row, area.column, 1, area.columns}, &lesson,
+              last_of(series));
+    area.row++;
+    area.rows--;
+    draw_lesson(app, area, &lesson);
+}
+
+const struct view view_loss = {.name = N_("Loss lab"), .spreads = true, .draw = draw, .act = act};

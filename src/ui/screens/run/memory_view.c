@@ -1,0 +1,149 @@
+/* The forecast by kind beside what was measured, and the measured over time. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "session/measure/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct row {
+    const char *label;
+    uint64_t bytes; /* 0: there is none, or it was not measured */
+};
+
+/* --- the table --- */
+
+enum { FORECAST_ROWS = 6, LABEL_COLUMNS = 16, FIGURE_COLUMNS = 12 };
+
+static void draw_row(struct canvas *canvas, struct rect area, int line, const struct row *row,
+                     uint64_t most)
+{
+    char text[32];
+    const int start = 1 + LABEL_COLUMNS + FIGURE_COLUMNS + 2;
+    struct rect label = {area.row, area.column + 1, area.rows, LABEL_COLUMNS};
+    struct rect number = {area.row, area.column + 1 + LABEL_COLUMNS, area.rows, FIGURE_COLUMNS};
+    draw_text(canvas, label, line, 0, ROLE_FAINT, row->label);
+    draw_right(canvas, number, line, ROLE_TEXT,
+               row->bytes ? text_bytes(row->bytes, text, sizeof text) : "-");
+    int width = area.columns - start - 1 > 60 ? 60 : area.columns - start - 1;
+    if (width > 4)
+        draw_gauge(canvas, area, line, start, width, (double)row->bytes / (double)most, ROLE_GAUGE);
+}
+
+/* Returns the line after the table. */
+static int draw_table(struct canvas *canvas, struct rect area, const struct run_facts *facts,
+                      uint64_t measured, uint64_t highest)
+{
+    const struct memory_forecast *forecast = &facts->forecast;
+    const struct row rows[] = {{_("weights"), forecast->weights},
+                               {_("gradients"), forecast->gradients},
+                               {_("solver state"), forecast->solver},
+                               {_("activations"), forecast->activations},
+                               {_("workspace"), forecast->workspace},
+                               {_("the network"), forecast->total},
+                               {_("forecast"), facts->memory_peak},
+                               {_("measured now"), measured},
+                               {_("highest"), highest}};
+    const int count = sizeof rows / sizeof *rows;
+    uint64_t most = 1;
+    for (int i = 0; i < count; i++)
+        most = rows[i].bytes > most ? rows[i].bytes : most;
+    draw_text(canvas, area, 0, 1, ROLE_HEADING, _("Memory of this run"));
+    for (int i = 0; i < count; i++)
+        draw_row(canvas, area, 1 + i + (i >= FORECAST_ROWS && area.rows >= 10), &rows[i], most);
+    return 1 + count + (area.rows >= 10);
+}
+
+/* What a memory limit costs, where there is one and it does something. Returns the next free line.
+ */
+static int draw_limit(struct canvas *canvas, struct rect area, int row,
+                      const struct memory_forecast *forecast)
+{
+    char words[160], text[240];
+    if (!forecast_limit_words(forecast, words, sizeof words)[0] || row >= area.rows)
+        return row;
+    snprintf(text, sizeof text, _("Memory limit: %s."), words);
+    return draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
+}
+
+/* --- over time --- */
+
+/* Of a run of millions of points some thousands are enough: memory changes slowly. 0: not known. */
+static void find_extremes(const struct series *series, uint64_t *least, uint64_t *most)
+{
+    const size_t count = series_count(series);
+    *least = *most = 0;
+    for (size_t i = 0; i < count; i += 1 + count / 4096) {
+        uint64_t bytes = series->points[i].memory_bytes;
+        *most = bytes > *most ? bytes : *most;
+        *least = bytes > 0 && (*least == 0 || bytes < *least) ? bytes : *least;
+    }
+}
+
+/* One point a column of dots. */
+static void draw_curve(struct app *app, struct rect area, const struct series *series,
+                       uint64_t most)
+{
+    static const enum role roles[] = {ROLE_TEXT, ROLE_GAUGE};
+    static const enum plot_style styles[] = {PLOT_SOLID, PLOT_SOLID};
+    struct plot *plot = &app->run.plot;
+    const size_t count = series_count(series);
+    if (!plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, NULL))
+        return;
+    const size_t width = plot_width(plot), height = plot_height(plot);
+    long before = -1;
+    for (size_t x = 0; x < width; x++) {
+        size_t i = width > 1 ? x * (count - 1) / (width - 1) : 0;
+        uint64_t bytes = series->points[i].memory_bytes;
+        long y = lround((double)bytes / (double)most * (double)(height - 1));
+        if (bytes > 0 && before >= 0)
+            plot_line(plot, 1, (long)x - 1, before, (long)x, y);
+        else if (bytes > 0)
+            plot_dot(plot, 1, (long)x, y);
+        before = bytes > 0 ? y : -1;
+    }
+    draw_plot(&app->canvas, area, plot, roles, styles);
+}
+
+static void draw_history(struct app *app, struct rect area, const struct series *series,
+                         uint64_t least, uint64_t most)
+{
+    char low[32], high[32];
+    struct rect curve = {area.row + 1, area.column + 1, area.rows - 1, area.columns - 2};
+    if (most == 0 || series_count(series) < 2 || curve.rows < 2 || curve.columns < 10)
+        return;
+    draw_format(&app->canvas, area, 0, 1, ROLE_HEADING,
+                _("Measured over time, from 0 to %s (least %s)"),
+                text_bytes(most, high, sizeof high), text_bytes(least, low, sizeof low));
+    draw_curve(app, curve, series, most);
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    struct rect area = layout->view;
+    if (!news->facts) {
+        draw_text(&app->canvas, area, 1, 2, ROLE_FAINT, _("Known when the run is prepared."));
+        return;
+    }
+    uint64_t least, most;
+    const struct series *series = run_series(entry->run);
+    find_extremes(series, &least, &most);
+    int row = draw_table(&app->canvas, area, news->facts, news->calm.memory_measured, most) + 1;
+    struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
+    row = draw_limit(&app->canvas, note, row, &news->facts->forecast);
+    if (area.rows >= row + 8)
+        row = draw_wrapped(&app->canvas, note, row, ROLE_FAINT,
+                           _("Measured is what the whole program holds: the network, whose size is "
+                             "exact, the images read ahead, libraries. The forecast is of that at "
+                             "its highest.")) +
+              1;
+    struct rect history = {area.row + row, area.column, area.rows - row, area.columns};
+    if (history.rows > 12)
+        history.rows = 12;
+    draw_history(app, history, series, least, most);
+}
+
+const struct view view_memory = {.name = N_("Memory"), .spreads = true, .draw = draw};

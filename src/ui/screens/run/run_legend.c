@@ -1,0 +1,120 @@
+/* The words above a run's plots: what its curves are called, their values under the cursor, and
+ * what concerns them all. */
+#include "base/language.h"
+#include "ui/screens/run/run_panel.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bool has(unsigned traces, enum trace trace)
+{
+    return traces & TRACE_BIT(trace);
+}
+
+static size_t count_kind(unsigned traces, enum trace_kind kind)
+{
+    size_t count = 0;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        count += has(traces, trace) && trace_kind(trace) == kind;
+    return count;
+}
+
+static size_t count_unplaced(const struct run_picture *picture, const struct run_panel *panel)
+{
+    const struct curves *curves = &picture->app->run.curves;
+    size_t count = 0;
+    for (enum trace trace = 0; trace < TRACES && panel->log; trace++)
+        if (has(panel->traces, trace))
+            count += trace < TRACES_TRAINED ? curves->trace[trace].unplaced
+                                            : validations_unplaced(curves, trace);
+    return count;
+}
+
+const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
+                            size_t size)
+{
+    const struct curves *curves = &picture->app->run.curves;
+    double value = trace < TRACES_TRAINED
+                       ? curves_value(curves, trace, picture->point)
+                       : curves_validated(curves, trace, picture->app->run.window.cursor);
+    if (isfinite(value))
+        snprintf(text, size, "%.4g", value);
+    else
+        snprintf(text, size, "-");
+    return text;
+}
+
+bool run_panel_is_lettered(const struct run_panel *panel, enum trace trace)
+{
+    return count_kind(panel->traces, trace_kind(trace)) > 1;
+}
+
+static const char *sample_of(const struct run_picture *picture, const struct run_panel *panel,
+                             enum trace trace, char *text, size_t size)
+{
+    const struct app *app = picture->app;
+    const char *line = app->canvas.glyphs->horizontal;
+    char letter[2] = {trace_letter(trace, picture->contest), '\0'};
+    bool ascii = app->symbols == SYMBOLS_ASCII;
+    if (trace_kind(trace) == TRACE_IS_VALIDATION)
+        snprintf(text, size, "%s", letter);
+    else if (trace_kind(trace) == TRACE_IS_RAW)
+        snprintf(text, size, "%s%s", run_panel_is_lettered(panel, trace) ? letter : "",
+                 ascii ? ".:" : "::");
+    else
+        snprintf(text, size, "%s%s%s", run_panel_is_lettered(panel, trace) ? letter : "",
+                 ascii ? "\"_" : line, ascii ? "" : line);
+    return text;
+}
+
+/* Values are padded, so that a moving cursor does not move the words. `brief`: no names. */
+static void add_trace_words(const struct run_picture *picture, struct run_panel *panel,
+                            enum trace trace, bool brief)
+{
+    char sample[24], value[32], mean[64];
+    const char *words = brief ? "" : trace_legend(trace, picture->contest);
+    if (!brief && trace == TRACE_SMOOTHED && picture->series->window) {
+        snprintf(mean, sizeof mean, _("%s (mean of %zu)"), words, picture->series->window);
+        words = mean;
+    }
+    sample_of(picture, panel, trace, sample, sizeof sample);
+    if (picture->point == SIZE_MAX)
+        legend_add(&panel->legend, trace_role(trace), sample, "%s", words);
+    else
+        legend_add(&panel->legend, trace_role(trace), sample, "%s%s%-8s", words, brief ? "" : " ",
+                   run_panel_value(picture, trace, value, sizeof value));
+}
+
+/* What concerns all plots of the picture: the stretch that is shown, the best epoch, findings. */
+static void add_common_words(const struct run_picture *picture, struct legend *legend)
+{
+    const struct app *app = picture->app;
+    const struct plot_window *window = &app->run.window;
+    size_t best = series_best(picture->series);
+    if (window->zoomed)
+        legend_add(legend, ROLE_STRONG, "<>", "%s", window->follow ? _("follows") : _("zoomed"));
+    if (best != SIZE_MAX)
+        legend_add(legend, ROLE_GOOD, app->canvas.glyphs->best, _("best epoch %.4g"),
+                   (double)picture->series->validations[best].epoch);
+    if (picture->entry->snapshot.finding_count > 0)
+        legend_add(legend, ROLE_BAD, "!", "%s", _("finding"));
+}
+
+void run_panel_make_legend(const struct run_picture *picture, struct run_panel *panel, bool brief)
+{
+    struct legend *legend = &panel->legend;
+    const char *unit = trace_unit_name(panel->unit, picture->contest);
+    size_t unplaced = count_unplaced(picture, panel);
+    legend->count = 0;
+    snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
+    if (unplaced > 0)
+        legend_add(legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
+                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
+    bool plain = panel->traces == TRACE_BIT(TRACE_RATE) || panel->traces == TRACE_BIT(TRACE_MS);
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(panel->traces, trace) && (!plain || picture->point != SIZE_MAX))
+            add_trace_words(picture, panel, trace, brief);
+    panel->curves_named = legend->count;
+    if (panel->first)
+        add_common_words(picture, legend);
+}

@@ -1,0 +1,235 @@
+/* What stands on a run's plots besides curves: findings where they set in, the best epoch, and the
+ * cursor with what can be read there. */
+#include "base/language.h"
+#include "base/text.h"
+#include "ui/screens/run/run_panel.h"
+#include "ui/screens/run/run_plot.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* --- findings --- */
+
+static struct finding finding_at(const struct run_picture *picture, size_t index)
+{
+    struct finding finding;
+    run_finding(picture->entry->run, index, &finding);
+    return finding;
+}
+
+/* The curve that a finding stands on: the one it is about, else the one that lies on top. */
+static const struct curve *curve_of(const struct run_picture *picture,
+                                    const struct run_panel *panel, enum finding_kind kind)
+{
+    const struct curve *curves = picture->app->run.curves.trace;
+    if ((kind == FINDING_NEGATIVE_LOSS || kind == FINDING_RESIDUE) &&
+        panel->traces & TRACE_BIT(TRACE_CAFFE))
+        return &curves[TRACE_CAFFE];
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+        if (panel->traces & TRACE_BIT(trace))
+            return &curves[trace];
+    return NULL;
+}
+
+/* The dot where a finding's mark goes; false: not in sight. */
+static bool spot_of(const struct run_picture *picture, const struct run_panel *panel,
+                    const struct finding *finding, long *x, long *y)
+{
+    const struct curves *curves = &picture->app->run.curves;
+    const struct plot *plot = &picture->app->run.plot;
+    const struct curve *curve = curve_of(picture, panel, finding->kind);
+    double at = axis_place(&curves->x, curves_x(curves, finding->iteration, finding->epoch));
+    double up = 1;
+    if (!(at >= 0 && at <= 1) || plot_width(plot) == 0 || plot_height(plot) == 0)
+        return false;
+    *x = lround(at * (double)(plot_width(plot) - 1));
+    if (curve && (size_t)*x < curve->width && curve->columns[*x].any)
+        up = axis_place(&panel->y, (double)curve->columns[*x].last);
+    up = isfinite(up) ? fmax(0, fmin(1, up)) : 0;
+    *y = lround(up * (double)(plot_height(plot) - 1));
+    return true;
+}
+
+void run_marks_add(const struct run_picture *picture, const struct run_panel *panel)
+{
+    long x, y;
+    for (size_t i = 0; panel->first && i < picture->entry->snapshot.finding_count; i++) {
+        struct finding finding = finding_at(picture, i);
+        if (spot_of(picture, panel, &finding, &x, &y))
+            plot_mark(&picture->app->run.plot, OWNER_FINDING, x, y, '!');
+    }
+}
+
+/* Whether nothing is drawn in these cells. */
+static bool is_free(const struct plot *plot, long row, long column, long width)
+{
+    if (row < 0 || row >= (long)plot->rows || column < 0 || column + width > (long)plot->columns)
+        return false;
+    for (long i = column; i < column + width; i++)
+        if (plot->cells[row * (long)plot->columns + i].series != 0)
+            return false;
+    return true;
+}
+
+static void take_cells(struct plot *plot, long row, long column, long width)
+{
+    for (long i = column; i < column + width; i++)
+        plot->cells[row * (long)plot->columns + i].series = OWNER_FINDING;
+}
+
+/* Beside the mark, or in a line near it. */
+static void draw_words(const struct run_picture *picture, const struct run_panel *panel, long row,
+                       long column, const char *words)
+{
+    static const int nearby[] = {0, -1, 1, -2, 2};
+    struct plot *plot = &picture->app->run.plot;
+    long width = (long)columns_of(words);
+    for (size_t i = 0; i < 2 * sizeof nearby / sizeof *nearby; i++) {
+        long at_row = row + nearby[i / 2], at = i % 2 == 0 ? column + 2 : column - width - 1;
+        if (!is_free(plot, at_row, at - 1, width + 2))
+            continue;
+        draw_text(&picture->app->canvas, panel->layout.plot, (int)at_row, (int)at, ROLE_BAD, words);
+        take_cells(plot, at_row, at, width);
+        return;
+    }
+}
+
+void run_marks_draw_words(const struct run_picture *picture, const struct run_panel *panel)
+{
+    enum { LEAST_ROWS = 6 };
+    const struct plot *plot = &picture->app->run.plot;
+    long x, y;
+    for (size_t i = 0; panel->first && i < picture->entry->snapshot.finding_count; i++) {
+        struct finding finding = finding_at(picture, i);
+        if (plot->rows < LEAST_ROWS || !spot_of(picture, panel, &finding, &x, &y))
+            continue;
+        draw_words(picture, panel, (long)plot->rows - 1 - y / (long)plot_dots_down(plot->symbols),
+                   x / (long)plot_dots_across(plot->symbols), finding_kind_words(finding.kind));
+    }
+}
+
+/* The first finding beyond a value of the x axis; SIZE_MAX: there is none. */
+static size_t finding_beyond(const struct app *app, const struct run_entry *entry, double x,
+                             double *found_at)
+{
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < entry->snapshot.finding_count; i++) {
+        struct finding finding;
+        run_finding(entry->run, i, &finding);
+        double at = curves_x(&app->run.curves, finding.iteration, finding.epoch);
+        if (at > x && (found == SIZE_MAX || at < *found_at)) {
+            found = i;
+            *found_at = at;
+        }
+    }
+    return found;
+}
+
+void run_plot_to_finding(struct app *app, const struct run_entry *entry)
+{
+    struct plot_window *window = &app->run.window;
+    struct finding finding;
+    double at = 0, here = window->cursor_on ? window->cursor : -INFINITY;
+    size_t next = finding_beyond(app, entry, here + fabs(here) * 1e-9, &at);
+    if (next == SIZE_MAX)
+        next = finding_beyond(app, entry, -INFINITY, &at);
+    if (next == SIZE_MAX) {
+        app_say(app, ROLE_FAINT, _("Nothing was found so far."));
+        return;
+    }
+    run_finding(entry->run, next, &finding);
+    plot_window_put_cursor(window, at);
+    app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
+}
+
+/* --- the best epoch --- */
+
+void run_marks_draw_best(const struct run_picture *picture, struct rect axis)
+{
+    struct app *app = picture->app;
+    size_t best = series_best(picture->series);
+    if (best == SIZE_MAX || axis.rows < 2)
+        return;
+    const struct curves *curves = &app->run.curves;
+    double at =
+        axis_place(&curves->x, curves_x_of_validation(curves, &picture->series->validations[best]));
+    if (at >= 0 && at <= 1)
+        draw_text(&app->canvas, axis, 0, (int)lround(at * (axis.columns - 1)), ROLE_GOOD,
+                  app->canvas.glyphs->best);
+}
+
+void run_plot_to_best(struct app *app, const struct run_entry *entry)
+{
+    const struct series *series = run_series(entry->run);
+    size_t best = series_best(series);
+    if (best == SIZE_MAX) {
+        app_say(app, ROLE_FAINT, _("There is no best epoch without a validation."));
+        return;
+    }
+    plot_window_put_cursor(&app->run.window,
+                           curves_x_of_validation(&app->run.curves, &series->validations[best]));
+}
+
+/* --- the cursor --- */
+
+/* The words of findings in the cursor's column. */
+static int draw_findings_there(const struct run_picture *picture, struct rect area, int column)
+{
+    const struct plot_window *window = &picture->app->run.window;
+    const struct curves *curves = &picture->app->run.curves;
+    for (size_t i = 0; i < picture->entry->snapshot.finding_count; i++) {
+        struct finding finding = finding_at(picture, i);
+        double away = axis_place(&curves->x, curves_x(curves, finding.iteration, finding.epoch)) -
+                      axis_place(&curves->x, window->cursor);
+        if (fabs(away) * (double)window->extent.columns <= 0.75)
+            column = draw_format(&picture->app->canvas, area, 0, column + 2, ROLE_BAD, "! %s",
+                                 finding_kind_words(finding.kind));
+    }
+    return column;
+}
+
+/* As many as fit whole. */
+static void draw_values(const struct run_picture *picture, unsigned traces, struct rect area,
+                        int column)
+{
+    char value[32], text[48];
+    for (enum trace trace = 0; trace < TRACES; trace++) {
+        if (!(traces & TRACE_BIT(trace)))
+            continue;
+        snprintf(text, sizeof text, "%c %s", trace_letter(trace, picture->contest),
+                 run_panel_value(picture, trace, value, sizeof value));
+        if (column + 2 + (int)columns_of(text) > area.columns)
+            return;
+        column = draw_text(&picture->app->canvas, area, 0, column + 2, trace_role(trace), text);
+    }
+}
+
+/* Where the values follow there is room for two of the three only. */
+static int draw_position(const struct run_picture *picture, struct rect area, bool brief)
+{
+    struct canvas *canvas = &picture->app->canvas;
+    const struct series_point *point = &picture->series->points[picture->point];
+    unsigned long long iteration = point->iteration;
+    char time[32];
+    text_duration((double)point->seconds, time, sizeof time);
+    if (!brief)
+        return draw_format(canvas, area, 0, 0, ROLE_STRONG, _("iteration %llu, epoch %.2f, %s"),
+                           iteration, (double)point->epoch, time);
+    if (picture->app->run.x == X_TIME)
+        return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %s", iteration, time);
+    return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %.2f", iteration,
+                       (double)point->epoch);
+}
+
+void run_marks_draw_readout(const struct run_picture *picture, unsigned traces, struct rect area,
+                            bool values)
+{
+    if (rect_is_empty(area))
+        return;
+    int column = draw_position(picture, area, values);
+    column = draw_findings_there(picture, area, column);
+    if (values)
+        draw_values(picture, traces, area, column);
+    draw_cursor(&picture->app->canvas, area, 0, 0);
+}

@@ -1,0 +1,272 @@
+/* Raw values lie faint behind lines, lines behind validations, findings on top. Where several
+ * curves of one kind share a plot each carries its letter, so that they are told apart without
+ * colour. The x axis ends at a round number and grows in steps: between two steps a new point
+ * changes only its own cells, which keeps a slow link quick.
+ */
+#include "ui/screens/run/run_plot.h"
+
+#include "base/language.h"
+#include "session/values/run_snapshot.h"
+#include "ui/plot/plot_axes.h"
+#include "ui/screens/run/run_panel.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { LETTERS = 3 }; /* of a curve, along the plot */
+
+/* --- what is drawn --- */
+
+unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
+                         const struct run_layout *run)
+{
+    const struct series *series = run_series(entry->run);
+    const struct trace_choice *choice = &app->run.choice;
+    unsigned traces = trace_choice_shown(choice, series);
+    if (!choice->own && !rect_is_empty(run->rate) && trace_is_known(series, TRACE_RATE))
+        traces |= TRACE_BIT(TRACE_RATE);
+    return traces;
+}
+
+/* All that is there for plots. */
+static struct rect plots_area(const struct run_layout *run)
+{
+    struct rect area = run->view;
+    if (!rect_is_empty(run->rate))
+        area.rows = run->rate.row + run->rate.rows - area.row;
+    return area;
+}
+
+void run_plot_gather(struct app *app, const struct run_entry *entry, const struct run_layout *run)
+{
+    const struct run_snapshot *now = &entry->snapshot;
+    const struct series *series = run_series(entry->run);
+    struct plot_layout layout = layout_plot(run->view, true);
+    size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
+    struct curve_view wanted = {.x = curves_known_x(series, app->run.x),
+                                .log_x = app->run.log_x,
+                                .width = columns * plot_dots_across(app->symbols),
+                                .traces = run_plot_traces(app, entry, run),
+                                .iterations = (double)now->iterations,
+                                .epochs = now->epochs,
+                                .over = run_status_is_over(now->status)};
+    struct plot_extent extent = {.all = curves_axis(series, &wanted),
+                                 .first = 1,
+                                 .points = series_count(series),
+                                 .columns = columns,
+                                 .live = !wanted.over};
+    struct error error;
+    curves_extent(series, wanted.x, &extent.first, &extent.last);
+    struct axis axis = plot_window_show(&app->run.window, &extent);
+    wanted.axis = &axis;
+    if (!curves_update(&app->run.curves, series, &wanted, &error))
+        app_say_error(app, &error);
+}
+
+/* --- one plot --- */
+
+static bool has(unsigned traces, enum trace trace)
+{
+    return traces & TRACE_BIT(trace);
+}
+
+static unsigned of_unit(unsigned traces, enum trace_unit unit)
+{
+    unsigned found = 0;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(traces, trace) && trace_unit(trace) == unit)
+            found |= TRACE_BIT(trace);
+    return found;
+}
+
+/* Losses that differ by powers of ten are only told apart on a logarithmic axis. */
+static bool is_log(const struct run_picture *picture, unsigned traces)
+{
+    size_t losses =
+        has(traces, TRACE_SMOOTHED) + has(traces, TRACE_DISCRIMINATOR) + has(traces, TRACE_L1);
+    return picture->app->run.log_y || (picture->contest && losses > 1);
+}
+
+static struct axis y_axis(const struct run_picture *picture, const struct run_panel *panel)
+{
+    const struct curves *curves = &picture->app->run.curves;
+    double low = DBL_MAX, high = -DBL_MAX;
+    for (enum trace trace = 0; trace < TRACES; trace++)
+        if (has(panel->traces, trace) && trace < TRACES_TRAINED)
+            curve_range(&curves->trace[trace], panel->log, &low, &high);
+        else if (has(panel->traces, trace))
+            validations_range(curves, trace, panel->log, &low, &high);
+    bool flat = high - low < 1e-3 * high; /* a constant lies in the middle of nothing */
+    if (!panel->log && (flat || panel->unit == UNIT_RATE))
+        return axis_around(0, high > 0 ? high : 1, false);
+    return axis_around(low, high, panel->log);
+}
+
+/* --- curves --- */
+
+static void add_zero_line(struct plot *plot, const struct axis *y)
+{
+    if (y->log || y->low >= 0 || y->high <= 0)
+        return;
+    long row = lround(axis_place(y, 0) * (double)(plot_height(plot) - 1));
+    for (size_t x = 0; x < plot_width(plot); x += 4)
+        plot_dot(plot, OWNER_ZERO, (long)x, row);
+}
+
+static void add_kind(const struct run_picture *picture, const struct run_panel *panel,
+                     enum trace_kind kind)
+{
+    struct app *app = picture->app;
+    for (enum trace trace = TRACES; trace-- > 0;) {
+        if (!has(panel->traces, trace) || trace_kind(trace) != kind)
+            continue;
+        if (kind == TRACE_IS_VALIDATION)
+            validations_draw(&app->run.curves, trace, &panel->y, &app->run.plot,
+                             (uint8_t)(trace + 1), trace_letter(trace, picture->contest));
+        else
+            curve_draw(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+                       (uint8_t)(trace + 1));
+    }
+}
+
+/* Where the newest point lies along the plot: letters are spread over what is there. */
+static double end_of(const struct app *app)
+{
+    const struct plot_window *window = &app->run.window;
+    double place = axis_place(&window->shown, window->extent.last);
+    return place > 0 && place < 1 ? place : 1;
+}
+
+static void add_letters(const struct run_picture *picture, const struct run_panel *panel)
+{
+    struct app *app = picture->app;
+    double shift = 0;
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+        if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
+            continue;
+        for (int i = 0; i < LETTERS; i++)
+            curve_mark(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+                       (uint8_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
+                       trace_letter(trace, picture->contest));
+        shift += 0.05;
+    }
+}
+
+static void draw_cells(const struct run_picture *picture, const struct run_panel *panel)
+{
+    enum role roles[OWNERS] = {[OWNER_ZERO] = ROLE_RAW, [OWNER_FINDING] = ROLE_BAD};
+    enum plot_style styles[OWNERS] = {PLOT_DOTTED};
+    for (enum trace trace = 0; trace < TRACES; trace++) {
+        roles[trace + 1] = trace_role(trace);
+        styles[trace + 1] = trace_kind(trace) == TRACE_IS_RAW ? PLOT_DOTTED : PLOT_SOLID;
+    }
+    styles[OWNER_FINDING] = PLOT_SOLID;
+    draw_plot(&picture->app->canvas, panel->layout.plot, &picture->app->run.plot, roles, styles);
+}
+
+static void draw_panel(const struct run_picture *picture, struct run_panel *panel)
+{
+    struct app *app = picture->app;
+    struct plot *plot = &app->run.plot;
+    struct rect area = panel->layout.plot;
+    struct error error;
+    if (rect_is_empty(area))
+        return;
+    if (!plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    add_zero_line(plot, &panel->y);
+    for (int kind = 0; kind < TRACE_KINDS; kind++) {
+        static const enum trace_kind order[TRACE_KINDS] = {TRACE_IS_RAW, TRACE_IS_LINE,
+                                                           TRACE_IS_VALIDATION};
+        add_kind(picture, panel, order[kind]);
+    }
+    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+        if (has(panel->traces, trace))
+            curve_draw_unplaced(&app->run.curves.trace[trace], &panel->y, plot,
+                                (uint8_t)(trace + 1));
+    add_letters(picture, panel);
+    run_marks_add(picture, panel);
+    legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
+    plot_axes_draw_y(&app->canvas, panel->layout.labels, &panel->y);
+    draw_cells(picture, panel);
+    plot_draw_cursor(app, &app->run.window, area);
+    run_marks_draw_words(picture, panel);
+}
+
+/* --- all plots --- */
+
+static size_t make_panels(const struct run_picture *picture, unsigned traces,
+                          struct run_panel panels[UNITS])
+{
+    size_t count = 0;
+    for (enum trace_unit unit = 0; unit < UNITS; unit++) {
+        struct run_panel *panel = &panels[count];
+        *panel = (struct run_panel){.unit = unit, .traces = of_unit(traces, unit)};
+        if (!panel->traces)
+            continue;
+        panel->first = count == 0;
+        panel->log = is_log(picture, panel->traces);
+        panel->y = y_axis(picture, panel);
+        run_panel_make_legend(picture, panel, false);
+        count++;
+    }
+    return count;
+}
+
+static void draw_nothing(struct app *app, struct rect area)
+{
+    struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
+    draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                 app->run.choice.own ? _("No curve that is switched on has values; Y shows the "
+                                         "list of curves, y goes to the next picture.")
+                                     : _("The first iteration is on its way ..."));
+}
+
+static void tell_left_out(struct legend *legend, size_t count)
+{
+    if (count > 0)
+        legend_add(legend, ROLE_WARNING, "+",
+                   ngettext("%zu plot has no room", "%zu plots have no room", count), count);
+}
+
+void run_plot_draw(struct app *app, const struct run_entry *entry, const struct run_layout *run)
+{
+    struct rect area = plots_area(run);
+    struct run_picture picture = {app, entry, run_series(entry->run), false, SIZE_MAX};
+    struct run_panel panels[UNITS];
+    const struct plot_window *window = &app->run.window;
+    unsigned traces = run_plot_traces(app, entry, run);
+    if (app->run.curves.series != picture.series)
+        return;
+    const enum curve_x x = curves_known_x(picture.series, app->run.x);
+    picture.contest = trace_is_contest(picture.series);
+    if (window->cursor_on)
+        picture.point = curves_nearest(picture.series, x, window->cursor);
+    size_t count = make_panels(&picture, traces, panels);
+    if (count == 0) {
+        draw_nothing(app, area);
+        return;
+    }
+    bool readout = picture.point != SIZE_MAX;
+    int lines = legend_lines(&panels[0].legend, panels[0].legend.count,
+                             layout_plot(area, true).legend.columns);
+    struct panels_layout layout = layout_panels(area, (int)count, readout, lines);
+    for (int i = 0; i < layout.count; i++) {
+        struct rect legend = layout.panels[i].legend;
+        panels[i].layout = layout.panels[i];
+        if (readout &&
+            legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
+            run_panel_make_legend(&picture, &panels[i], true);
+        if (i == 0)
+            tell_left_out(&panels[0].legend, count - (size_t)layout.count);
+        draw_panel(&picture, &panels[i]);
+    }
+    plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, x,
+                     layout.panels[0].labels.columns > 0);
+    run_marks_draw_best(&picture, layout.axis);
+    if (readout)
+        run_marks_draw_readout(&picture, traces, layout.readout, layout.panels[0].legend.rows == 0);
+}

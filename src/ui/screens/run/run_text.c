@@ -1,0 +1,347 @@
+#include "ui/screens/run/run_text.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "session/config/config_paths.h"
+#include "session/values/run_snapshot.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct writer {
+    struct run_line *lines;
+    size_t count;
+};
+
+__attribute__((format(printf, 4, 5))) static void put(struct writer *writer, const char *label,
+                                                      enum role role, const char *format, ...)
+{
+    va_list arguments;
+    if (writer->count == RUN_LINES_MAX)
+        return;
+    struct run_line *line = &writer->lines[writer->count++];
+    *line = (struct run_line){.label = gettext(label), .role = role};
+    va_start(arguments, format);
+    vsnprintf(line->value, sizeof line->value, format, arguments);
+    va_end(arguments);
+}
+
+static void put_number(struct writer *writer, const char *label, enum role role, double value)
+{
+    if (isfinite(value))
+        put(writer, label, role, "%.4g", value);
+    else
+        put(writer, label, role, "%s", isnan(value) ? "-" : _("infinite"));
+}
+
+static void put_bytes(struct writer *writer, const char *label, uint64_t bytes)
+{
+    char text[24];
+    put(writer, label, ROLE_TEXT, "%s", bytes ? text_bytes(bytes, text, sizeof text) : "-");
+}
+
+/* "3.42", with as many digits as an epoch has meaning for; of imported runs it may be unknown. */
+static const char *epoch_text(double epoch, char *text, size_t size)
+{
+    snprintf(text, size, isnan(epoch) ? "-" : "%.2f", epoch);
+    return text;
+}
+
+static const char *epochs_text(double epochs, char *text, size_t size)
+{
+    snprintf(text, size, isnan(epochs) ? "-" : "%.4g", epochs);
+    return text;
+}
+
+static void put_rate(struct writer *writer, const char *label, double rate)
+{
+    char text[24];
+    put(writer, label, ROLE_RATE, "%s", epochs_text(rate, text, sizeof text));
+}
+
+static void put_images(struct writer *writer, double images_per_second)
+{
+    if (isnan(images_per_second))
+        put(writer, N_("images/s"), ROLE_TEXT, "-");
+    else
+        put(writer, N_("images/s"), ROLE_TEXT, "%.0f", images_per_second);
+}
+
+static void put_speed(struct writer *writer, const char *label, double value)
+{
+    if (value > 0)
+        put(writer, label, ROLE_TEXT, "%.*f", value < 10 ? 3 : value < 100 ? 2 : 1, value);
+    else
+        put(writer, label, ROLE_TEXT, "-");
+}
+
+static void put_top1(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->has_validation && isfinite(now->top1))
+        put(writer, N_("top-1"), ROLE_VALIDATION, _("%.2f %% best %.2f"), now->top1,
+            now->best_top1);
+    else
+        put(writer, N_("top-1"), ROLE_FAINT, "-");
+}
+
+static void put_validation(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+        put(writer, N_("validation"), ROLE_VALIDATION, _("%.0f %% seen"),
+            100.0 * (double)now->validation_done / (double)now->validation_of);
+    else if (now->has_validation)
+        put_number(writer, N_("validation"), ROLE_VALIDATION, now->validation_loss);
+    else
+        put(writer, N_("validation"), ROLE_FAINT, "%s",
+            news->config->validate[0] ? _("later") : _("none"));
+}
+
+/* Two networks are trained against each other. */
+static bool is_contest(const struct run_snapshot *now)
+{
+    return isfinite(now->loss_discriminator);
+}
+
+static void put_pixels(struct writer *writer, const char *label, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    if (now->status == RUN_VALIDATING && now->validation_of > 0)
+        put(writer, label, ROLE_VALIDATION, _("%.0f %% seen"),
+            100.0 * (double)now->validation_done / (double)now->validation_of);
+    else if (now->has_validation && isfinite(now->pixel_accuracy))
+        put(writer, label, ROLE_VALIDATION, _("%.2f %% within %zu"), now->pixel_accuracy,
+            news->config->tolerance);
+    else
+        put(writer, label, ROLE_FAINT, "%s", news->config->validate[0] ? _("later") : "-");
+}
+
+static void put_contest(struct writer *writer, const struct run_news *news, const char *generator,
+                        const char *discriminator, const char *pixels)
+{
+    const struct run_snapshot *now = &news->now;
+    put_number(writer, generator, ROLE_SMOOTHED, (double)now->loss);
+    put_number(writer, discriminator, ROLE_SERIES + 1, (double)now->loss_discriminator);
+    put_number(writer, "L1", ROLE_SERIES + 2, (double)now->loss_l1);
+    put_pixels(writer, pixels, news);
+}
+
+/* Of the process, as is what was measured; runs of before it was kept have the network's alone. */
+static uint64_t forecast_bytes(const struct run_news *news)
+{
+    if (!news->facts)
+        return 0;
+    return news->facts->memory_peak ? news->facts->memory_peak : news->facts->forecast.total;
+}
+
+static double loss_now(const struct run_snapshot *now)
+{
+    return now->iteration > 0 ? (double)now->loss : NAN;
+}
+
+static void put_class_losses(struct writer *writer, const struct run_news *news)
+{
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(&news->now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
+    put_validation(writer, news);
+    put_top1(writer, &news->now);
+}
+
+static void grid_normal(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24], epochs[24];
+    if (is_contest(now))
+        put_contest(writer, news, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
+    else
+        put_class_losses(writer, news);
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, epoch, sizeof epoch),
+        epochs_text(now->epochs, epochs, sizeof epochs));
+    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
+        (unsigned long long)now->iterations);
+    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put_images(writer, calm->images_per_second);
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_speed(writer, N_(" median"), calm->ms_per_image_median);
+    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
+}
+
+static void small_losses(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
+    if (now->has_validation)
+        put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
+    else
+        put_rate(writer, N_("rate"), now->learning_rate);
+    put_bytes(writer, N_("memory"), news->calm.memory_measured);
+}
+
+static void grid_small(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24], epochs[24];
+    if (is_contest(now))
+        put_contest(writer, news, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
+    else
+        small_losses(writer, news);
+    put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
+        epochs_text(now->epochs, epochs, sizeof epochs));
+    put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_images(writer, calm->images_per_second);
+}
+
+static void tiny(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char epoch[24];
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
+    put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
+    put_bytes(writer, N_("memory"), calm->memory_measured);
+}
+
+static void panel_losses(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now;
+    put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
+    put_number(writer, N_("smoothed"), ROLE_SMOOTHED, news->smoothed);
+    if (news->config->average_loss > 1 || now->loss_caffe < 0) {
+        put_number(writer, N_("exact mean"), ROLE_TEXT, now->loss_mean);
+        put_number(writer, N_("Caffe's mean"), now->loss_caffe < 0 ? ROLE_BAD : ROLE_TEXT,
+                   (double)now->loss_caffe);
+    }
+    put_validation(writer, news);
+    put_top1(writer, now);
+}
+
+/* From where the run could be resumed, and what share of its time that costs. */
+static void put_checkpoint(struct writer *writer, const struct run_snapshot *now)
+{
+    if (now->checkpoints == 0)
+        return;
+    put(writer, N_("checkpoint"), ROLE_TEXT, _("at %llu"),
+        (unsigned long long)now->checkpoint_iteration);
+    if (now->elapsed_seconds > 0)
+        put(writer, N_(" their cost"), ROLE_TEXT, "%.2g %%",
+            100 * now->checkpoint_seconds / now->elapsed_seconds);
+}
+
+static void panel_progress(struct writer *writer, const struct run_news *news)
+{
+    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    char text[48], epochs[24];
+    put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
+    if (is_contest(now))
+        put_contest(writer, news, N_("generator"), N_("discriminator"), N_("pixels right"));
+    else
+        panel_losses(writer, news);
+    put_rate(writer, N_("learning rate"), now->learning_rate);
+    put(writer, N_("Progress"), ROLE_HEADING, "%s", "");
+    put(writer, N_("epoch"), ROLE_TEXT, _("%s of %s"), epoch_text(now->epoch, text, sizeof text),
+        epochs_text(now->epochs, epochs, sizeof epochs));
+    put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
+        (unsigned long long)now->iterations);
+    put_checkpoint(writer, now);
+    put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
+    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_speed(writer, N_(" median"), calm->ms_per_image_median);
+    put_images(writer, calm->images_per_second);
+    put(writer, N_("data waited"), ROLE_TEXT, "%s",
+        text_duration(calm->feed_wait_seconds, text, sizeof text));
+    put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
+    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_(" forecast"), forecast_bytes(news));
+}
+
+/* A setting; of an imported run one that its log did not tell has a dash. */
+static void put_setting(struct writer *writer, const char *label, const char *key,
+                        const struct run_news *news)
+{
+    char value[64];
+    const bool imported = news->facts && news->facts->imported[0];
+    const bool known = !imported || config_is_given(news->config, key);
+    put(writer, label, ROLE_TEXT, "%s",
+        known ? config_get(news->config, key, value, sizeof value) : "-");
+}
+
+static void put_fact(struct writer *writer, const char *label, size_t count)
+{
+    char text[64];
+    put(writer, label, ROLE_TEXT, "%s", count ? text_count(count, text, sizeof text) : "-");
+}
+
+static void panel_run(struct writer *writer, const struct run_news *news)
+{
+    char text[512];
+    const struct run_config *config = news->config;
+    put(writer, N_("Run"), ROLE_HEADING, "%s", "");
+    put(writer, N_("network"), ROLE_TEXT, "%.63s",
+        config_short_value("network", config->network, text, sizeof text));
+    put_setting(writer, N_("technique"), "technique", news);
+    if (news->facts)
+        put_fact(writer, N_("parameters"), news->facts->parameters);
+    put(writer, N_("data"), ROLE_TEXT, "%.63s",
+        config_short_value("data", config->data, text, sizeof text));
+    if (news->facts)
+        put_fact(writer, N_("images"), news->facts->images);
+    put_setting(writer, N_("batch"), "batch", news);
+    put(writer, N_("device"), ROLE_TEXT, "%s", config->device);
+    put_setting(writer, N_("solver"), "solver", news);
+    put_setting(writer, N_("schedule"), "schedule", news);
+    put_setting(writer, N_("seed"), "seed", news);
+}
+
+size_t run_text_lines(const struct run_news *news, enum density density, struct run_line *lines)
+{
+    struct writer writer = {lines, 0};
+    switch (density) {
+    case DENSITY_TINY:
+        tiny(&writer, news);
+        break;
+    case DENSITY_SMALL:
+        grid_small(&writer, news);
+        break;
+    case DENSITY_NORMAL:
+        grid_normal(&writer, news);
+        break;
+    case DENSITY_PANEL:
+        panel_progress(&writer, news);
+        panel_run(&writer, news);
+        break;
+    }
+    return writer.count;
+}
+
+double run_text_fraction(const struct run_snapshot *snapshot)
+{
+    if (snapshot->iterations == 0)
+        return 0;
+    return fmin(1, (double)snapshot->iteration / (double)snapshot->iterations);
+}
+
+char *run_text_progress(const struct run_news *news, int columns, char *text, size_t size)
+{
+    char gone[32], left[32];
+    double percent = 100 * run_text_fraction(&news->now);
+    text_duration(floor(news->calm.elapsed_seconds), gone, sizeof gone);
+    text_duration(ceil(news->calm.eta_seconds), left, sizeof left);
+    bool over = run_status_is_over(news->now.status), known = news->calm.eta_seconds >= 0;
+    if (over)
+        snprintf(text, size, _("%.0f %%  %s after %s"), percent,
+                 gettext(run_status_name(news->now.status)), gone);
+    else if (columns < 50)
+        snprintf(text, size, "%.0f %% %s", percent, known ? left : "");
+    else if (known)
+        snprintf(text, size, _("%.0f %%  %s gone, %s to go"), percent, gone, left);
+    else
+        snprintf(text, size, _("%.0f %%  %s gone"), percent, gone);
+    return text;
+}

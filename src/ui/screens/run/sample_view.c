@@ -1,0 +1,37 @@
+/* Of networks that make pictures: the newest ones. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "session/files/sample_files.h"
+
+/* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
+static size_t examples_of(const struct run_entry *entry)
+{
+    if (!entry->run || entry->snapshot.status == RUN_PREPARING)
+        return 0;
+    return sample_examples(run_facts(entry->run));
+}
+
+static bool available(const struct run_entry *entry)
+{
+    return examples_of(entry) > 0;
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    (void)news;
+    sample_view_draw(&app->run.sample, &app->canvas, layout->view, run_facts(entry->run)->directory,
+                     examples_of(entry));
+}
+
+static bool act(struct app *app, enum action action)
+{
+    if (action != ACTION_UP && action != ACTION_DOWN)
+        return false;
+    sample_view_move(&app->run.sample, action == ACTION_UP ? -1 : 1);
+    return true;
+}
+
+const struct view view_sample = {
+    .name = N_("Sample"), .spreads = true, .available = available, .draw = draw, .act = act};

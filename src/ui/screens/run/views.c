@@ -1,0 +1,83 @@
+#include "ui/screens/run/views.h"
+
+#include "base/language.h"
+#include "ui/app/app.h"
+#include "ui/terminal/columns.h"
+
+static const struct view *const views[] = {&view_curves,  &view_findings, &view_memory,
+                                           &view_arena,   &view_layers,   &view_gemm,
+                                           &view_weights, &view_sample,   &view_loss};
+enum { VIEWS = sizeof views / sizeof *views };
+
+static bool is_available(const struct view *view, const struct run_entry *entry)
+{
+    return !view->available || (entry && view->available(entry));
+}
+
+const struct view *views_shown(const struct app *app, const struct run_entry *entry)
+{
+    const struct view *view = views[app->run.view];
+    return is_available(view, entry) ? view : views[0];
+}
+
+static void show(struct app *app, size_t index)
+{
+    app->run.view = index;
+    app->run.scroll = 0;
+}
+
+void views_next(struct app *app, const struct run_entry *entry)
+{
+    size_t next = app->run.view;
+    do
+        next = (next + 1) % VIEWS;
+    while (!is_available(views[next], entry));
+    show(app, next);
+}
+
+void views_go(struct app *app, const struct run_entry *entry, size_t digit)
+{
+    if (digit == 0 || digit > VIEWS)
+        app_say(app, ROLE_WARNING, _("There is no such view; the tabs above have their digits."));
+    else if (!is_available(views[digit - 1], entry))
+        app_say(app, ROLE_WARNING, _("This run has nothing to show there."));
+    else
+        show(app, digit - 1);
+}
+
+/* --- tabs: "1 Curves 2[Findings]3 Memory" --- */
+
+static int tabs_width(const struct run_entry *entry)
+{
+    int width = 0;
+    for (size_t i = 0; i < VIEWS; i++)
+        if (is_available(views[i], entry))
+            width += 3 + (int)columns_of(gettext(views[i]->name));
+    return width;
+}
+
+int views_draw_tabs(struct app *app, const struct run_entry *entry, struct rect area, int columns)
+{
+    struct canvas *canvas = &app->canvas;
+    const struct view *shown = views_shown(app, entry);
+    const bool names = tabs_width(entry) <= columns;
+    int column = 0;
+    for (size_t i = 0; i < VIEWS; i++) {
+        const char *name = gettext(views[i]->name);
+        if (!is_available(views[i], entry))
+            continue;
+        const int start = column;
+        column = draw_format(canvas, area, 0, column, ROLE_KEY, "%zu", i + 1);
+        if (views[i] == shown && canvas->cursor_row < 0)
+            draw_cursor(canvas, area, 0, column + 1);
+        if (views[i] == shown)
+            column = draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", name);
+        else if (names)
+            column = draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", name);
+        else
+            column = draw_text(canvas, area, 0, column, ROLE_FAINT, " ");
+        struct rect tab = {area.row, area.column + start, 1, column - start};
+        targets_add(&canvas->targets, tab, '1' + (int)i, 1);
+    }
+    return column;
+}

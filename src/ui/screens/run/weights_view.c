@@ -1,0 +1,228 @@
+/* Every array of weights: mean, deviation, histogram, the gradient's norm, and how far a step moves
+ * it, with the usual advice where that is far from usual. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* "A rough heuristic is that this ratio should be somewhere around 1e-3. If it is lower than this
+ * then the learning rate might be too low. If it is higher then the learning rate is likely too
+ * high." (Karpathy, CS231n notes, "Neural Networks Part 3: Learning and Evaluation".) Said here
+ * from a factor of ten away, and not of biases and normalisations, which begin at 0 or 1. */
+static const double LOW_RATIO = 1e-4, HIGH_RATIO = 1e-2;
+
+enum { NET, TENSOR, COUNT, MEAN, DEVIATION, GRADIENT, RATIO, MARK, HISTOGRAM, COLUMNS };
+enum { ROW_BINS = 16 };
+static const struct table_column columns[COLUMNS] = {
+    [NET] = {N_("NET"), 4, 0, false, false},
+    [TENSOR] = {N_("WEIGHTS"), 14, 0, false, true},
+    [COUNT] = {N_("COUNT"), 10, 5, true, false},
+    [MEAN] = {N_("MEAN"), 10, 3, true, false},
+    [DEVIATION] = {N_("SD"), 9, 2, true, false},
+    [GRADIENT] = {N_("GRADIENT"), 10, 1, true, false},
+    [RATIO] = {N_("UPDATE/W"), 10, 0, true, false},
+    [MARK] = {"", 1, 0, false, false},
+    [HISTOGRAM] = {N_("HISTOGRAM"), ROW_BINS, 4, false, false},
+};
+
+struct context {
+    const struct inspection *seen;
+    const struct glyphs *glyphs;
+    size_t first;
+};
+
+static const struct inspection_tensor *tensor_at(const struct inspection *seen, size_t row,
+                                                 size_t *network)
+{
+    for (*network = 0; row >= seen->networks[*network].tensor_count; ++*network)
+        row -= seen->networks[*network].tensor_count;
+    return &seen->networks[*network].tensors[row];
+}
+
+enum health { HEALTH_FINE, HEALTH_SLOW, HEALTH_FAST, HEALTH_STILL };
+
+static enum health health_of(const struct inspection_tensor *tensor)
+{
+    const double ratio = inspection_update_ratio(tensor);
+    if (!tensor->learnable || tensor->rank < 2 || isnan(ratio))
+        return HEALTH_FINE;
+    return ratio == 0           ? HEALTH_STILL
+           : ratio < LOW_RATIO  ? HEALTH_SLOW
+           : ratio > HIGH_RATIO ? HEALTH_FAST
+                                : HEALTH_FINE;
+}
+
+static double key(const void *data, size_t row, size_t column)
+{
+    const struct context *context = data;
+    size_t network;
+    const struct inspection_tensor *tensor = tensor_at(context->seen, row, &network);
+    switch (column + context->first) {
+    case COUNT:
+        return (double)tensor->count;
+    case MEAN:
+        return tensor->mean;
+    case DEVIATION:
+        return tensor->deviation;
+    case GRADIENT:
+        return tensor->gradient_norm;
+    default:
+        return inspection_update_ratio(tensor);
+    }
+}
+
+static void number(double value, char *text, size_t size)
+{
+    if (isfinite(value))
+        snprintf(text, size, "%.3g", value);
+    else
+        snprintf(text, size, "-");
+}
+
+/* `bins` columns of a histogram, each as high as its share of the highest. */
+static void draw_bins(const struct inspection_tensor *tensor, size_t bins,
+                      const struct glyphs *glyphs, char *text, size_t size)
+{
+    uint64_t sums[INSPECTION_BINS] = {0}, most = 1;
+    for (size_t i = 0; i < INSPECTION_BINS; i++)
+        sums[i * bins / INSPECTION_BINS] += tensor->histogram[i];
+    for (size_t i = 0; i < bins; i++)
+        most = sums[i] > most ? sums[i] : most;
+    text[0] = '\0';
+    for (size_t i = 0, used = 0; i < bins; i++) {
+        size_t level = (size_t)(7 * (double)sums[i] / (double)most + 0.5);
+        const char *glyph = sums[i] ? glyphs->levels[level] : " ";
+        if (used + strlen(glyph) >= size)
+            break;
+        used += (size_t)snprintf(text + used, size - used, "%s", glyph);
+    }
+}
+
+static void cell(const void *data, size_t row, size_t column, char *text, size_t size)
+{
+    static const char *const marks[] = {"", "<", "!", "0"};
+    const struct context *context = data;
+    size_t network;
+    const struct inspection_tensor *tensor = tensor_at(context->seen, row, &network);
+    switch (column + context->first) {
+    case NET:
+        snprintf(text, size, "%s", network == 0 ? "G" : "D");
+        break;
+    case TENSOR:
+        snprintf(text, size, "%s", tensor->name);
+        break;
+    case COUNT:
+        text_count(tensor->count, text, size);
+        break;
+    case MARK:
+        snprintf(text, size, "%s", marks[health_of(tensor)]);
+        break;
+    case HISTOGRAM:
+        draw_bins(tensor, ROW_BINS, context->glyphs, text, size);
+        break;
+    default:
+        number(key(data, row, column), text, size);
+        break;
+    }
+}
+
+/* --- the selected array --- */
+
+static void draw_advice(struct canvas *canvas, struct rect area, int row,
+                        const struct inspection_tensor *tensor)
+{
+    static const char *const advice[] = {
+        [HEALTH_SLOW] = N_("< A step moves these weights by less than a ten-thousandth of their "
+                           "size; about 1e-3 is usual. The learning rate may be too low."),
+        [HEALTH_FAST] = N_("! A step moves these weights by more than a hundredth of their size; "
+                           "about 1e-3 is usual. The learning rate is likely too high."),
+        [HEALTH_STILL] = N_("0 The step did not move these weights: no gradient reaches them, or "
+                            "it is too small for float32.")};
+    const enum health health = health_of(tensor);
+    if (!tensor->learnable)
+        draw_wrapped(canvas, area, row, ROLE_FAINT,
+                     _("A running statistic: measured from the batches, not learnt."));
+    else if (isnan(tensor->update_norm))
+        draw_wrapped(canvas, area, row, ROLE_FAINT,
+                     _("The step's size was not measured: there was too little free memory to "
+                       "keep the weights from before it."));
+    else if (health != HEALTH_FINE)
+        draw_wrapped(canvas, area, row, ROLE_WARNING, gettext(advice[health]));
+}
+
+static void draw_details(struct canvas *canvas, struct rect area,
+                         const struct inspection_tensor *tensor)
+{
+    char bins[INSPECTION_BINS * 4], gradient[32], update[32];
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 2};
+    number(tensor->gradient_norm, gradient, sizeof gradient);
+    number(tensor->update_norm, update, sizeof update);
+    draw_bins(tensor, INSPECTION_BINS, canvas->glyphs, bins, sizeof bins);
+    draw_format(canvas, inside, 0, 0, ROLE_STRONG, _("%s: L2 norm %.4g, gradient %s, last step %s"),
+                tensor->name, tensor->norm, gradient, update);
+    int column = draw_format(canvas, inside, 1, 0, ROLE_FAINT, "%.3g ", tensor->low);
+    column = draw_text(canvas, inside, 1, column, ROLE_GAUGE, bins);
+    draw_format(canvas, inside, 1, column, ROLE_FAINT, " %.3g", tensor->high);
+    draw_advice(canvas, inside, 2, tensor);
+}
+
+static void draw_summary(struct canvas *canvas, struct rect area, const struct inspection *seen)
+{
+    size_t unusual = 0, network;
+    for (size_t n = 0, row = 0; n < seen->network_count; n++)
+        for (size_t i = 0; i < seen->networks[n].tensor_count; i++)
+            unusual += health_of(tensor_at(seen, row++, &network)) != HEALTH_FINE;
+    char whole[160], brief[80];
+    const unsigned long long iteration = seen->iteration;
+    if (unusual == 0)
+        snprintf(whole, sizeof whole, _("Weights and their step at iteration %llu"), iteration);
+    else
+        snprintf(whole, sizeof whole,
+                 ngettext("Weights and their step at iteration %llu: %zu moves unusually",
+                          "Weights and their step at iteration %llu: %zu move unusually", unusual),
+                 iteration, unusual);
+    snprintf(brief, sizeof brief, _("At iteration %llu"), iteration);
+    insight_sum_up(canvas, area, unusual ? ROLE_WARNING : ROLE_TEXT, whole, brief);
+}
+
+static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
+                 const struct run_news *news)
+{
+    (void)news;
+    struct insight_table_view *view = &app->run.weights;
+    const struct inspection *seen = insight_get(app, entry, layout->view);
+    if (!seen)
+        return;
+    const struct context context = {seen, app->canvas.glyphs,
+                                    seen->network_count > 1 ? NET : TENSOR};
+    struct insight_table table = {
+        .columns = columns + context.first,
+        .column_count = COLUMNS - context.first,
+        .context = &context,
+        .cell = cell,
+        .key = key,
+        .sortable = (1u << COUNT | 1u << MEAN | 1u << DEVIATION | 1u << GRADIENT | 1u << RATIO) >>
+                    context.first};
+    for (size_t n = 0; n < seen->network_count; n++)
+        table.row_count += seen->networks[n].tensor_count;
+    if (table.row_count == 0)
+        return;
+    size_t network;
+    struct insight_layout parts = insight_layout(view, layout->view, 4);
+    draw_summary(&app->canvas, parts.summary, seen);
+    size_t row = insight_table_draw(view, &table, &app->canvas, parts.table);
+    if (!rect_is_empty(parts.details))
+        draw_details(&app->canvas, parts.details, tensor_at(seen, row, &network));
+}
+
+static bool act(struct app *app, enum action action)
+{
+    return insight_table_act(&app->run.weights, action);
+}
+
+const struct view view_weights = {
+    .name = N_("Weights"), .spreads = true, .looks = true, .draw = draw, .act = act};

@@ -1,0 +1,328 @@
+/* The runs: those of this sitting, of which one trains while the others wait or are over, then the
+ * kept ones of earlier sittings, the newest first. What is shown and in which order: runs_view.c.
+ */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/screens/runs/runs_actions.h"
+#include "ui/terminal/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("watch"), N_("watch the selected run")},
+    {' ', 0, ACTION_MARK, N_("space"), N_("mark"),
+     N_("mark the run for a comparison, an export or deletion, or not")},
+    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
+     N_("compare the marked runs; without marks all finished ones of the list")},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"),
+     N_("show only runs in whose line, ID or name every word occurs; Esc shows all again")},
+    {'>', 0, ACTION_SORT, ">", N_("sort"), N_("sort by the next column")},
+    {'<', 0, ACTION_SORT_BACK, "<", NULL, N_("sort by the column before")},
+    {'i', 0, ACTION_REVERSE, "i", NULL, N_("the other way round; the unknown stays last")},
+    {'f', 0, ACTION_CLONE, "f", N_("to form"), N_("take all settings of the run into the form")},
+    {'r', 0, ACTION_RESUME, "r", N_("resume"),
+     N_("go on with a run that was interrupted or stopped, from its last checkpoint")},
+    {'R', 0, ACTION_RENAME, "R", N_("name"), N_("give the run a name of your own")},
+    {'d', UI_DELETE, ACTION_REMOVE, "d", N_("delete"),
+     N_("delete the marked runs, or the selected one: asks; drop a run that waits")},
+    {'a', 0, ACTION_ALL, "a", NULL, N_("mark every run of the list")},
+    {'u', 0, ACTION_UNMARK, "u", NULL, N_("take all marks away")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the run above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the run below")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), NULL, NULL},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
+    {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
+    {UI_END, 0, ACTION_LAST, N_("End"), NULL, NULL},
+    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the run that is on: asks how")},
+    {'n', 0, ACTION_FORM, "n", N_("new"), N_("set up another run")},
+};
+static const struct key_table table = {N_("The list of runs"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+enum { PAGE = 10 };
+
+/* --- deciding --- */
+
+/* Esc ends the search, and takes a search away that is in force. */
+static bool take_key(struct app *app, int key)
+{
+    struct runs_view *view = &app->table;
+    if (!view->searching && !(key == UI_ESCAPE && view->search.text[0]))
+        return false;
+    if (key == UI_UP || key == UI_DOWN)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE) {
+        view->searching = false;
+        if (key == UI_ESCAPE)
+            view->search.text[0] = '\0';
+    } else
+        line_edit_key(&view->search, key);
+    view->stale = true;
+    runs_view_update(app);
+    return true;
+}
+
+static bool can_be_marked(const struct run_entry *entry)
+{
+    return !run_entry_waits(entry) && run_entry_directory(entry);
+}
+
+static void mark(struct app *app, size_t index)
+{
+    if (index >= app_run_count(app))
+        return;
+    struct run_entry *entry = app_run_at(app, index);
+    if (can_be_marked(entry))
+        entry->marked = !entry->marked;
+    else
+        app_say(app, ROLE_WARNING, _("This run has nothing to compare."));
+    app->table.stale = true;
+    runs_view_move(app, 1);
+}
+
+static void mark_all(struct app *app, bool marked)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        struct run_entry *entry = app_run_at(app, i);
+        if (marked && runs_match(app, i) && can_be_marked(entry))
+            entry->marked = true;
+        else if (!marked)
+            entry->marked = false;
+        count += entry->marked;
+    }
+    app->table.stale = true;
+    if (marked)
+        app_say(app, ROLE_GOOD, ngettext("%zu run is marked.", "%zu runs are marked.", count),
+                count);
+    else
+        app_say(app, ROLE_GOOD, _("No run is marked."));
+}
+
+static void move(struct app *app, enum action action)
+{
+    long all = (long)app_run_count(app);
+    long steps = action == ACTION_UP          ? -1
+                 : action == ACTION_DOWN      ? 1
+                 : action == ACTION_PAGE_UP   ? -PAGE
+                 : action == ACTION_PAGE_DOWN ? PAGE
+                 : action == ACTION_FIRST     ? -all
+                                              : all;
+    runs_view_move(app, steps);
+}
+
+static void act(struct app *app, enum action action)
+{
+    runs_view_update(app);
+    size_t index = runs_view_index(app);
+    switch (action) {
+    case ACTION_OPEN:
+        if (index < app_run_count(app))
+            app_show_run(app, index);
+        break;
+    case ACTION_MARK:
+        mark(app, index);
+        break;
+    case ACTION_ALL:
+    case ACTION_UNMARK:
+        mark_all(app, action == ACTION_ALL);
+        break;
+    case ACTION_COMPARE:
+        compare_open(app);
+        break;
+    case ACTION_SEARCH:
+        app->table.searching = true;
+        app->table.stale = true;
+        line_edit_begin(&app->table.search, "", sizeof app->table.search.text, false);
+        break;
+    case ACTION_SORT:
+    case ACTION_SORT_BACK:
+        runs_view_sort(app, action == ACTION_SORT ? 1 : -1);
+        break;
+    case ACTION_REVERSE:
+        app->table.backwards = !app->table.backwards;
+        app->table.stale = true;
+        break;
+    case ACTION_RENAME:
+        shelf_rename(app, index);
+        break;
+    case ACTION_CLONE:
+        shelf_clone(app, index);
+        break;
+    case ACTION_RESUME:
+        shelf_resume(app, index);
+        break;
+    case ACTION_REMOVE:
+        shelf_delete(app, index);
+        break;
+    case ACTION_STOP:
+        if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
+            ask_stop(app);
+        break;
+    case ACTION_FORM:
+        app_show(app, &screen_form);
+        break;
+    default:
+        move(app, action);
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    const struct runs_view *view = &app->table;
+    const struct glyphs *glyphs = app->canvas.glyphs;
+    if (view->sort == RUNS_NUMBER && !view->backwards)
+        snprintf(text, size, "%s", _("Runs"));
+    else
+        snprintf(text, size, _("Runs by %s %s"),
+                 view->sort == RUNS_MARK ? _("marks") : runs_heading(view->sort),
+                 view->backwards ? glyphs->down : glyphs->up);
+}
+
+static void draw_row(struct app *app, struct rect line, size_t index, bool selected,
+                     const int *starts, const int *widths)
+{
+    char text[FORM_TEXT];
+    enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
+    struct table_column columns[RUNS_COLUMNS];
+    runs_columns(&app->table, columns);
+    if (selected) {
+        draw_fill(&app->canvas, line, ROLE_FOCUS);
+        draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
+        draw_cursor(&app->canvas, line, 0, 0);
+    }
+    for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
+        struct rect cell = {line.row, line.column + 1 + starts[i], 1, widths[i]};
+        runs_cell(app, index, i, text, sizeof text);
+        if (columns[i].right)
+            draw_right(&app->canvas, cell, 0, role, text);
+        else
+            draw_text(&app->canvas, cell, 0, 0, role, text);
+    }
+}
+
+/* The column that is sorted by has an arrow behind its heading, which says which way. */
+static void draw_head(struct app *app, struct rect head, const int *starts, const int *widths)
+{
+    const struct runs_view *view = &app->table;
+    struct table_column columns[RUNS_COLUMNS];
+    runs_columns(view, columns);
+    for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
+        struct rect cell = {head.row, head.column + 1 + starts[i], head.rows, widths[i]};
+        const char *heading = runs_heading(i);
+        int used = (int)columns_of(heading) < widths[i] ? (int)columns_of(heading) : widths[i];
+        if (columns[i].right)
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, heading);
+        else
+            draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, heading);
+        if (i != view->sort || widths[i] == 0 || (i == RUNS_NUMBER && !view->backwards))
+            continue;
+        cell.columns++; /* the gap before the next column */
+        draw_text(&app->canvas, cell, 0, columns[i].right ? widths[i] : used, ROLE_STRONG,
+                  view->backwards ? app->canvas.glyphs->down : app->canvas.glyphs->up);
+    }
+}
+
+/* How many there are, and what is still to be read. */
+static void count_text(const struct app *app, char *text, size_t size)
+{
+    const struct runs_view *view = &app->table;
+    size_t all = app_run_count(app), marked = 0;
+    for (size_t i = 0; i < all; i++)
+        marked += app_run_at(app, i)->marked;
+    if (view->unread > 0)
+        snprintf(text, size, _("reading: %zu of %zu"), all - view->unread, all);
+    else if (view->count < all)
+        snprintf(text, size, _("%zu of %zu runs"), view->count, all);
+    else if (marked > 0)
+        snprintf(text, size, _("%zu of %zu marked"), marked, all);
+    else
+        snprintf(text, size, ngettext("%zu run", "%zu runs", all), all);
+}
+
+static void draw_search(struct app *app, struct rect area)
+{
+    const struct runs_view *view = &app->table;
+    int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
+    size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
+    size_t start = line_edit_window(&view->search, room, &cursor);
+    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, view->search.text + start);
+    if (view->searching)
+        draw_cursor(&app->canvas, area, 0, column + (int)cursor);
+}
+
+static void add_owner(const struct run_entry *entry, char *text, size_t size)
+{
+    char owner[192];
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, "  %s", others_owner(entry, owner, sizeof owner));
+}
+
+/* The search, or else what commands call the selected run. */
+static void draw_foot(struct app *app, struct rect area)
+{
+    char text[128], called[384] = "";
+    size_t index = runs_view_index(app);
+    count_text(app, text, sizeof text);
+    int room = area.columns - (int)columns_of(text) - 2;
+    struct rect left = {area.row, area.column, area.rows, room > 16 ? room : area.columns};
+    if (room > 16)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, text);
+    if (app->table.searching || app->table.search.text[0]) {
+        draw_search(app, left);
+        return;
+    }
+    if (index < app_run_count(app)) {
+        const struct run_entry *entry = app_run_at(app, index);
+        snprintf(called, sizeof called, "%s%s%s", runs_id(entry), entry->name[0] ? "  " : "",
+                 entry->name);
+        if (entry->live)
+            add_owner(entry, called, sizeof called);
+    }
+    draw_text(&app->canvas, left, 0, 1, ROLE_FAINT, called);
+}
+
+static void draw_list(struct app *app, struct rect list, const int *starts, const int *widths)
+{
+    struct runs_view *view = &app->table;
+    size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
+    view->top = table_scroll(view->top, view->selected, rows, view->count);
+    if (view->count == 0)
+        draw_wrapped(&app->canvas, list, 0, ROLE_FAINT,
+                     _("No run has all of these words; Esc shows all runs again."));
+    for (size_t i = 0; i < rows && view->top + i < view->count; i++) {
+        size_t place = view->top + i;
+        struct rect line = {list.row + (int)i, list.column, 1, list.columns};
+        draw_row(app, line, view->order[place], place == view->selected, starts, widths);
+        targets_add_row(&app->canvas.targets, line, place, view->selected);
+    }
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    int starts[RUNS_COLUMNS], widths[RUNS_COLUMNS];
+    struct table_column columns[RUNS_COLUMNS];
+    runs_view_update(app);
+    runs_columns(&app->table, columns);
+    table_fit(columns, RUNS_COLUMNS, body.columns - 2, starts, widths);
+    struct rect list = {body.row + 2, body.column, body.rows - 3, body.columns};
+    struct rect head = {body.row + 1, body.column, body.rows > 1, body.columns};
+    struct rect foot = {body.row + body.rows - 1, body.column, body.rows > 3, body.columns};
+    if (app_run_count(app) == 0) {
+        draw_wrapped(&app->canvas, body, 1, ROLE_FAINT,
+                     reading_is_listing(app)
+                         ? _("Reading the folder of runs ...")
+                         : _("There is no run yet: n sets one up, and r there starts it."));
+        return;
+    }
+    draw_head(app, head, starts, widths);
+    draw_list(app, list, starts, widths);
+    draw_foot(app, foot);
+}
+
+const struct screen screen_runs = {N_("Runs"), &table, title, take_key, act, draw, runs_view_read};

@@ -1,0 +1,199 @@
+/* The settings of the workbench: the table of preferences. A change holds at once, and is written
+ * to the configuration file, unless that file could not be understood. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the setting above")},
+    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the setting below (Tab too)")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), N_("change"), N_("the next value")},
+    {UI_ENTER, ' ', ACTION_OPEN, "Enter", N_("edit"), N_("the next value, or type one")},
+    {'d', 0, ACTION_DEFAULTS, "d", N_("default"), N_("the default of the setting")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first setting")},
+    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the last setting")},
+};
+static const struct key_table table = {N_("Settings of the workbench"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+enum { VALUE_SIZE = 512, LABELS_MOST = 24 };
+
+static const struct preference *selected(const struct app *app)
+{
+    return &preference_table[app->settings.selected];
+}
+
+/* --- changing --- */
+
+static void save(struct app *app)
+{
+    struct error error = {0};
+    if (app->options->broken.kind != ERROR_NONE)
+        app_say(app, ROLE_WARNING,
+                _("Changed for now, not saved: the configuration file has a mistake; mend or "
+                  "remove %s."),
+                app->options->broken.what);
+    else if (!preferences_write(&app->saved, &error))
+        app_say_error(app, &error);
+    else
+        app_say(app, ROLE_GOOD, "%s", _("Changed and saved."));
+}
+
+static bool change(struct app *app, const char *value, struct error *error)
+{
+    const char *key = selected(app)->key;
+    if (!preferences_set(&app->preferences, key, value, error))
+        return false;
+    preferences_set(&app->saved, key, value, NULL);
+    app_apply_preferences(app);
+    save(app);
+    return true;
+}
+
+static void answer_value(struct app *app, size_t choice)
+{
+    struct error error = {0};
+    char value[VALUE_SIZE];
+    (void)choice;
+    snprintf(value, sizeof value, "%s", app->dialog.edit.text);
+    if (change(app, value, &error))
+        return;
+    snprintf(app->dialog.note, sizeof app->dialog.note, "%.90s; %.90s", error.why, error.advice);
+    app->dialog.open = true;
+}
+
+static void ask_value(struct app *app)
+{
+    const struct preference *preference = selected(app);
+    char value[VALUE_SIZE];
+    app->dialog = (struct dialog){.open = true, .answer = answer_value};
+    snprintf(app->dialog.title, sizeof app->dialog.title, "%s", gettext(preference->label));
+    snprintf(app->dialog.text, sizeof app->dialog.text, "%s", gettext(preference->help));
+    preferences_get(&app->preferences, preference->key, value, sizeof value);
+    line_edit_begin(&app->dialog.edit, value, preference->size, false);
+}
+
+/* Round the end in both directions. */
+static const char *next_choice(const struct preference *preference, const char *value,
+                               int direction)
+{
+    static const char *const flags[] = {"no", "yes", NULL};
+    const char *const *choices = preference->kind == PREFERENCE_FLAG ? flags : preference->choices;
+    size_t count = 0, at = 0;
+    for (; choices[count]; count++)
+        if (strcmp(choices[count], value) == 0)
+            at = count;
+    return choices[(at + (direction > 0 ? 1 : count - 1)) % count];
+}
+
+static void turn(struct app *app, int direction)
+{
+    const struct preference *preference = selected(app);
+    char value[VALUE_SIZE];
+    if (preference->kind == PREFERENCE_TEXT) {
+        ask_value(app);
+        return;
+    }
+    preferences_get(&app->preferences, preference->key, value, sizeof value);
+    change(app, next_choice(preference, value, direction), NULL);
+}
+
+static void set_default(struct app *app)
+{
+    struct preferences defaults;
+    char value[VALUE_SIZE];
+    preferences_defaults(&defaults);
+    change(app, preferences_get(&defaults, selected(app)->key, value, sizeof value), NULL);
+}
+
+static void act(struct app *app, enum action action)
+{
+    size_t *at = &app->settings.selected;
+    if (action == ACTION_UP)
+        *at -= *at > 0;
+    else if (action == ACTION_DOWN)
+        *at += *at + 1 < PREFERENCE_COUNT;
+    else if (action == ACTION_FIRST)
+        *at = 0;
+    else if (action == ACTION_LAST)
+        *at = PREFERENCE_COUNT - 1;
+    else if (action == ACTION_DEFAULTS)
+        set_default(app);
+    else
+        turn(app, action == ACTION_LEFT ? -1 : 1);
+}
+
+/* --- drawing --- */
+
+static int label_columns(void)
+{
+    int widest = 0;
+    for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
+        const int columns = (int)columns_of(gettext(preference_table[i].label));
+        widest = columns > widest ? columns : widest;
+    }
+    return widest < LABELS_MOST ? widest : LABELS_MOST;
+}
+
+static void draw_row(struct app *app, struct rect list, int row, size_t index, int value_column)
+{
+    const struct preference *preference = &preference_table[index];
+    const bool here = index == app->settings.selected;
+    char value[VALUE_SIZE], saved[VALUE_SIZE];
+    struct rect label = {list.row + row, list.column, 1, value_column};
+    struct rect line = {list.row + row, list.column + value_column, 1, list.columns - value_column};
+    preferences_get(&app->preferences, preference->key, value, sizeof value);
+    preferences_get(&app->saved, preference->key, saved, sizeof saved);
+    draw_text(&app->canvas, label, 0, 0, ROLE_TEXT, here ? ">" : " ");
+    draw_text(&app->canvas, label, 0, 2, here ? ROLE_STRONG : ROLE_FAINT,
+              gettext(preference->label));
+    const char *shown = value[0] ? value : _("(not set)");
+    int column =
+        here ? draw_format(&app->canvas, line, 0, 0, ROLE_FOCUS, "%s %s %s",
+                           app->canvas.glyphs->left, shown, app->canvas.glyphs->right)
+             : draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT, shown);
+    if (strcmp(value, saved) != 0)
+        draw_text(&app->canvas, line, 0, column + 2, ROLE_FAINT, _("(this time only)"));
+    if (here)
+        draw_cursor(&app->canvas, line, 0, 2);
+}
+
+static void draw_rows(struct app *app, struct rect list)
+{
+    struct settings_view *view = &app->settings;
+    const size_t room = list.rows > 0 ? (size_t)list.rows : 1;
+    const int value_column = label_columns() + 4;
+    if (view->selected < view->top)
+        view->top = view->selected;
+    if (view->selected >= view->top + room)
+        view->top = view->selected - room + 1;
+    if (view->top + room > PREFERENCE_COUNT)
+        view->top = room < PREFERENCE_COUNT ? PREFERENCE_COUNT - room : 0;
+    for (size_t row = 0; row < room && view->top + row < PREFERENCE_COUNT; row++) {
+        struct rect line = {list.row + (int)row, list.column, 1, list.columns};
+        draw_row(app, list, (int)row, view->top + row, value_column);
+        targets_add_row(&app->canvas.targets, line, view->top + row, view->selected);
+    }
+    if (view->top > 0)
+        draw_right(&app->canvas, list, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (view->top + room < PREFERENCE_COUNT)
+        draw_right(&app->canvas, list, list.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    const int help = body.rows >= 8 ? 3 : body.rows >= 4 ? 1 : 0;
+    struct rect list = {body.row, body.column, body.rows - help, body.columns};
+    struct rect below = {body.row + list.rows, body.column + 1, help, body.columns - 2};
+    if (rect_is_empty(list))
+        return;
+    draw_rows(app, list);
+    draw_wrapped(&app->canvas, below, help == 3, ROLE_TEXT, gettext(selected(app)->help));
+}
+
+const struct screen screen_settings = {N_("Settings"), &table, NULL, NULL, act, draw, NULL};

@@ -1,0 +1,406 @@
+/* The panel is a list of parts, in the order in which they stand below each other. Each has the
+ * rows it needs and may use, and a rank; layout_share gives them their rows. */
+#include "ui/screens/setup/form_panel.h"
+
+#include "base/language.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "session/config/rate_plan.h"
+#include "ui/plot/plot_axes.h"
+#include "ui/terminal/columns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUE_COLUMN = 13, RATES = 512 };
+
+/* In line with the others, or where there is too little room right behind the label. */
+static void draw_fact(struct app *app, struct rect area, int row, const char *label,
+                      const char *value)
+{
+    const int after = draw_text(&app->canvas, area, row, 1, ROLE_FAINT, label);
+    const bool aligned =
+        after < VALUE_COLUMN && VALUE_COLUMN + (int)columns_of(value) <= area.columns;
+    draw_text(&app->canvas, area, row, aligned ? VALUE_COLUMN : after + 1, ROLE_TEXT, value);
+}
+
+static bool fits_beside(struct rect area, const char *label, const char *value)
+{
+    return 2 + columns_of(label) + columns_of(value) <= (size_t)area.columns;
+}
+
+/* --- the network --- */
+
+static void draw_network(struct app *app, struct rect area)
+{
+    const struct forecast *forecast = &app->form.forecast;
+    char text[96], number[32];
+    draw_fact(app, area, 0, _("parameters"),
+              text_count(forecast->parameters, number, sizeof number));
+    snprintf(text, sizeof text, _("%s an image"),
+             text_si((double)forecast->flops, number, sizeof number));
+    draw_fact(app, area, 1, _("FLOPs"), text);
+}
+
+static void draw_input(struct app *app, struct rect area)
+{
+    const struct forecast *forecast = &app->form.forecast;
+    char text[96];
+    snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
+             forecast->input.width);
+    draw_fact(app, area, 0, _("input"), text);
+    if (forecast->classes)
+        text_count(forecast->classes, text, sizeof text);
+    else
+        snprintf(text, sizeof text, "%s", _("none: it makes pictures"));
+    draw_fact(app, area, 1, _("classes"), text);
+}
+
+/* --- memory --- */
+
+static void draw_kinds(struct app *app, struct rect area)
+{
+    const struct forecast *forecast = &app->form.forecast;
+    const struct {
+        const char *label;
+        uint64_t bytes;
+    } kinds[] = {{_("weights"), forecast->memory.weights},
+                 {_("gradients"), forecast->memory.gradients},
+                 {_("solver"), forecast->memory.solver},
+                 {_("activations"), forecast->memory.activations},
+                 {_("workspace"), forecast->memory.workspace},
+                 {_("batches"), forecast->feed_bytes},
+                 {_("the rest"), forecast->beside_bytes}};
+    char text[64];
+    const double total = (double)forecast_needed(forecast);
+    for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
+        draw_fact(app, area, i, kinds[i].label, text_bytes(kinds[i].bytes, text, sizeof text));
+        if (area.columns > 24 && total > 0)
+            draw_gauge(&app->canvas, area, i, 23, area.columns - 24, (double)kinds[i].bytes / total,
+                       ROLE_GAUGE);
+    }
+}
+
+/* How much of what is free it takes, in words. */
+static char *memory_words(const struct forecast *forecast, char *text, size_t size)
+{
+    const double part = (double)forecast_needed(forecast) / (double)forecast->memory_free;
+    if (!forecast->fits)
+        snprintf(text, size, "%s", _("more than is free"));
+    else if (forecast->swaps)
+        snprintf(text, size, "%s", _("more than is free: it swaps"));
+    else if (part >= 0.8)
+        snprintf(text, size, _("%.0f %% of it: tight"), 100 * part);
+    else if (part >= 0.01)
+        snprintf(text, size, _("%.0f %% of it"), 100 * part);
+    else
+        snprintf(text, size, "%s", _("under 1 % of it"));
+    return text;
+}
+
+/* Whoever wants more must know whom to ask. */
+static const char *bound_words(enum memory_bound bound)
+{
+    static const char *const words[] = {[BOUND_UNKNOWN] = "",
+                                        [BOUND_MACHINE] = N_("free: what the machine has"),
+                                        [BOUND_CONTROL_GROUP] = N_("free: the cgroup's limit"),
+                                        [BOUND_ULIMIT] = N_("free: the shell's ulimit")};
+    return words[bound][0] ? gettext(words[bound]) : "";
+}
+
+/* The memory limit saves something: there is a price to be shown. */
+static bool limit_works(const struct forecast *forecast)
+{
+    return forecast->memory.unlimited > forecast->memory.total;
+}
+
+static void draw_limit(struct app *app, struct rect area, int row)
+{
+    const struct memory_forecast *memory = &app->form.forecast.memory;
+    char saved[32], text[96];
+    text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
+    snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
+             memory_forecast_extra_work(memory));
+    if (!fits_beside(area, _("limit saves"), text))
+        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, memory_forecast_extra_work(memory));
+    draw_fact(app, area, row, _("limit saves"), text);
+}
+
+static void draw_memory(struct app *app, struct rect area)
+{
+    const struct forecast *forecast = &app->form.forecast;
+    char needed[32], free_bytes[32], text[96];
+    text_bytes(forecast_needed(forecast), needed, sizeof needed);
+    if (forecast->memory_free == 0) {
+        draw_fact(app, area, 0, _("memory"), needed);
+        draw_text(&app->canvas, area, 1, VALUE_COLUMN, ROLE_FAINT, _("what is free: not known"));
+        if (limit_works(forecast))
+            draw_limit(app, area, 2);
+        return;
+    }
+    text_bytes(forecast->memory_free, free_bytes, sizeof free_bytes);
+    snprintf(text, sizeof text, _("%s of %s free"), needed, free_bytes);
+    if (!fits_beside(area, _("memory"), text))
+        snprintf(text, sizeof text, _("%s of %s"), needed, free_bytes);
+    draw_fact(app, area, 0, _("memory"), text);
+    memory_words(forecast, text, sizeof text);
+    const int words = (int)columns_of(text), gauge = area.columns - words - 3;
+    if (gauge > 4)
+        draw_gauge(&app->canvas, area, 1, 1, gauge,
+                   (double)forecast_needed(forecast) / (double)forecast->memory_free,
+                   forecast->fits && !forecast->swaps ? ROLE_GAUGE : ROLE_BAD);
+    draw_right(&app->canvas, area, 1, forecast->fits && !forecast->swaps ? ROLE_TEXT : ROLE_BAD,
+               text);
+    if (limit_works(forecast))
+        draw_limit(app, area, 2);
+    draw_text(&app->canvas, area, 2 + limit_works(forecast), 1, ROLE_FAINT,
+              bound_words(forecast->memory_bound));
+}
+
+/* --- time --- */
+
+static char *age_words(double seconds, char *text, size_t size)
+{
+    const unsigned long minutes = number_to_uint64(seconds / 60), hours = minutes / 60,
+                        days = hours / 24;
+    if (seconds < 0)
+        snprintf(text, size, "%s", _("earlier"));
+    else if (minutes < 1)
+        snprintf(text, size, "%s", _("just now"));
+    else if (hours < 1)
+        snprintf(text, size, ngettext("%lu minute ago", "%lu minutes ago", minutes), minutes);
+    else if (days < 1)
+        snprintf(text, size, ngettext("%lu hour ago", "%lu hours ago", hours), hours);
+    else
+        snprintf(text, size, ngettext("%lu day ago", "%lu days ago", days), days);
+    return text;
+}
+
+static bool past_is_known(const struct app *app)
+{
+    return app->setup.past_known && past_run_is_alike(&app->setup.searched, &app->form.config);
+}
+
+static void draw_time_unknown(struct app *app, struct rect area)
+{
+    const struct run_config *config = &app->form.config;
+    char text[480];
+    struct rect value = {area.row, area.column + VALUE_COLUMN, area.rows,
+                         area.columns - VALUE_COLUMN};
+    draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, _("ms/image"));
+    if (!past_is_known(app))
+        snprintf(text, sizeof text, "%s", _("looking at earlier runs ..."));
+    else if (config->technique == TECHNIQUE_NONE)
+        snprintf(text, sizeof text,
+                 _("not known yet: no run of %.200s (batch %zu, %s) on this machine"),
+                 config->network, config->batch, config->device);
+    else
+        snprintf(text, sizeof text,
+                 _("not known yet: no run of %.200s with %s (batch %zu, %s) on this machine"),
+                 config->network, technique_name((enum technique)config->technique), config->batch,
+                 config->device);
+    draw_wrapped(&app->canvas, value, 0, ROLE_FAINT, text);
+}
+
+static void draw_time(struct app *app, struct rect area)
+{
+    const struct setup_view *view = &app->setup;
+    const double seconds = setup_seconds(view, &app->form);
+    char text[128], part[64];
+    if (!past_is_known(app) || !view->past.found) {
+        draw_time_unknown(app, area);
+        return;
+    }
+    snprintf(text, sizeof text, _("%.3g (%s)"), view->past.ms_per_image,
+             age_words(view->past.age_seconds, part, sizeof part));
+    draw_fact(app, area, 0, _("ms/image"), text);
+    if (seconds < 0)
+        snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
+    else
+        snprintf(text, sizeof text,
+                 app->form.config.validate[0] ? _("~%s + validation") : _("about %s"),
+                 text_duration(seconds, part, sizeof part));
+    draw_fact(app, area, 1, _("to the end"), text);
+    draw_fact(app, area, 2, _("as run"), view->past.id);
+}
+
+/* --- the verdict --- */
+
+static void draw_verdict(struct app *app, struct rect area)
+{
+    const struct form *form = &app->form;
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
+    char text[1100];
+    if (form->problem.kind == ERROR_NONE && setup_data_error(&app->setup, form)) {
+        draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
+                     _("! It fits, but its data cannot be opened."));
+        return;
+    }
+    if (form->problem.kind == ERROR_NONE) {
+        draw_wrapped(&app->canvas, inside, 0, ROLE_GOOD, _("It fits. Press r to run it."));
+        return;
+    }
+    int row = draw_wrapped(&app->canvas, inside, 0, ROLE_BAD, _("! This cannot run."));
+    if (form->problem_field == FORM_NO_FIELD) {
+        draw_wrapped(&app->canvas, inside, row, ROLE_TEXT,
+                     error_format(&form->problem, text, sizeof text));
+        return;
+    }
+    snprintf(text, sizeof text, _("See %s."), form->fields[form->problem_field]->label);
+    draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, text);
+}
+
+/* --- the learning rate --- */
+
+static bool is_level(const struct run_config *config)
+{
+    return config->schedule == SCHEDULE_FIXED || config->schedule == SCHEDULE_PLATEAU;
+}
+
+static void plot_rates(struct app *app, struct rect area, const float *rates, size_t count,
+                       const struct axis *y)
+{
+    static const enum role roles[] = {ROLE_TEXT, ROLE_RATE};
+    static const enum plot_style styles[] = {PLOT_SOLID, PLOT_SOLID};
+    struct plot *plot = &app->setup.plot;
+    if (rect_is_empty(area) ||
+        !plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, NULL))
+        return;
+    const long width = (long)plot_width(plot), height = (long)plot_height(plot);
+    long before = 0;
+    for (long x = 0; x < width; x++) {
+        const size_t at = width > 1 ? (size_t)x * (count - 1) / (size_t)(width - 1) : 0;
+        const long now = lround(axis_place(y, (double)rates[at]) * (double)(height - 1));
+        plot_line(plot, 1, x ? x - 1 : 0, x ? before : now, x, now);
+        before = now;
+    }
+    draw_plot(&app->canvas, area, plot, roles, styles);
+}
+
+static void draw_curve(struct app *app, struct rect area, const float *rates,
+                       const struct rate_plan *plan)
+{
+    const struct plot_layout layout = layout_plot(area, false);
+    const struct axis y = axis_around(0, fmax(plan->first, plan->last), false);
+    const bool epochs = plan->epochs > 0;
+    const struct axis x = {0, epochs ? plan->epochs : fmax(1, (double)plan->iterations), false};
+    plot_rates(app, layout.plot, rates, RATES, &y);
+    plot_axes_draw_y(&app->canvas, layout.labels, &y);
+    plot_axes_draw_x(&app->canvas, layout.axis, &x, epochs ? X_EPOCH : X_ITERATION,
+                     layout.labels.columns > 0);
+}
+
+static void draw_rate(struct app *app, struct rect area)
+{
+    const struct run_config *config = &app->form.config;
+    float rates[RATES];
+    struct rate_plan plan;
+    char text[160];
+    struct rect below = {area.row + 1, area.column, area.rows - 1, area.columns};
+    bool known = rate_plan_make(config, setup_images(&app->setup, &app->form), rates, RATES, &plan);
+    if (!known)
+        snprintf(text, sizeof text, "%s", _("learning rate: steps over images not counted yet"));
+    else if (plan.by_loss)
+        snprintf(text, sizeof text, _("learning rate %g, less when the loss stays"), plan.first);
+    else if (is_level(config))
+        snprintf(text, sizeof text, _("learning rate %g all the time"), plan.first);
+    else if (plan.last < plan.first / 1000)
+        snprintf(text, sizeof text, _("learning rate %g, falling to 0"), plan.first);
+    else
+        snprintf(text, sizeof text, _("learning rate %g to %.3g"), plan.first, plan.last);
+    draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, text);
+    if (known && !is_level(config) && below.rows >= 3)
+        draw_curve(app, below, rates, &plan);
+}
+
+/* --- pictures --- */
+
+static void draw_pictures(struct app *app, struct rect area)
+{
+    struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
+    setup_draw_pictures(&app->setup, &app->form, &app->canvas, inside);
+}
+
+/* --- all of it --- */
+
+enum part { NETWORK, INPUT, KINDS, MEMORY, TIME, VERDICT, RATE, PICTURES, PARTS };
+
+static void (*const draw_part[PARTS])(struct app *app, struct rect area) = {
+    [NETWORK] = draw_network, [INPUT] = draw_input,      [KINDS] = draw_kinds,
+    [MEMORY] = draw_memory,   [TIME] = draw_time,        [VERDICT] = draw_verdict,
+    [RATE] = draw_rate,       [PICTURES] = draw_pictures};
+
+static void plan_parts(const struct app *app, bool pictures, int rows,
+                       struct layout_part parts[PARTS])
+{
+    const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE ||
+                                                setup_data_error(&app->setup, &app->form);
+    const bool roomy = rows >= 24;
+    const int gap = roomy, limit = known && limit_works(&app->form.forecast);
+    const struct layout_part wanted[PARTS] = {
+        [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
+        [MEMORY] = {.rank = 1, .least = 2 + limit, .most = 2 + limit + roomy},
+        [NETWORK] = {.rank = 2, .least = 2, .most = 2},
+        [TIME] = {.rank = 3, .least = 2, .most = app->setup.past.found ? 3 : 4},
+        [RATE] = {.rank = 4, .least = 1, .most = is_level(&app->form.config) ? 1 : 9, .gap = gap},
+        [PICTURES] = {.rank = 5, .least = 6, .most = 1000, .gap = gap},
+        [INPUT] = {.rank = 6, .least = 2, .most = 2},
+        [KINDS] = {.rank = 7, .least = 7, .most = 7}};
+    memcpy(parts, wanted, sizeof wanted);
+    if (!is_level(&app->form.config))
+        parts[RATE].least = 5;
+    if (!pictures)
+        parts[PICTURES] = (struct layout_part){.rank = 5};
+    if (!known)
+        for (int i = 0; i < PARTS; i++)
+            if (i != VERDICT && i != PICTURES)
+                parts[i] = (struct layout_part){.rank = parts[i].rank};
+    if (!known && !wrong)
+        parts[VERDICT] = (struct layout_part){.rank = 0};
+}
+
+void form_panel_draw(struct app *app, struct rect area, bool pictures)
+{
+    struct layout_part parts[PARTS];
+    if (rect_is_empty(area))
+        return;
+    draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("What it takes"));
+    if (app->form.stale && app->form.problem.kind == ERROR_NONE)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
+    plan_parts(app, pictures, area.rows, parts);
+    layout_share(area.rows - 1, parts, PARTS);
+    int row = 1;
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].given == 0)
+            continue;
+        row += parts[i].gap;
+        draw_part[i](app, (struct rect){area.row + row, area.column, parts[i].given, area.columns});
+        row += parts[i].given;
+    }
+}
+
+void form_panel_draw_summary(struct app *app, struct rect area)
+{
+    const struct form *form = &app->form;
+    const double seconds = setup_seconds(&app->setup, form);
+    char parameters[32], total[32], free_bytes[32], text[1100];
+    const struct error *problem =
+        form->problem.kind != ERROR_NONE ? &form->problem : setup_data_error(&app->setup, form);
+    if (problem) {
+        draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
+                    error_format(problem, text, sizeof text));
+        return;
+    }
+    if (!form->known)
+        return;
+    text_bytes(forecast_needed(&form->forecast), total, sizeof total);
+    text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);
+    text_si((double)form->forecast.parameters, parameters, sizeof parameters);
+    if (seconds >= 0 && form->forecast.memory_free > 0)
+        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s of %s free, about %s"), total,
+                    free_bytes, text_duration(seconds, text, sizeof text));
+    else
+        draw_format(&app->canvas, area, 0, 0, ROLE_STRONG, _("%s parameters, memory %s"),
+                    parameters, total);
+}

@@ -1,0 +1,60 @@
+/* The pictures that the form's choice trains on, as large as the screen; and, for small terminals,
+ * what the run takes. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/screens/setup/form_panel.h"
+
+#include <stdio.h>
+
+static const struct key_binding bindings[] = {
+    {'n', UI_RIGHT, ACTION_NEXT, "n Right", N_("next"), N_("the next pictures")},
+    {'p', UI_LEFT, ACTION_PREVIOUS, "p Left", N_("previous"), N_("the pictures before")},
+    {'a', 0, ACTION_AS_TRAINED, "a", N_("as trained"),
+     N_("as the network sees them: cropped, and with augmentation flipped; or as they are stored")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the next epoch: another order, other crops")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the epoch before")},
+    {'v', UI_TAB, ACTION_VIEW, "v Tab", N_("view"), N_("the pictures, or what the run takes")},
+    {UI_PAGE_DOWN, ' ', ACTION_NEXT, "PgDn", NULL, NULL},
+    {UI_PAGE_UP, 0, ACTION_PREVIOUS, "PgUp", NULL, NULL},
+};
+static const struct key_table table = {N_("Pictures of the training data"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static void act(struct app *app, enum action action)
+{
+    struct setup_view *view = &app->setup;
+    if (action == ACTION_VIEW)
+        view->facts_in_sight = !view->facts_in_sight;
+    else if (action == ACTION_AS_TRAINED)
+        view->as_trained = !view->as_trained;
+    else if (action == ACTION_NEXT || action == ACTION_PREVIOUS)
+        setup_turn(view, action == ACTION_NEXT ? 1 : -1);
+    else if (action == ACTION_UP || action == ACTION_DOWN)
+        setup_turn_epoch(view, action == ACTION_UP ? 1 : -1);
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
+    if (rect_is_empty(inside))
+        return;
+    if (app->setup.facts_in_sight)
+        form_panel_draw(app, inside, false);
+    else
+        setup_draw_pictures(&app->setup, &app->form, &app->canvas, inside);
+    draw_cursor(&app->canvas, inside, 0, 0);
+}
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    snprintf(text, size, _("Pictures of %s"), app->form.config.data);
+}
+
+static bool work(struct app *app)
+{
+    setup_step(&app->setup, &app->form);
+    return false;
+}
+
+const struct screen screen_pictures = {N_("Pictures"), &table, title, NULL, act, draw, work};

@@ -1,0 +1,290 @@
+/* The form: what to run. On the left the fields of config_fields, on the right what the choice
+ * would take, below a sentence about the field in hand. What is wrong stands under the field at
+ * fault. */
+#include "ui/app/app.h"
+
+#include "base/language.h"
+#include "ui/screens/setup/form_panel.h"
+#include "ui/terminal/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'r', 0, ACTION_RUN, "r", N_("run"),
+     N_("run what the form says; while a run is on: put it in the queue")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the field above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the field below (Tab too)")},
+    {UI_TAB, 0, ACTION_NEXT, "Tab", NULL, NULL},
+    {UI_BACK_TAB, 0, ACTION_PREVIOUS, "S-Tab", NULL, NULL},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value before")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the next value")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("choose"), N_("the list of choices, or edit the value")},
+    {' ', 0, ACTION_OPEN, N_("Space"), NULL, NULL},
+    {'/', 0, ACTION_SEARCH, "/", N_("search"), N_("search the choices of the field")},
+    {'*', 0, ACTION_ALL, "*", N_("all"),
+     N_("every setting, or only those that mean something here")},
+    {'p', 0, ACTION_PICTURES, "p", N_("pictures"),
+     N_("the pictures of the training data, as large as the screen; v there: what the run takes")},
+    {'n', 0, ACTION_NEXT_PICTURES, "n", NULL, N_("the next pictures beside the form")},
+    {'D', 0, ACTION_DEFAULTS, "D", NULL,
+     N_("the defaults in all fields; D again: what was there before")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, N_("the first field")},
+    {UI_END, 0, ACTION_LAST, "End", NULL, N_("the last field")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, NULL},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, NULL},
+};
+static const struct key_table table = {N_("Setting up a run"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const struct key_binding editing[] = {
+    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), N_("take the value")},
+    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("leave it"), N_("leave the value as it was")},
+    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete a path"), N_("complete a file or folder name")},
+    {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"),
+     N_("clear the line; C-w a word, C-a and C-e to its ends")},
+};
+const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
+                                       sizeof editing / sizeof *editing};
+
+/* --- deciding --- */
+
+static void open_list(struct app *app)
+{
+    struct form *form = &app->form;
+    const struct config_field *field = form_focused(form);
+    struct form_item items[FORM_MAX_ITEMS];
+    char value[FORM_TEXT];
+    size_t count = form_items(form, form->focus, items);
+    if (field->kind == CONFIG_FLAG) {
+        form_cycle(form, 1);
+        app_form_changed(app);
+    } else if (count == 0)
+        form_edit(form, NULL);
+    else
+        chooser_begin(&app->chooser, gettext(field->label), items, count,
+                      form_value(form, form->focus, value, sizeof value),
+                      field->kind != CONFIG_CHOICE && !field->choices);
+}
+
+static void toggle_defaults(struct app *app)
+{
+    const bool defaults = setup_toggle_defaults(&app->setup, &app->form);
+    app_form_changed(app);
+    app_say(app, ROLE_STRONG, "%s",
+            defaults ? _("The defaults. D again: what was there before.")
+                     : _("What was there before the defaults."));
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct form *form = &app->form;
+    if (form->editing) {
+        form_edit_key(form, key);
+        app_form_changed(app);
+        return true;
+    }
+    if (keys_find(&table, key) || keys_find(&keys_everywhere, key))
+        return false;
+    return form_edit_by_typing(form, key);
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct form *form = &app->form;
+    switch (action) {
+    case ACTION_RUN:
+        app_run_form(app);
+        break;
+    case ACTION_UP:
+    case ACTION_PREVIOUS:
+        form_move(form, -1);
+        break;
+    case ACTION_DOWN:
+    case ACTION_NEXT:
+        form_move(form, 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_PAGE_UP:
+        form_move(form, action == ACTION_FIRST ? -FORM_MAX_FIELDS : -8);
+        break;
+    case ACTION_LAST:
+    case ACTION_PAGE_DOWN:
+        form_move(form, action == ACTION_LAST ? FORM_MAX_FIELDS : 8);
+        break;
+    case ACTION_LEFT:
+    case ACTION_RIGHT:
+        form_cycle(form, action == ACTION_LEFT ? -1 : 1);
+        app_form_changed(app);
+        break;
+    case ACTION_ALL:
+        form_show_all(form, !form->all);
+        app_say(app, ROLE_STRONG, "%s",
+                form->all ? _("Every setting is shown.")
+                          : _("Settings are shown where they mean something."));
+        break;
+    case ACTION_PICTURES:
+        app_show(app, &screen_pictures);
+        break;
+    case ACTION_NEXT_PICTURES:
+        setup_turn(&app->setup, 1);
+        break;
+    case ACTION_DEFAULTS:
+        toggle_defaults(app);
+        break;
+    case ACTION_OPEN:
+    case ACTION_SEARCH:
+        open_list(app);
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- drawing: the fields --- */
+
+/* What is wrong with a field, or NULL. */
+static const struct error *field_error(const struct app *app, size_t field)
+{
+    const struct form *form = &app->form;
+    if (field == form->focus && form->edit_error.kind != ERROR_NONE)
+        return &form->edit_error;
+    if (form->problem.kind != ERROR_NONE)
+        return field == form->problem_field ? &form->problem : NULL;
+    const bool data = strcmp(form->fields[field]->key, "data") == 0;
+    return data ? setup_data_error(&app->setup, form) : NULL;
+}
+
+static void draw_edit(struct app *app, struct rect line)
+{
+    const struct line_edit *edit = &app->form.edit;
+    size_t column,
+        start = line_edit_window(edit, line.columns > 1 ? (size_t)line.columns : 1, &column);
+    draw_fill(&app->canvas, line, ROLE_EDIT);
+    draw_text(&app->canvas, line, 0, 0, ROLE_EDIT, edit->text + start);
+    draw_cursor(&app->canvas, line, 0, (int)column);
+}
+
+static void draw_value(struct app *app, struct rect line, size_t field, bool focused)
+{
+    const struct glyphs *glyphs = app->canvas.glyphs;
+    char value[FORM_TEXT], shown[FORM_TEXT];
+    form_value(&app->form, field, value, sizeof value);
+    if (!focused) {
+        draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
+                  value[0] ? value : _("none"));
+        return;
+    }
+    int room = line.columns - 4;
+    int used = (int)columns_fit(value[0] ? value : _("none"), room > 0 ? (size_t)room : 0, shown,
+                                sizeof shown);
+    struct rect bar = {line.row, line.column, 1, used + 4};
+    if (bar.columns > line.columns)
+        bar.columns = line.columns;
+    draw_fill(&app->canvas, bar, ROLE_FOCUS);
+    draw_format(&app->canvas, bar, 0, 0, ROLE_FOCUS, "%s %s %s", glyphs->left, shown,
+                glyphs->right);
+    draw_cursor(&app->canvas, bar, 0, 2);
+}
+
+static int draw_error(struct app *app, struct rect area, int row, const struct error *error)
+{
+    char text[800];
+    struct rect inside = {area.row, area.column + 4, area.rows, area.columns - 4};
+    if (row >= area.rows)
+        return row;
+    draw_text(&app->canvas, area, row, 2, ROLE_BAD, "!");
+    snprintf(text, sizeof text, "%s%s%s", error->why, error->advice[0] ? "; " : "", error->advice);
+    return draw_wrapped(&app->canvas, inside, row, ROLE_BAD, text);
+}
+
+/* The values stand behind the longest label, which other languages make longer. */
+static int value_column(const struct form *form, const struct form_layout *layout)
+{
+    int column = layout->label_columns;
+    for (size_t i = 0; i < form->count; i++) {
+        int wished = (int)columns_of(gettext(form->fields[i]->label)) + 3;
+        column = wished > column && wished <= layout->fields.columns / 2 + 2 ? wished : column;
+    }
+    return column;
+}
+
+static void draw_fields(struct app *app, const struct form_layout *layout)
+{
+    struct form *form = &app->form;
+    int values = value_column(form, layout);
+    struct rect area = layout->fields;
+    char text[800];
+    int error_rows = 0;
+    for (size_t i = 0; i < form->count; i++) {
+        const struct error *error = field_error(app, i);
+        snprintf(text, sizeof text, "%s; %s", error ? error->why : "", error ? error->advice : "");
+        if (error && area.columns > 4)
+            error_rows = (int)columns_lines(text, (size_t)area.columns - 4);
+    }
+    form_scroll(form, area.rows > error_rows ? (size_t)(area.rows - error_rows) : 1);
+    int row = 0;
+    for (size_t i = form->top; i < form->count && row < area.rows; i++, row++) {
+        bool focused = i == form->focus;
+        const struct error *error = field_error(app, i);
+        struct rect line = {area.row + row, area.column + values, 1, area.columns - values};
+        struct rect label = {area.row + row, area.column, 1, values - 1};
+        draw_text(&app->canvas, area, row, 0, ROLE_BAD, error ? "!" : focused ? ">" : " ");
+        draw_text(&app->canvas, label, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT,
+                  gettext(form->fields[i]->label));
+        if (focused && form->editing)
+            draw_edit(app, line);
+        else
+            draw_value(app, line, i, focused);
+        struct rect place = {area.row + row, area.column, 1, area.columns};
+        if (!form->editing)
+            targets_add_row(&app->canvas.targets, place, i, form->focus);
+        if (error)
+            row = draw_error(app, area, row + 1, error) - 1;
+    }
+    if (form->top > 0)
+        draw_right(&app->canvas, area, 0, ROLE_FAINT, app->canvas.glyphs->up);
+    if (row >= area.rows && form->top + (size_t)area.rows < form->count)
+        draw_right(&app->canvas, area, area.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
+}
+
+static void draw_help(struct app *app, struct rect area)
+{
+    const struct config_field *field = form_focused(&app->form);
+    const char *help = gettext(field->help);
+    if (area.rows >= 3) {
+        for (int column = 0; column < area.columns;)
+            column =
+                draw_text(&app->canvas, area, 0, column, ROLE_RAW, app->canvas.glyphs->horizontal);
+        area.row++;
+        area.rows--;
+    }
+    area.column++;
+    area.columns -= 2;
+    draw_wrapped(&app->canvas, area, 0, ROLE_TEXT, help);
+    if (area.rows >= 2 && columns_of(help) <= (size_t)area.columns)
+        draw_text(&app->canvas, area, 1, 0, ROLE_FAINT,
+                  field->kind == CONFIG_CHOICE || field->kind == CONFIG_FLAG
+                      ? _("Left and right change it; Enter lists the choices.")
+                      : _("Left and right change it; Enter lists the choices; or type a value."));
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    struct form_layout layout = layout_form(body);
+    if (rect_is_empty(layout.fields))
+        return;
+    draw_fields(app, &layout);
+    form_panel_draw(app, layout.panel, rect_is_empty(layout.pictures));
+    form_panel_draw_summary(app, layout.summary);
+    setup_draw_pictures(&app->setup, &app->form, &app->canvas, layout.pictures);
+    draw_help(app, layout.help);
+}
+
+static bool work(struct app *app)
+{
+    setup_step(&app->setup, &app->form);
+    return false; /* others do the work */
+}
+
+const struct screen screen_form = {N_("Set up"), &table, NULL, take_key, act, draw, work};

@@ -1,0 +1,171 @@
+#include "ui/screens/study/study_model.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
+enum { MIN_PICTURES = 4 };
+
+void study_view_begin(struct study_view *view)
+{
+    const char *name = getenv("LOGNAME") ? getenv("LOGNAME") : getenv("USER");
+    if (view->begun)
+        return;
+    view->begun = true;
+    snprintf(view->values[STUDY_PARTICIPANT], STUDY_NAME_SIZE, "%s", name ? name : "");
+    snprintf(view->values[STUDY_SECONDS], sizeof view->values[0], "1");
+    snprintf(view->values[STUDY_RESULTS], sizeof view->values[0], "tinca-study.json");
+}
+
+void study_view_free(struct study_view *view)
+{
+    if (view->errand)
+        errand_call_off(view->errand);
+    study_view_drop(view);
+    study_file_free(&view->file);
+    free(view->runs);
+    *view = (struct study_view){0};
+}
+
+void study_view_read(struct study_view *view)
+{
+    study_file_free(&view->file);
+    view->file_error.kind = ERROR_NONE;
+    if (!study_file_read(&view->file, view->values[STUDY_RESULTS], false, &view->file_error))
+        view->file = (struct study_file){0};
+}
+
+bool study_view_add_run(struct study_view *view, const char *directory, const char *network,
+                        struct error *error)
+{
+    for (size_t i = 0; i < view->run_count; i++)
+        if (strcmp(view->runs[i].directory, directory) == 0)
+            return true;
+    if (!memory_grow(&view->runs, &view->run_capacity, view->run_count + 1, sizeof *view->runs,
+                     "the list of runs", error))
+        return false;
+    struct study_run *run = &view->runs[view->run_count++];
+    *run = (struct study_run){0};
+    snprintf(run->directory, sizeof run->directory, "%s", directory);
+    snprintf(run->name, sizeof run->name, "%.95s", file_base_name(directory));
+    snprintf(run->network, sizeof run->network, "%.95s", network);
+    return true;
+}
+
+/* --- fields --- */
+
+static bool check_pictures(const char *text, struct error *error)
+{
+    size_t count;
+    if (!text[0] || (text_to_size(text, &count) && count >= MIN_PICTURES &&
+                     count <= STUDY_MAX_IMAGES && count % 2 == 0))
+        return true;
+    return error_set(error, ERROR_USAGE, _("Pictures"),
+                     _("half of them are real, half generated; empty: 50, or what there is"),
+                     _("expected an even number from %d to %d"), MIN_PICTURES, STUDY_MAX_IMAGES);
+}
+
+static bool check_seconds(const char *text, struct error *error)
+{
+    double seconds;
+    if (text_to_double(text, &seconds) && seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)
+        return true;
+    return error_set(error, ERROR_USAGE, _("Seconds"), _("give how long each picture is shown"),
+                     _("expected a number of %g to %g"), MIN_SECONDS, MAX_SECONDS);
+}
+
+static bool check_results(const char *text, struct error *error)
+{
+    if (text[0] && !file_is_directory(text))
+        return true;
+    return error_set(error, ERROR_USAGE, _("Results"), _("give a file name"),
+                     text[0] ? _("this is a folder") : _("the votes need a file"));
+}
+
+bool study_view_set(struct study_view *view, const char *text, struct error *error)
+{
+    bool good = view->focus == STUDY_PARTICIPANT ? study_check_name(text, _("Participant"), error)
+                : view->focus == STUDY_PICTURES  ? check_pictures(text, error)
+                : view->focus == STUDY_SECONDS   ? check_seconds(text, error)
+                                                 : check_results(text, error);
+    if (!good)
+        return false;
+    snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
+    if (view->focus == STUDY_RESULTS)
+        study_view_read(view);
+    if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
+        study_view_outdate(view);
+    return true;
+}
+
+void study_view_outdate(struct study_view *view)
+{
+    if (view->state == STUDY_READY)
+        study_view_drop(view);
+    else if (view->errand) { /* it ends soon */
+        view->outdated = true;
+        errand_call_off(view->errand);
+    }
+}
+
+/* --- pictures --- */
+
+size_t study_view_chosen(const struct study_view *view, size_t from)
+{
+    while (from < view->run_count && !view->runs[from].chosen)
+        from++;
+    return from;
+}
+
+bool study_view_make(struct study_view *view, size_t run, size_t threads, struct error *error)
+{
+    struct study_job *job = &view->job;
+    study_view_drop(view);
+    *job = (struct study_job){.threads = threads, .study.seed = 1};
+    snprintf(job->directory, sizeof job->directory, "%s", view->runs[run].directory);
+    text_to_size(view->values[STUDY_PICTURES], &job->wanted);
+    text_to_double(view->values[STUDY_SECONDS], &job->study.seconds);
+    view->current = run;
+    view->done = view->of = 0;
+    view->errand = study_pictures_start(job, error);
+    view->state = view->errand ? STUDY_MAKING : STUDY_IDLE;
+    return view->errand;
+}
+
+bool study_view_step(struct study_view *view, bool *made, struct error *error)
+{
+    uint64_t done, of;
+    if (!view->errand)
+        return false;
+    bool over = errand_look(view->errand, &done, &of);
+    view->done = (size_t)done;
+    view->of = (size_t)of;
+    if (!over)
+        return false;
+    *made = errand_finish(view->errand, error);
+    view->errand = NULL;
+    if (*made && view->outdated) /* it was called off too late to notice */
+        *made =
+            error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
+    view->state = STUDY_READY;
+    if (!*made)
+        study_view_drop(view);
+    return true;
+}
+
+void study_view_drop(struct study_view *view)
+{
+    if (view->errand)
+        errand_finish(view->errand, NULL);
+    view->errand = NULL;
+    study_pictures_free(&view->job.pictures);
+    study_free(&view->job.study);
+    view->state = STUDY_IDLE;
+    view->outdated = false;
+}

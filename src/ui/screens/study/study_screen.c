@@ -1,0 +1,301 @@
+/* Perceptual studies from the workbench. Pictures are made in the background; then the session
+ * takes over the screen (study_screen.h) inside the same open terminal, and the workbench comes
+ * back with the vote kept. Runs that are on go on meanwhile. */
+#include "ui/app/app.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "ui/screens/study/study_session.h"
+#include "ui/screens/study/study_view.h"
+#include "ui/terminal/terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'r', 0, ACTION_RUN, "r", N_("begin"),
+     N_("make the pictures of the chosen runs; when they are ready, begin the session")},
+    {' ', 0, ACTION_MARK, N_("space"), N_("choose"), N_("choose the run for the study, or not")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change"), N_("change the field, or choose the run")},
+    {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
+    {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll back")},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("scroll to the results")},
+    {'s', 0, ACTION_STOP, "s", NULL, N_("call off the making of pictures")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+};
+static const struct key_table table = {N_("Perceptual studies"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+/* --- opening --- */
+
+/* A network that is trained on pairs of pictures makes pictures. */
+static bool makes_pictures(const struct run_config *config)
+{
+    return strncmp(config->data, "pairs:", 6) == 0 ||
+           (strncmp(config->data, "maps", 4) == 0 && strchr(",", config->data[4]));
+}
+
+static bool find_runs(struct app *app, struct error *error)
+{
+    for (size_t i = 0; i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        const char *directory = run_entry_is_kept(entry) ? entry->directory
+                                : entry->run             ? run_facts(entry->run)->directory
+                                                         : "";
+        if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
+            continue;
+        char technique[32], network[96];
+        config_get(&entry->config, "technique", technique, sizeof technique);
+        const bool plain = strcmp(technique, "none") == 0;
+        snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
+                 plain ? "" : "-", plain ? "" : technique);
+        if (entry->saved[RUN_SAVED_LAST] &&
+            !study_view_add_run(&app->study, directory, network, error))
+            return false;
+    }
+    return true;
+}
+
+/* What can be known without asking the terminal. */
+static void look_at_display(struct study_view *view)
+{
+    struct graphics_facts facts = {0};
+    view->display_error.kind = ERROR_NONE;
+    graphics_look(&facts);
+    graphics_possible(&facts, NULL, &view->display_error);
+}
+
+static void open_now(struct app *app)
+{
+    struct error error;
+    if (!find_runs(app, &error))
+        app_say_error(app, &error);
+    study_view_begin(&app->study);
+    study_view_read(&app->study);
+    look_at_display(&app->study);
+    app_show(app, &screen_study);
+}
+
+void study_open(struct app *app)
+{
+    reading_all_then(app, open_now);
+}
+
+/* --- making pictures --- */
+
+/* A training that is on keeps its speed. */
+static void make(struct app *app, size_t run)
+{
+    struct error error;
+    if (!study_view_make(&app->study, run, run_list_active(&app->runs) ? 1 : 0, &error))
+        app_say_error(app, &error);
+}
+
+void study_step(struct app *app)
+{
+    struct study_view *view = &app->study;
+    struct error error = {0};
+    bool made = false;
+    if (!study_view_step(view, &made, &error))
+        return;
+    if (made && app_screen(app) == &screen_study)
+        app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
+    else if (made)
+        app_say(app, ROLE_GOOD, "%s", _("The pictures of the study are ready: m p goes there."));
+    else if (error.kind == ERROR_INTERRUPTED)
+        app_say(app, ROLE_STRONG, "%s", _("The making of pictures was called off."));
+    else
+        app_say_error(app, &error);
+}
+
+/* --- the session --- */
+
+/* The other chosen runs follow, each with pictures of its own. */
+static void go_to_next(struct app *app)
+{
+    struct study_view *view = &app->study;
+    view->runs[view->current].chosen = false;
+    size_t next = study_view_chosen(view, 0);
+    study_view_drop(view);
+    if (next < view->run_count)
+        make(app, next);
+}
+
+static void keep_vote(struct app *app, const struct study_vote *vote)
+{
+    struct study_view *view = &app->study;
+    struct error error;
+    size_t voters;
+    if (!study_file_add(view->values[STUDY_RESULTS], &view->job.study, vote, &voters, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
+            view->job.study.network, view->values[STUDY_RESULTS]);
+    study_view_read(view);
+    go_to_next(app);
+}
+
+static bool hold(struct app *app, struct study_vote *vote, struct error *error)
+{
+    struct study_view *view = &app->study;
+    struct study_display display;
+    const struct study *study = &view->job.study;
+    const char *participant = view->values[STUDY_PARTICIPANT];
+    if (!study_file_accepts(view->values[STUDY_RESULTS], study, participant, error) ||
+        !study_display_find_here(&display, error))
+        return false;
+    bool held =
+        study_screen_run_here(&display, study, view->job.pictures.images, participant, vote, error);
+    theme_load(&app->theme, app->preferences.colours);
+    terminal_redraw();
+    return held;
+}
+
+static void hold_session(struct app *app)
+{
+    struct study_view *view = &app->study;
+    struct error error = {0};
+    struct study_vote vote = {0};
+    vote.answers = memory_new(view->job.study.count, sizeof *vote.answers, "a vote", &error);
+    if (vote.answers && hold(app, &vote, &error))
+        keep_vote(app, &vote);
+    else if (error.kind == ERROR_INTERRUPTED)
+        app_say(app, ROLE_WARNING, "%s",
+                _("The session was left: a study that is not finished leaves no vote."));
+    else
+        app_say_error(app, &error);
+    free(vote.answers);
+}
+
+static void begin(struct app *app)
+{
+    struct study_view *view = &app->study;
+    struct study_display display;
+    struct error error;
+    const size_t run = study_view_chosen(view, 0);
+    look_at_display(view);
+    if (view->display_error.kind != ERROR_NONE)
+        app_say_error(app, &view->display_error);
+    else if (view->state == STUDY_READY)
+        hold_session(app);
+    else if (view->state == STUDY_MAKING)
+        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s calls it off."));
+    else if (!study_check_name(view->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
+        view->focus = STUDY_PARTICIPANT;
+        app_say(app, ROLE_WARNING, "%s", _("Who takes part? Enter asks for the name."));
+    } else if (run == view->run_count)
+        app_say(app, ROLE_WARNING, "%s",
+                view->run_count ? _("Choose a run first: space on its line.")
+                                : _("There is no run whose pictures could be judged."));
+    else if (study_display_find_here(&display, &view->display_error)) /* before the work */
+        make(app, run);
+    else
+        app_say_error(app, &view->display_error);
+}
+
+/* --- keys --- */
+
+static void end_edit(struct app *app, int key)
+{
+    struct study_view *view = &app->study;
+    struct error error;
+    if (key == UI_ENTER && !study_view_set(view, view->edit.text, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    view->editing = false;
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct study_view *view = &app->study;
+    if (!view->editing)
+        return false;
+    if (key == UI_ENTER || key == UI_ESCAPE)
+        end_edit(app, key);
+    else if (key == UI_TAB && view->focus == STUDY_RESULTS)
+        line_edit_complete_path(&view->edit);
+    else
+        line_edit_key(&view->edit, key);
+    return true;
+}
+
+static void choose(struct app *app)
+{
+    struct study_view *view = &app->study;
+    const size_t run = view->focus - STUDY_FIELDS;
+    if (view->focus < STUDY_FIELDS || run >= view->run_count)
+        return;
+    view->runs[run].chosen = !view->runs[run].chosen;
+    if (run == view->current && !view->runs[run].chosen)
+        study_view_outdate(view);
+}
+
+static void open_focused(struct app *app)
+{
+    struct study_view *view = &app->study;
+    if (view->focus >= STUDY_FIELDS) {
+        choose(app);
+        return;
+    }
+    line_edit_begin(&view->edit, view->values[view->focus],
+                    view->focus == STUDY_PARTICIPANT ? STUDY_NAME_SIZE : sizeof view->edit.text,
+                    true);
+    view->editing = true;
+}
+
+static void move(struct study_view *view, int steps)
+{
+    const long last = (long)(STUDY_FIELDS + view->run_count) - 1, to = (long)view->focus + steps;
+    view->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    view->follow = true;
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct study_view *view = &app->study;
+    switch (action) {
+    case ACTION_RUN:
+        begin(app);
+        break;
+    case ACTION_MARK:
+        choose(app);
+        break;
+    case ACTION_OPEN:
+        open_focused(app);
+        break;
+    case ACTION_UP:
+    case ACTION_DOWN:
+        move(view, action == ACTION_UP ? -1 : 1);
+        break;
+    case ACTION_FIRST:
+    case ACTION_LAST:
+        move(view, action == ACTION_FIRST ? -1000 : 1000);
+        break;
+    case ACTION_PAGE_UP:
+    case ACTION_PAGE_DOWN:
+        view->scroll += action == ACTION_PAGE_UP ? -5 : 5;
+        view->follow = false;
+        break;
+    case ACTION_STOP:
+        if (view->errand)
+            errand_call_off(view->errand);
+        else
+            app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
+        break;
+    default:
+        break;
+    }
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    study_draw(&app->study, &app->canvas, body);
+}
+
+const struct screen screen_study = {N_("Study"), &table, NULL, take_key, act, draw, NULL};

@@ -1,0 +1,294 @@
+/* One page, laid out from its first line and shown from view->scroll on: who and how, whose
+ * pictures, how it stands, what earlier votes came to. */
+#include "ui/screens/study/study_view.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct page {
+    struct study_view *view;
+    struct canvas *canvas;
+    struct rect area;
+    int line, focused; /* of the whole page */
+};
+
+static struct rect next_line(struct page *page)
+{
+    const int row = page->line++ - page->view->scroll;
+    const bool in_sight = row >= 0 && row < page->area.rows;
+    return (struct rect){page->area.row + row, page->area.column, in_sight, page->area.columns};
+}
+
+static void put(struct page *page, enum role role, const char *text)
+{
+    char line[1200];
+    while (text && page->area.columns > 4) {
+        text = columns_wrap(text, (size_t)page->area.columns, line, sizeof line);
+        draw_text(page->canvas, next_line(page), 0, 0, role, line);
+    }
+}
+
+/* --- form and runs --- */
+
+static int draw_mark(struct page *page, struct rect line, size_t focus)
+{
+    const bool focused = page->view->focus == focus;
+    if (!page->view->editing)
+        targets_add_row(&page->canvas->targets, line, focus, page->view->focus);
+    if (focused) {
+        page->focused = page->line - 1;
+        if (line.rows > 0)
+            draw_fill(page->canvas, line, ROLE_FOCUS);
+        draw_cursor(page->canvas, line, 0, 0);
+    }
+    draw_text(page->canvas, line, 0, 0, focused ? ROLE_FOCUS : ROLE_TEXT, focused ? ">" : " ");
+    return 2;
+}
+
+static void put_edit(struct page *page, struct rect line, int column)
+{
+    struct rect box = {line.row, line.column + column, line.rows, line.columns - column};
+    size_t cursor;
+    if (rect_is_empty(box))
+        return;
+    size_t start = line_edit_window(&page->view->edit, (size_t)box.columns, &cursor);
+    draw_fill(page->canvas, box, ROLE_EDIT);
+    draw_text(page->canvas, box, 0, 0, ROLE_EDIT, page->view->edit.text + start);
+    draw_cursor(page->canvas, box, 0, (int)cursor);
+}
+
+static void put_fields(struct page *page)
+{
+    static const char *const labels[STUDY_FIELDS] = {N_("Participant"), N_("Pictures"),
+                                                     N_("Seconds each"), N_("Results in")};
+    const struct study_view *view = page->view;
+    int label = 0;
+    for (int i = 0; i < STUDY_FIELDS; i++) {
+        int columns = (int)columns_of(gettext(labels[i]));
+        label = columns > label ? columns : label;
+    }
+    for (size_t i = 0; i < STUDY_FIELDS; i++) {
+        const bool focused = view->focus == i;
+        struct rect line = next_line(page);
+        int column = draw_mark(page, line, i);
+        const char *value = view->values[i];
+        if (!value[0])
+            value = i == STUDY_PICTURES ? _("50, or what there is") : _("(none)");
+        draw_text(page->canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_TEXT,
+                  gettext(labels[i]));
+        if (focused && view->editing)
+            put_edit(page, line, column + label + 2);
+        else
+            draw_text(page->canvas, line, 0, column + label + 2, focused ? ROLE_FOCUS : ROLE_STRONG,
+                      value);
+    }
+}
+
+static void put_runs(struct page *page)
+{
+    const struct study_view *view = page->view;
+    put(page, ROLE_HEADING, _("Whose pictures (space chooses, one or more)"));
+    if (view->run_count == 0)
+        put(page, ROLE_FAINT,
+            _("No run of a network that makes pictures has saved weights yet. The preset pix2pix "
+              "of the form sets one up (m s)."));
+    for (size_t i = 0; i < view->run_count; i++) {
+        const bool focused = view->focus == STUDY_FIELDS + i;
+        const enum role role = focused ? ROLE_FOCUS : ROLE_TEXT;
+        struct rect line = next_line(page);
+        int column = draw_mark(page, line, STUDY_FIELDS + i);
+        column =
+            draw_text(page->canvas, line, 0, column, role, view->runs[i].chosen ? "[*] " : "[ ] ");
+        column = draw_text(page->canvas, line, 0, column, role, view->runs[i].network) + 2;
+        draw_text(page->canvas, line, 0, column, focused ? ROLE_FOCUS : ROLE_FAINT,
+                  view->runs[i].name);
+    }
+}
+
+/* --- how it stands --- */
+
+/* What is not as in the study is said before it begins. */
+static void put_notes(struct page *page)
+{
+    const struct study *study = &page->view->job.study;
+    char text[300];
+    if (study->count < STUDY_IMAGES) {
+        snprintf(text, sizeof text, _("%zu pictures are shown instead of %d."), study->count,
+                 STUDY_IMAGES);
+        put(page, ROLE_WARNING, text);
+    }
+    if (study->shown_twice) {
+        snprintf(text, sizeof text,
+                 _("There are too few scenes: %zu are shown twice, real and generated."),
+                 study->shown_twice);
+        put(page, ROLE_WARNING, text);
+    }
+    if (study->training_known && study->seen_in_training) {
+        snprintf(text, sizeof text,
+                 _("The network was trained on %zu of the %zu generated pictures' pairs: the "
+                   "result flatters it."),
+                 study->seen_in_training, study->count / 2);
+        put(page, ROLE_WARNING, text);
+    }
+}
+
+static void put_state(struct page *page)
+{
+    const struct study_view *view = page->view;
+    char text[1100];
+    if (view->display_error.kind != ERROR_NONE) {
+        put(page, ROLE_BAD, _("This terminal cannot show the pictures:"));
+        put(page, ROLE_BAD, error_format(&view->display_error, text, sizeof text));
+    }
+    if (view->state == STUDY_MAKING && view->of) {
+        snprintf(text, sizeof text, _("Making the pictures of %s: %zu of %zu; s calls it off."),
+                 view->runs[view->current].network, view->done, view->of);
+        put(page, ROLE_KEY, text);
+    } else if (view->state == STUDY_MAKING) {
+        snprintf(text, sizeof text, _("Making the pictures of %s ..."),
+                 view->runs[view->current].network);
+        put(page, ROLE_KEY, text);
+    } else if (view->state == STUDY_READY) {
+        snprintf(text, sizeof text,
+                 _("The pictures of %s are ready: r begins the session, which takes over the "
+                   "screen."),
+                 view->runs[view->current].network);
+        put(page, ROLE_GOOD, text);
+        put_notes(page);
+    }
+}
+
+/* --- results --- */
+
+enum { NETWORK, VOTERS, FOOLED, ERROR_RATE, INTERVAL, REAL, COLUMNS };
+static const struct table_column columns[COLUMNS] = {
+    [NETWORK] = {N_("network"), 14, 0, false, true},
+    [VOTERS] = {N_("voters"), 9, 1, true, false},
+    [FOOLED] = {N_("fooled"), 7, 2, true, false},
+    [ERROR_RATE] = {N_("error"), 6, 0, true, false},
+    [INTERVAL] = {N_("95 %"), 12, 3, true, false},
+    [REAL] = {N_("real as real"), 12, 4, true, false},
+};
+
+static void put_row(struct page *page, char texts[COLUMNS][96], enum role role)
+{
+    int starts[COLUMNS], widths[COLUMNS];
+    struct rect line = next_line(page);
+    const int most = page->area.columns < 76 ? page->area.columns : 76;
+    table_fit(columns, COLUMNS, most - 2, starts, widths);
+    for (int i = 0; i < COLUMNS; i++) {
+        struct rect cell = {line.row, line.column + 2 + starts[i], line.rows, widths[i]};
+        if (columns[i].right)
+            draw_right(page->canvas, cell, 0, role, texts[i]);
+        else
+            draw_text(page->canvas, cell, 0, 0, role, texts[i]);
+    }
+}
+
+static void put_result(struct page *page, const struct study *study)
+{
+    char texts[COLUMNS][96];
+    struct study_result result;
+    study_result(study, &result);
+    for (int i = 0; i < COLUMNS; i++)
+        snprintf(texts[i], sizeof texts[i], "-");
+    snprintf(texts[NETWORK], sizeof texts[NETWORK], "%s", study->network);
+    snprintf(texts[VOTERS], sizeof texts[VOTERS], "%zu", result.voters);
+    snprintf(texts[FOOLED], sizeof texts[FOOLED], "%zu/%zu", result.fooled, result.images);
+    if (result.voters > 0) {
+        snprintf(texts[ERROR_RATE], sizeof texts[ERROR_RATE], "%.3f", result.error_rate);
+        snprintf(texts[INTERVAL], sizeof texts[INTERVAL], _("%.2f to %.2f"), result.low,
+                 result.high);
+        snprintf(texts[REAL], sizeof texts[REAL], "%.2f", result.real_recognised);
+    }
+    put_row(page, texts, ROLE_TEXT);
+}
+
+static void put_published(struct page *page)
+{
+    for (size_t i = 0; i < study_published_count; i++) {
+        char texts[COLUMNS][96];
+        for (int c = 0; c < COLUMNS; c++)
+            snprintf(texts[c], sizeof texts[c], "-");
+        snprintf(texts[NETWORK], sizeof texts[NETWORK], "%s", study_published[i].network);
+        snprintf(texts[VOTERS], sizeof texts[VOTERS], "%s", _("published"));
+        snprintf(texts[ERROR_RATE], sizeof texts[ERROR_RATE], "%.3f",
+                 study_published[i].error_rate);
+        put_row(page, texts, ROLE_FAINT);
+    }
+}
+
+static void put_results(struct page *page)
+{
+    const struct study_view *view = page->view;
+    char text[1100], heads[COLUMNS][96];
+    put(page, ROLE_HEADING, _("Results so far"));
+    if (view->file_error.kind != ERROR_NONE) {
+        put(page, ROLE_BAD, error_format(&view->file_error, text, sizeof text));
+        return;
+    }
+    if (view->file.count == 0)
+        put(page, ROLE_FAINT, _("Nobody has voted yet; these rates were published:"));
+    for (int i = 0; i < COLUMNS; i++)
+        snprintf(heads[i], sizeof heads[i], "%s", gettext(columns[i].title));
+    put_row(page, heads, ROLE_HEADING);
+    for (size_t i = 0; i < view->file.count; i++)
+        put_result(page, &view->file.studies[i]);
+    put_published(page);
+    put(page, ROLE_FAINT,
+        _("A generated picture counts as fooled when more than half of the votes call it real; the "
+          "error is the share of those, without the practice pictures, and 95 % its interval over "
+          "the pictures. Real as real: the share of votes on real pictures that say so."));
+}
+
+/* --- the page --- */
+
+static void put_all(struct page *page, struct study_view *view, struct canvas *canvas,
+                    struct rect area)
+{
+    *page = (struct page){view, canvas, area, 0, 0};
+    put_fields(page);
+    page->line++;
+    put_runs(page);
+    put_state(page);
+    page->line++;
+    put_results(page);
+}
+
+static int scroll_for(const struct study_view *view, const struct page *page)
+{
+    const int rows = page->area.rows, furthest = page->line > rows ? page->line - rows : 0;
+    int scroll = view->scroll;
+    if (view->follow && page->focused < scroll)
+        scroll = page->focused;
+    if (view->follow && page->focused >= scroll + rows)
+        scroll = page->focused - rows + 1;
+    return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
+}
+
+void study_draw(struct study_view *view, struct canvas *canvas, struct rect body)
+{
+    const int gap = body.rows >= 16;
+    struct rect area = {body.row + gap, body.column + 1, body.rows - gap, body.columns - 2};
+    struct page page;
+    if (rect_is_empty(area))
+        return;
+    const size_t targets = canvas->targets.count;
+    put_all(&page, view, canvas, area);
+    const int scroll = scroll_for(view, &page);
+    if (scroll != view->scroll) {
+        view->scroll = scroll;
+        draw_fill(canvas, area, ROLE_TEXT);
+        canvas->targets.count = targets;
+        put_all(&page, view, canvas, area);
+    }
+    if (scroll > 0)
+        draw_right(canvas, area, 0, ROLE_FAINT, canvas->glyphs->up);
+    if (page.line > scroll + area.rows)
+        draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
+}

@@ -1,0 +1,170 @@
+/* What the screen Sweep asks: how to stop, and where the results go. */
+#include "ui/app/app.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/output_file.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- stop --- */
+
+static void answer_stop(struct app *app, size_t choice)
+{
+    struct sweep_view *view = &app->sweep;
+    struct run_entry *entry = view->run ? sweep_view_entry(view, &app->runs, view->cell) : NULL;
+    if (choice == 0) {
+        view->stop_after = true;
+        app_say(app, ROLE_GOOD, "%s", _("The sweep stops when this cell is done."));
+    } else if (choice == 1) {
+        sweep_view_stop(view);
+        if (entry)
+            run_send(entry->run, COMMAND_STOP, 0);
+        app_say(app, ROLE_GOOD, "%s",
+                _("The sweep stops after this iteration; r goes on with it."));
+    }
+}
+
+void ask_sweep_stop(struct app *app)
+{
+    if (!app->sweep.on) {
+        app_say(app, ROLE_WARNING, "%s", _("No sweep is on: there is nothing to stop."));
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Stop the sweep?"), answer_stop);
+    dialog->choices[dialog->choice_count++] =
+        (struct dialog_choice){'e', 0, _("when this cell is done")};
+    dialog->choices[dialog->choice_count++] =
+        (struct dialog_choice){'n', 's', _("now, and save; the cell can be resumed")};
+    dialog->choices[dialog->choice_count++] = (struct dialog_choice){'c', 'q', _("carry on")};
+}
+
+/* --- results --- */
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
+static bool write_json(const struct sweep_view *view, const char *path, struct error *error)
+{
+    struct json *tree = sweep_to_json(&view->sweep, &view->estimate);
+    char *text = tree ? json_print(tree, true, error) : NULL;
+    bool written = tree ? text && output_file_write(path, text, strlen(text), OUTPUT_TEXT, error)
+                        : error_set_memory(error, "the results", 0);
+    free(text);
+    json_free(tree);
+    return written;
+}
+
+static bool write_results(const struct sweep_view *view, const char *path, struct error *error)
+{
+    struct text text = {0};
+    if (ends_in(path, ".json"))
+        return write_json(view, path, error);
+    sweep_write_tables(&view->sweep, ends_in(path, ".md"), &text);
+    bool written = text.failed || !text.data
+                       ? error_set_memory(error, "the tables", 0)
+                       : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
+    text_free(&text);
+    return written;
+}
+
+/* The studies' CSV files are two, and have names of their own. */
+static bool is_folder(const char *path)
+{
+    return ends_in(path, "/") || file_is_directory(path);
+}
+
+/* The runs are read in a thread, which says when it is done. */
+static bool start_csv(struct app *app, const char *path, struct error *error)
+{
+    const struct sweep *sweep = &app->sweep.sweep;
+    struct export_item *items = memory_new(sweep->count, sizeof *items, "an export", error);
+    size_t count = 0;
+    bool listed = items;
+    for (size_t i = 0; listed && i < sweep->count; i++) {
+        if (!sweep_is_computed(&sweep->cells[i]))
+            continue;
+        char *directory = sweep_run_directory(&sweep->cells[i], error);
+        listed = directory;
+        if (listed)
+            snprintf(items[count++].directory, sizeof items->directory, "%s", directory);
+        free(directory);
+    }
+    if (listed && count == 0)
+        listed = error_set(error, ERROR_USAGE, sweep->grid.name, _("start it with r"),
+                           _("no cell of it is computed yet"));
+    bool started = listed && export_job_start(&app->export, EXPORT_CSV, items, count, path, error);
+    free(items);
+    return started;
+}
+
+static void note_results(struct app *app)
+{
+    struct dialog *dialog = &app->dialog;
+    const char *path = dialog->edit.text;
+    dialog->note[0] = '\0';
+    if (is_folder(path))
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("A folder gets the studies' two CSV files."));
+    else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("Let the name end in .md, .txt or .json, or be that of a folder/."));
+    else if (file_exists(path))
+        snprintf(dialog->note, sizeof dialog->note, "%s",
+                 _("This file exists: Enter replaces it."));
+}
+
+/* The question stays. */
+static void refuse_results(struct app *app, const struct error *error)
+{
+    app->dialog.open = true;
+    snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
+    app_say_error(app, error);
+}
+
+static void answer_results(struct app *app, size_t choice)
+{
+    struct error error;
+    char path[sizeof app->dialog.edit.text];
+    (void)choice;
+    memcpy(path, app->dialog.edit.text, sizeof path);
+    if (is_folder(path)) {
+        if (start_csv(app, path, &error))
+            app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
+        else
+            refuse_results(app, &error);
+    } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
+        app->dialog.open = true; /* the note says why */
+    else if (!dialog_may_write(&app->dialog, file_exists(path)))
+        return;
+    else if (write_results(&app->sweep, path, &error))
+        app_say(app, ROLE_GOOD, _("Wrote %s."), path);
+    else
+        refuse_results(app, &error);
+}
+
+void ask_sweep_export(struct app *app)
+{
+    char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
+    if (app->sweep.sweep.count == 0) {
+        app_say(app, ROLE_WARNING, "%s", _("There is no sweep in sight to export."));
+        return;
+    }
+    struct dialog *dialog = dialog_begin(app, _("Export the sweep"), answer_results);
+    snprintf(
+        dialog->text, sizeof dialog->text, "%s",
+        _("The tables as Markdown (.md) or text (.txt), all figures (.json), or the studies' CSV "
+          "files (a folder/)."));
+    snprintf(name, sizeof name, "sweep-%s.md", app->sweep.sweep.grid.name);
+    export_in_folder(app, name, path, sizeof path);
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
+    dialog->edited = note_results;
+    note_results(app);
+}

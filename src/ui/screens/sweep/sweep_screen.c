@@ -1,0 +1,311 @@
+/* A grid of runs: set up, watched as a table, or one of earlier. */
+#include "ui/app/app.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "session/files/run_directory.h"
+#include "ui/screens/sweep/sweep_view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {'v', 0, ACTION_VIEW, "v", N_("view"), N_("the next view: set up, cells, earlier sweeps")},
+    {'r', 0, ACTION_RUN, "r", N_("start"),
+     N_("start what is set up, or go on with the sweep in sight")},
+    {' ', 0, ACTION_PAUSE, N_("space"), N_("choose"),
+     N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
+    {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("open"),
+     N_("set up: type a value; cells: show the run; earlier: open the sweep")},
+    {'s', 0, ACTION_STOP, "s", N_("stop"), N_("stop the sweep that is on: asks how")},
+    {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
+     N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
+    {'t', 0, ACTION_RESUME, "t", NULL,
+     N_("cells: let the selected one wait again that failed; r tries it")},
+    {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("write the tables, or all figures; asks where")},
+    {'f', 0, ACTION_FORM, "f", NULL, N_("set up: begin again with what the form says")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the line below")},
+    {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the value or cell to the left")},
+    {UI_RIGHT, 0, ACTION_RIGHT, N_("Right"), NULL, N_("the value or cell to the right")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+};
+static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings / sizeof *bindings};
+
+static void look_for_earlier(struct app *app)
+{
+    struct error error;
+    if (!sweep_view_list(&app->sweep, &error))
+        app_say_error(app, &error);
+}
+
+void sweep_show(struct app *app)
+{
+    sweep_view_begin(&app->sweep, &app->form.config, false);
+    if (app->sweep.kind == SWEEP_EARLIER)
+        look_for_earlier(app);
+    app_show(app, &screen_sweep);
+}
+
+/* --- deciding --- */
+
+static void next_view(struct app *app)
+{
+    app->sweep.kind = (app->sweep.kind + 1) % SWEEP_KINDS;
+    if (app->sweep.kind == SWEEP_EARLIER)
+        look_for_earlier(app);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct sweep_set *set = &app->sweep.set;
+    if (app->sweep.kind != SWEEP_SET_UP || !set->editing)
+        return false;
+    sweep_set_key(set, key);
+    return true;
+}
+
+static void start(struct app *app)
+{
+    struct error error;
+    bool set_up = app->sweep.kind == SWEEP_SET_UP;
+    if (app->sweep.on) {
+        app_say(app, ROLE_WARNING, "%s", _("The sweep is on already."));
+        return;
+    }
+    bool started =
+        set_up ? sweep_view_start(&app->sweep, &error) : sweep_view_go_on(&app->sweep, &error);
+    if (!started)
+        app_say_error(app, &error);
+    else if (sweep_view_due(&app->sweep) == 0) {
+        sweep_view_stop(&app->sweep);
+        app_say(app, ROLE_GOOD, "%s", _("Nothing is left to run."));
+    } else if (run_list_active(&app->runs))
+        app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
+}
+
+/* The cell's run, of this sitting or an earlier one. */
+static void show_now(struct app *app)
+{
+    const struct sweep_view *view = &app->sweep;
+    if (view->sweep.count == 0)
+        return;
+    const char *id = view->sweep.cells[view->selected].run;
+    for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
+        const struct run_entry *entry = app_run_at(app, i);
+        const char *name = run_entry_is_kept(entry) ? file_base_name(entry->directory)
+                           : entry->run             ? run_facts(entry->run)->id
+                                                    : "";
+        if (strcmp(name, id) == 0) {
+            app_show_run(app, i);
+            return;
+        }
+    }
+    app_say(app, ROLE_WARNING, "%s", _("This cell has no run to show."));
+}
+
+static void show_run(struct app *app)
+{
+    reading_list_then(app, show_now);
+}
+
+static void pause_or_go_on(struct app *app)
+{
+    struct sweep_view *view = &app->sweep;
+    struct run_entry *entry = view->run ? sweep_view_entry(view, &app->runs, view->cell) : NULL;
+    if (!view->on) {
+        app_say(app, ROLE_WARNING, "%s", _("The sweep is not on; r goes on with it."));
+        return;
+    }
+    view->paused = !view->paused;
+    const bool sent =
+        entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
+    if (sent)
+        entry->pause_asked = view->paused;
+    app_say(app, ROLE_GOOD, "%s",
+            !view->paused ? _("It goes on.")
+            : sent        ? _("Paused after this iteration; space goes on.")
+                          : _("Paused before the next cell begins; space goes on."));
+}
+
+/* What failed is never tried again by itself. */
+static void wait_again(struct app *app)
+{
+    struct sweep_view *view = &app->sweep;
+    struct error error;
+    bool failed = view->kind == SWEEP_CELLS && view->sweep.count > 0 &&
+                  view->sweep.cells[view->selected].state == SWEEP_FAILED;
+    if (!failed)
+        app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
+    else if (!sweep_forget(&view->sweep, view->selected, &error))
+        app_say_error(app, &error);
+    else {
+        view->tried[view->selected] = false;
+        app_say(app, ROLE_GOOD, "%s",
+                view->on ? _("It waits again.") : _("It waits again; r goes on."));
+    }
+}
+
+static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measure)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep_cell_value(&sweep->cells[i], measure) == /* not NaN */
+            sweep_cell_value(&sweep->cells[i], measure))
+            return true;
+    return false;
+}
+
+static void next_measure(struct sweep_view *view)
+{
+    for (int tries = 0; tries < SWEEP_MEASURES; tries++) {
+        view->measure = (view->measure + 1) % SWEEP_MEASURES;
+        if (anything_to_show(&view->sweep, view->measure))
+            return;
+    }
+    view->measure = SWEEP_MS_PER_IMAGE;
+}
+
+/* --- moving --- */
+
+static void move_cell(struct sweep_view *view, long rows, long columns)
+{
+    if (view->sweep.count == 0)
+        return;
+    long width = (long)sweep_grid_columns(&view->sweep.grid);
+    long height = (long)view->sweep.count / width;
+    long row = (long)view->selected / width + rows, column = (long)view->selected % width + columns;
+    row = row < 0 ? 0 : row >= height ? height - 1 : row;
+    column = column < 0 ? 0 : column >= width ? width - 1 : column;
+    view->selected = (size_t)(row * width + column);
+}
+
+static void move_name(struct sweep_view *view, long steps)
+{
+    long to = (long)view->name_selected + steps, last = (long)view->name_count - 1;
+    view->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+static void move(struct sweep_view *view, long rows, long columns)
+{
+    if (view->kind == SWEEP_CELLS)
+        move_cell(view, rows, columns);
+    else if (view->kind == SWEEP_EARLIER)
+        move_name(view, rows);
+    else if (rows)
+        sweep_set_move(&view->set, (int)rows);
+    else
+        sweep_set_turn(&view->set, (int)columns);
+}
+
+static void open_selected(struct app *app)
+{
+    struct error error;
+    struct sweep_view *view = &app->sweep;
+    if (view->kind == SWEEP_CELLS)
+        show_run(app);
+    else if (view->kind == SWEEP_SET_UP && !sweep_set_edit(&view->set))
+        sweep_set_toggle(&view->set);
+    else if (view->kind == SWEEP_EARLIER && view->name_count > 0 &&
+             !sweep_view_open(view, view->names[view->name_selected], &error))
+        app_say_error(app, &error);
+}
+
+static void choose_or_pause(struct app *app)
+{
+    if (app->sweep.kind == SWEEP_SET_UP)
+        sweep_set_toggle(&app->sweep.set);
+    else
+        pause_or_go_on(app);
+}
+
+static bool act_move(struct sweep_view *view, enum action action)
+{
+    static const struct {
+        enum action action;
+        long rows, columns;
+    } moves[] = {{ACTION_UP, -1, 0},   {ACTION_DOWN, 1, 0},       {ACTION_LEFT, 0, -1},
+                 {ACTION_RIGHT, 0, 1}, {ACTION_FIRST, -10000, 0}, {ACTION_LAST, 10000, 0}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (moves[i].action == action) {
+            move(view, moves[i].rows, moves[i].columns);
+            return true;
+        }
+    return false;
+}
+
+static void act(struct app *app, enum action action)
+{
+    struct sweep_view *view = &app->sweep;
+    if (act_move(view, action))
+        return;
+    switch (action) {
+    case ACTION_VIEW:
+        next_view(app);
+        break;
+    case ACTION_RUN:
+        start(app);
+        break;
+    case ACTION_PAUSE:
+        choose_or_pause(app);
+        break;
+    case ACTION_ALL:
+        sweep_set_all(&view->set);
+        break;
+    case ACTION_OPEN:
+        open_selected(app);
+        break;
+    case ACTION_STOP:
+        ask_sweep_stop(app);
+        break;
+    case ACTION_QUANTITY:
+        next_measure(view);
+        break;
+    case ACTION_RESUME:
+        wait_again(app);
+        break;
+    case ACTION_EXPORT:
+        ask_sweep_export(app);
+        break;
+    case ACTION_FORM:
+        sweep_view_begin(view, &app->form.config, true);
+        view->kind = SWEEP_SET_UP;
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- drawing --- */
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    const struct sweep_view *view = &app->sweep;
+    if (view->kind == SWEEP_CELLS && view->sweep.count > 0)
+        snprintf(text, size, _("Sweep %s"), view->sweep.grid.name);
+    else
+        snprintf(text, size, "%s", _("Sweep"));
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    static void (*const views[SWEEP_KINDS])(struct app * app, struct rect area) = {
+        [SWEEP_SET_UP] = sweep_draw_set_up,
+        [SWEEP_CELLS] = sweep_draw_cells,
+        [SWEEP_EARLIER] = sweep_draw_earlier};
+    const char *const names[SWEEP_KINDS] = {_("Set up"), _("Cells"), _("Earlier")};
+    draw_tabs(&app->canvas, body, names, SWEEP_KINDS, app->sweep.kind);
+    int above = body.rows >= 16 ? 2 : 1;
+    struct rect area = {body.row + above, body.column, body.rows - above, body.columns};
+    if (area.rows > 0)
+        views[app->sweep.kind](app, area);
+}
+
+static bool work(struct app *app)
+{
+    return sweep_view_work(&app->sweep);
+}
+
+const struct screen screen_sweep = {N_("Sweep"), &table, title, take_key, act, draw, work};

@@ -1,0 +1,456 @@
+/* Each view keeps its last lines for sentences: what the set-up comes to, or what the selected cell
+ * is. The table takes what is left and scrolls both ways; a cell is a shade and a number, or a word
+ * for its state. */
+#include "ui/screens/sweep/sweep_view.h"
+
+#include "base/language.h"
+#include "base/text.h"
+#include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CELL_COLUMNS = 11 };
+
+static struct rect cut_bottom(struct rect *area, int rows)
+{
+    rows = rows > area->rows ? area->rows : rows;
+    area->rows -= rows;
+    return (struct rect){area->row + area->rows, area->column, rows, area->columns};
+}
+
+/* --- set up --- */
+
+static int label_columns(void)
+{
+    size_t widest = 0;
+    for (size_t row = 0; row < SWEEP_ROWS; row++) {
+        size_t columns = columns_of(sweep_set_label((enum sweep_row)row));
+        widest = columns > widest ? columns : widest;
+    }
+    return (int)widest + 4;
+}
+
+/* "[x] lenet": its columns, with the gap after it. */
+static int item_columns(const char *text)
+{
+    return (int)columns_of(text) + 6;
+}
+
+/* The first item in sight so that the selected one is. */
+static size_t first_item(const struct sweep_list *list, int room)
+{
+    size_t first = 0;
+    int used = 0;
+    for (size_t i = 0; i <= list->selected; i++)
+        used += item_columns(list->items[i].text);
+    while (used > room && first < list->selected)
+        used -= item_columns(list->items[first++].text);
+    return first;
+}
+
+static void draw_items(struct app *app, struct rect line, const struct sweep_list *list)
+{
+    struct canvas *canvas = &app->canvas;
+    struct rect inside = {line.row, line.column + 2, line.rows, line.columns - 4};
+    size_t first = first_item(list, inside.columns), i = first;
+    int at = 0;
+    for (; i < list->count && at + item_columns(list->items[i].text) - 2 <= inside.columns; i++) {
+        enum role role = i == list->selected ? ROLE_FOCUS : ROLE_TEXT;
+        if (i == list->selected)
+            draw_cursor(canvas, inside, 0, at + 1);
+        struct rect place = {inside.row, inside.column + at, 1, item_columns(list->items[i].text)};
+        targets_add_column(&canvas->targets, place, i, list->selected);
+        draw_format(canvas, inside, 0, at, role, "[%c] %s", list->items[i].chosen ? 'x' : ' ',
+                    list->items[i].text);
+        at += item_columns(list->items[i].text);
+    }
+    if (first > 0)
+        draw_text(canvas, line, 0, 0, ROLE_FAINT, canvas->glyphs->left);
+    if (i < list->count)
+        draw_text(canvas, line, 0, line.columns - 1, ROLE_FAINT, canvas->glyphs->right);
+}
+
+static void draw_edit(struct app *app, struct rect line)
+{
+    const struct line_edit *edit = &app->sweep.set.edit;
+    size_t cursor, room = line.columns > 1 ? (size_t)line.columns - 1 : 1;
+    size_t start = line_edit_window(edit, room, &cursor);
+    draw_fill(&app->canvas, line, ROLE_EDIT);
+    draw_text(&app->canvas, line, 0, 0, ROLE_EDIT, edit->text + start);
+    draw_cursor(&app->canvas, line, 0, (int)cursor);
+}
+
+/* What stands where nothing was typed. */
+static const char *empty_text(enum sweep_row row)
+{
+    if (row == SWEEP_ROW_NAME)
+        return _("(after networks and data)");
+    if (row == SWEEP_ROW_VARY)
+        return _("(as in lr=0.1,0.01)");
+    if (row == SWEEP_ROW_ITERATIONS || row == SWEEP_ROW_EPOCHS)
+        return _("(the other one counts)");
+    return _("(none)");
+}
+
+static void draw_row(struct app *app, struct rect line, enum sweep_row row)
+{
+    char text[FORM_TEXT];
+    const struct sweep_set *set = &app->sweep.set;
+    bool focused = row == set->focus;
+    int labels = label_columns();
+    struct rect value = {line.row, line.column + labels, line.rows, line.columns - labels};
+    draw_text(&app->canvas, line, 0, 0, focused ? ROLE_KEY : ROLE_TEXT, focused ? ">" : " ");
+    draw_text(&app->canvas, line, 0, 2, focused ? ROLE_STRONG : ROLE_FAINT, sweep_set_label(row));
+    if (focused && sweep_set_is_list(row)) {
+        draw_items(app, value, &set->lists[row]);
+        return;
+    }
+    if (focused && set->editing) {
+        draw_edit(app, value);
+        return;
+    }
+    value.column += 2;
+    value.columns -= 2;
+    sweep_set_text(set, row, text, sizeof text);
+    draw_text(&app->canvas, value, 0, 0,
+              !text[0]  ? ROLE_FAINT
+              : focused ? ROLE_FOCUS
+                        : ROLE_TEXT,
+              text[0] ? text : empty_text(row));
+    if (focused)
+        draw_cursor(&app->canvas, value, 0, 0);
+}
+
+char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size)
+{
+    size_t counts[SWEEP_STATES], used;
+    sweep_count(sweep, counts);
+    used =
+        (size_t)snprintf(text, size, ngettext("%zu cell", "%zu cells", sweep->count), sweep->count);
+    for (size_t i = 0; i < SWEEP_STATES && used < size; i++)
+        if (counts[i] > 0)
+            used += (size_t)snprintf(text + used, size - used, ", %zu %s", counts[i],
+                                     sweep_state_words((enum sweep_state)i));
+    return text;
+}
+
+static void append_memory(const struct sweep *sweep, struct text *text)
+{
+    char needed[32], available[32];
+    const struct sweep_cell *largest = NULL;
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep_is_due(sweep, i) && sweep->cells[i].forecast_known &&
+            (!largest || sweep->cells[i].memory_needed > largest->memory_needed))
+            largest = &sweep->cells[i];
+    if (largest && largest->memory_free > 0)
+        text_append(text, _(" At most %s of memory (forecast), %s are free."),
+                    text_bytes(largest->memory_needed, needed, sizeof needed),
+                    text_bytes(largest->memory_free, available, sizeof available));
+    else if (largest)
+        text_append(text, _(" At most %s of memory (forecast)."),
+                    text_bytes(largest->memory_needed, needed, sizeof needed));
+}
+
+static void append_reason(const struct sweep *sweep, struct text *text)
+{
+    for (size_t i = 0; i < sweep->count; i++)
+        if (sweep->cells[i].state == SWEEP_SKIPPED || sweep->cells[i].state == SWEEP_CANNOT_FIT) {
+            text_append(text, " %s: %s.", sweep->cells[i].id, sweep->cells[i].reason.why);
+            return;
+        }
+}
+
+static enum role describe_plan(const struct sweep_view *view, struct text *text)
+{
+    char counts[200], left[160], error[1200];
+    const struct error *problem =
+        view->set.edit_error.kind != ERROR_NONE ? &view->set.edit_error : &view->problem;
+    if (problem->kind != ERROR_NONE) {
+        text_append(text, "! %s",
+                    problem->what[0] ? error_format(problem, error, sizeof error) : problem->why);
+        return ROLE_BAD;
+    }
+    if (view->set.changed || view->planned < view->plan.count) {
+        text_append(text, _("Looking at cell %zu of %zu ..."), view->planned, view->plan.count);
+        return ROLE_FAINT;
+    }
+    struct sweep_time time = sweep_estimate_left(&view->estimate, &view->plan);
+    text_append(text, _("%s. Time (estimate): %s."),
+                sweep_counts_text(&view->plan, counts, sizeof counts),
+                sweep_time_text(&time, 1, left, sizeof left));
+    append_memory(&view->plan, text);
+    append_reason(&view->plan, text);
+    return ROLE_TEXT;
+}
+
+/* A paragraph at the bottom, at most `most` lines of it; the rest of the area is left. */
+static void draw_paragraph(struct app *app, struct rect *area, enum role role,
+                           const char *sentences, int most)
+{
+    int room = area->columns > 2 ? area->columns - 2 : 1;
+    int lines = (int)columns_lines(sentences, (size_t)room);
+    struct rect bottom = cut_bottom(area, lines < most ? lines : most);
+    bottom.column++;
+    bottom.columns -= 2;
+    if (!rect_is_empty(bottom))
+        draw_wrapped(&app->canvas, bottom, 0, role, sentences);
+}
+
+void sweep_draw_set_up(struct app *app, struct rect area)
+{
+    struct sweep_view *view = &app->sweep;
+    struct text text = {0};
+    enum role role = describe_plan(view, &text);
+    int most = area.rows - SWEEP_ROWS - 1;
+    draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
+    text_free(&text);
+    size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
+    view->set.top = table_scroll(view->set.top, view->set.focus, rows, SWEEP_ROWS);
+    for (size_t i = 0; i < rows && view->set.top + i < SWEEP_ROWS; i++) {
+        struct rect line = {area.row + (int)i, area.column, 1, area.columns};
+        if (!view->set.editing)
+            targets_add_row(&app->canvas.targets, line, view->set.top + i, view->set.focus);
+        draw_row(app, line, (enum sweep_row)(view->set.top + i)); /* its values lie above it */
+    }
+}
+
+/* --- cells --- */
+
+size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double value)
+{
+    double low = (double)INFINITY, high = -(double)INFINITY;
+    for (size_t i = 0; i < sweep->count; i++) {
+        double other = sweep_cell_value(&sweep->cells[i], measure);
+        low = fmin(low, other); /* NaN is left out by both */
+        high = fmax(high, other);
+    }
+    bool log = measure != SWEEP_LOSS && low > 0;
+    double span = log ? log2(high / low) : high - low;
+    double place = log ? log2(value / low) : value - low;
+    return span > 0 && place >= 0 ? (size_t)fmin(7, place / span * 8) : 0;
+}
+
+/* A word of at most CELL_COLUMNS - 1 columns, in English at least. */
+static const char *state_word(const struct sweep_cell *cell)
+{
+    static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
+                                                    [SWEEP_RUNNING] = N_("is on"),
+                                                    [SWEEP_DONE] = "-",
+                                                    [SWEEP_DIVERGED] = N_("diverged"),
+                                                    [SWEEP_INTERRUPTED] = N_("partly"),
+                                                    [SWEEP_FAILED] = N_("failed"),
+                                                    [SWEEP_CANNOT_FIT] = N_("no room"),
+                                                    [SWEEP_SKIPPED] = N_("skipped")};
+    return gettext(words[cell->state]);
+}
+
+static enum role state_role(const struct sweep_cell *cell)
+{
+    static const enum role roles[SWEEP_STATES] = {
+        [SWEEP_WAITING] = ROLE_FAINT,       [SWEEP_RUNNING] = ROLE_STRONG,
+        [SWEEP_DONE] = ROLE_TEXT,           [SWEEP_DIVERGED] = ROLE_WARNING,
+        [SWEEP_INTERRUPTED] = ROLE_WARNING, [SWEEP_FAILED] = ROLE_BAD,
+        [SWEEP_CANNOT_FIT] = ROLE_WARNING,  [SWEEP_SKIPPED] = ROLE_FAINT};
+    return roles[cell->state];
+}
+
+static void draw_cell(struct app *app, struct rect area, size_t index)
+{
+    char text[48];
+    const struct sweep_view *view = &app->sweep;
+    const struct sweep_cell *cell = &view->sweep.cells[index];
+    bool selected = index == view->selected;
+    double value = sweep_cell_value(cell, view->measure);
+    enum role role = selected ? ROLE_FOCUS : state_role(cell);
+    if (selected) {
+        draw_fill(&app->canvas, area, ROLE_FOCUS);
+        draw_cursor(&app->canvas, area, 0, 0);
+    }
+    if (!isnan(value)) {
+        size_t shade = sweep_shade(&view->sweep, view->measure, value);
+        sweep_cell_text(cell, view->measure, text, sizeof text);
+        draw_text(&app->canvas, area, 0, 0, selected ? ROLE_FOCUS : ROLE_GAUGE,
+                  app->canvas.glyphs->levels[shade]);
+    } else if (cell->state == SWEEP_RUNNING && cell->iterations > 0)
+        snprintf(text, sizeof text, "> %.0f %%",
+                 100.0 * (double)cell->iteration / (double)cell->iterations);
+    else
+        snprintf(text, sizeof text, "%s", state_word(cell));
+    draw_right(&app->canvas, area, 0, role, text);
+}
+
+static int row_label_columns(const struct sweep *sweep, int columns)
+{
+    char label[160];
+    size_t widest = columns_of(_("batch")), per_row = sweep_grid_columns(&sweep->grid);
+    for (size_t row = 0; row < sweep->count / per_row; row++) {
+        size_t width =
+            columns_of(sweep_grid_row_label(&sweep->grid, row, true, label, sizeof label));
+        widest = width > widest ? width : widest;
+    }
+    int most = columns - 3 - CELL_COLUMNS - 1;
+    return (int)widest < most ? (int)widest : most > 0 ? most : 0;
+}
+
+/* A line of the table; row -1: the batches above it. */
+static void draw_line(struct app *app, struct rect line, long row, size_t shown, int labels)
+{
+    char label[160];
+    const struct sweep_view *view = &app->sweep;
+    size_t columns = sweep_grid_columns(&view->sweep.grid);
+    const struct sweep_axis *batches = sweep_grid_axis(&view->sweep.grid, "batch");
+    struct rect name = {line.row, line.column + 1, 1, labels};
+    if (row >= 0)
+        draw_text(&app->canvas, name, 0, 0,
+                  (size_t)row == view->selected / columns ? ROLE_STRONG : ROLE_TEXT,
+                  sweep_grid_row_label(&view->sweep.grid, (size_t)row, true, label, sizeof label));
+    else
+        draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, _("batch"));
+    for (size_t i = 0; i < shown && view->left + i < columns; i++) {
+        struct rect cell = {line.row, line.column + labels + 2 + (int)i * CELL_COLUMNS, 1,
+                            CELL_COLUMNS - 1};
+        struct target_cell here = {(size_t)row, view->left + i};
+        struct target_cell selected = {view->selected / columns, view->selected % columns};
+        if (row >= 0) {
+            draw_cell(app, cell, (size_t)row * columns + view->left + i);
+            targets_add_cell(&app->canvas.targets, cell, here, selected);
+        } else
+            draw_right(&app->canvas, cell, 0, ROLE_HEADING, batches->values[view->left + i]);
+    }
+}
+
+static void draw_marks(struct app *app, struct rect line, size_t shown)
+{
+    const struct sweep_view *view = &app->sweep;
+    const struct glyphs *glyphs = app->canvas.glyphs;
+    if (view->left > 0)
+        draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, glyphs->left);
+    if (view->left + shown < sweep_grid_columns(&view->sweep.grid))
+        draw_text(&app->canvas, line, 0, line.columns - 1, ROLE_FAINT, glyphs->right);
+}
+
+static void draw_table(struct app *app, struct rect area)
+{
+    struct sweep_view *view = &app->sweep;
+    size_t columns = sweep_grid_columns(&view->sweep.grid), rows = view->sweep.count / columns;
+    int labels = row_label_columns(&view->sweep, area.columns);
+    int room = (area.columns - labels - 3) / CELL_COLUMNS;
+    size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
+    view->top = table_scroll(view->top, view->selected / columns, lines, rows);
+    view->left = table_scroll(view->left, view->selected % columns, shown, columns);
+    struct rect line = {area.row, area.column, area.rows > 0, area.columns};
+    draw_line(app, line, -1, shown, labels);
+    draw_marks(app, line, shown);
+    for (size_t i = 0; i < lines && view->top + i < rows; i++) {
+        line.row++;
+        draw_line(app, line, (long)(view->top + i), shown, labels);
+    }
+    if (lines > 0 && view->top + lines < rows)
+        draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, app->canvas.glyphs->down);
+    if (lines > 0 && view->top > 0)
+        draw_text(&app->canvas, (struct rect){area.row + 1, area.column, 1, area.columns}, 0, 0,
+                  ROLE_FAINT, app->canvas.glyphs->up);
+}
+
+/* All that the selected cell has to say. */
+static void describe_cell(const struct sweep_view *view, struct text *text)
+{
+    char duration[32], figure[48], reason[1200];
+    const struct sweep_cell *cell = &view->sweep.cells[view->selected];
+    const char *state = sweep_state_words(cell->state);
+    if (cell->reason.why[0] && cell->state != SWEEP_DONE)
+        text_append(text, "%s: %s: %s.", cell->id, state,
+                    sweep_reason_text(cell, reason, sizeof reason));
+    else
+        text_append(text, "%s: %s.", cell->id, state);
+    if (cell->state == SWEEP_DONE && cell->result.known) {
+        text_append(text, _(" %.4g ms/image, loss %.4g, memory %s."), cell->result.ms_per_image,
+                    cell->result.loss, sweep_cell_text(cell, SWEEP_MEMORY, figure, sizeof figure));
+        if (cell->result.first_negative > 0)
+            text_append(text, _(" The running mean is negative from iteration %llu on."),
+                        (unsigned long long)cell->result.first_negative);
+    }
+    double seconds = sweep_estimate_cell(&view->estimate, cell);
+    if (sweep_is_due(&view->sweep, view->selected) && seconds >= 0)
+        text_append(text, _(" It would take about %s (estimate)."),
+                    text_duration(seconds, duration, sizeof duration));
+    if (cell->run[0] && cell->state != SWEEP_WAITING)
+        text_append(text, _(" Enter shows its run."));
+}
+
+static void describe_sweep(const struct sweep_view *view, char *text, size_t size)
+{
+    char left[160];
+    size_t done = sweep_count_computed(&view->sweep), all = view->sweep.count;
+    struct sweep_time time = sweep_estimate_left(&view->estimate, &view->sweep);
+    if (view->paused)
+        snprintf(text, size, _("Paused: %zu of %zu done; space goes on."), done, all);
+    else if (view->on && time.known > 0)
+        snprintf(text, size, _("On: %zu of %zu done; left (estimate): %s."), done, all,
+                 sweep_time_text(&time, 1, left, sizeof left));
+    else if (view->on)
+        snprintf(text, size, _("On: %zu of %zu done."), done, all);
+    else if (time.known + time.unknown > 0)
+        snprintf(text, size, _("Not on: %zu of %zu done; r goes on."), done, all);
+    else
+        snprintf(text, size, _("Over: %zu of %zu done."), done, all);
+}
+
+/* Where there is room, followed by how many cells are in which state. */
+static void draw_state(struct app *app, struct rect area)
+{
+    char sentence[480], counts[200];
+    describe_sweep(&app->sweep, sentence, sizeof sentence);
+    sweep_counts_text(&app->sweep.sweep, counts, sizeof counts);
+    int column = draw_text(&app->canvas, area, 0, 1, ROLE_STRONG, sentence) + 2;
+    if (column + (int)columns_of(counts) <= area.columns)
+        draw_text(&app->canvas, area, 0, column, ROLE_FAINT, counts);
+}
+
+void sweep_draw_cells(struct app *app, struct rect area)
+{
+    struct sweep_view *view = &app->sweep;
+    struct text text = {0};
+    if (view->sweep.count == 0) {
+        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
+                     _("There is no sweep in sight: set one up (v) and start it with r, or open an "
+                       "earlier one."));
+        return;
+    }
+    describe_cell(view, &text);
+    draw_paragraph(app, &area, ROLE_TEXT, text.data ? text.data : "", area.rows > 14 ? 3 : 2);
+    text_free(&text);
+    draw_state(app, area);
+    draw_text(&app->canvas, area, 1, 1, ROLE_HEADING, sweep_measure_title(view->measure));
+    area.row += 2;
+    area.rows -= 2;
+    draw_table(app, area);
+}
+
+/* --- earlier --- */
+
+void sweep_draw_earlier(struct app *app, struct rect area)
+{
+    struct sweep_view *view = &app->sweep;
+    size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
+    if (view->name_count == 0)
+        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
+                     _("There are no sweeps yet: set one up (v) and start it with r."));
+    view->name_top = table_scroll(view->name_top, view->name_selected, rows, view->name_count);
+    for (size_t i = 0; i < rows && view->name_top + i < view->name_count; i++) {
+        size_t nth = view->name_top + i;
+        bool selected = nth == view->name_selected;
+        struct rect line = {area.row + (int)i, area.column, 1, area.columns};
+        if (selected) {
+            draw_fill(&app->canvas, line, ROLE_FOCUS);
+            draw_cursor(&app->canvas, line, 0, 0);
+        }
+        draw_text(&app->canvas, line, 0, 0, selected ? ROLE_FOCUS : ROLE_TEXT,
+                  selected ? ">" : " ");
+        draw_text(&app->canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT, view->names[nth]);
+        targets_add_row(&app->canvas.targets, line, nth, view->name_selected);
+    }
+}

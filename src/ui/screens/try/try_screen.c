@@ -1,0 +1,504 @@
+/* Trying a model out: one image and what the model says of it, the confusion matrix, the classes.
+ * The chooser of weights lies over the screen and takes the keys while it is open. */
+#include "ui/app/app.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/text.h"
+#include "data/formats/image_file.h"
+#include "ui/screens/try/try_sources.h"
+#include "ui/screens/try/try_view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct key_binding bindings[] = {
+    {UI_RIGHT, ' ', ACTION_RIGHT, N_("Right"), N_("next"),
+     N_("the next image; in the matrix the next column")},
+    {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, N_("Left"), N_("before"),
+     N_("the image before; in the matrix the column before")},
+    {'f', 0, ACTION_FILTER, "f", N_("wrong only"),
+     N_("walk through the images that were told wrong, or through all")},
+    {'v', 0, ACTION_VIEW, "v", N_("view"),
+     N_("the next view: image, confusion matrix, accuracy by class")},
+    {'w', 0, ACTION_WEIGHTS, "w", N_("weights"),
+     N_("choose what is tried: a run's best or last weights, or a model file")},
+    {'i', 0, ACTION_FILE, "i", N_("image"), N_("an image file; asks which")},
+    {'d', 0, ACTION_DATA, "d", N_("data"), N_("another data set; asks which")},
+    {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
+    {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
+    {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
+     N_("walk through the images of the cell; of the class, those told wrong")},
+    {'s', 0, ACTION_SORT, "s", NULL, N_("the classes by number, or the worst first")},
+    {'g', 0, ACTION_GO, "g", NULL, N_("go to an image by its number; asks which")},
+    {'u', 0, ACTION_UPDATE, "u", NULL,
+     N_("read the weights again: those of a run that is on may be newer")},
+    {'n', 0, ACTION_THREADS, "n", NULL,
+     N_("how many threads may compute; a training beside it keeps its speed with one")},
+    {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("ten images or rows on")},
+    {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("ten images or rows back")},
+    {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
+    {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
+};
+static const struct key_table table = {N_("Trying a model out"), bindings,
+                                       sizeof bindings / sizeof *bindings};
+
+static const char *const view_names[TRY_KINDS] = {N_("Image"), N_("Matrix"), N_("Classes")};
+
+/* --- opening --- */
+
+static void open_source(struct app *app, const struct try_source *source)
+{
+    struct error error;
+    if (!try_view_open(&app->tryit, source, &error))
+        app_say_error(app, &error);
+}
+
+/* The run in sight, or the newest one that has saved weights. */
+static bool find_first(struct app *app, struct try_source *source)
+{
+    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    if (entry && try_source_of_run(entry, source))
+        return true;
+    for (size_t n = 0; n < app_run_count(app); n++) {
+        const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
+        if (try_source_of_run(app_run_at(app, index), source))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the run in sight is another one than the one that is being tried. */
+static bool is_asked_for(const struct app *app)
+{
+    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct try_source source;
+    return !app->tryit.probe || (entry && try_source_of_run(entry, &source) &&
+                                 strcmp(source.path, app->tryit.request.model) != 0);
+}
+
+/* Another model than the one that was asked for is not shown without a word. */
+static void tell_unsaved(struct app *app)
+{
+    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct try_source source;
+    if (!entry || try_source_of_run(entry, &source))
+        return;
+    if (entry->imported[0])
+        app_say(app, ROLE_WARNING, "%s",
+                _("This run was imported: it has no weights that could be tried."));
+    else
+        app_say(app, ROLE_WARNING, "%s",
+                _("This run has saved no weights yet: w on its screen writes them."));
+}
+
+static void open_now(struct app *app)
+{
+    struct try_source source;
+    tell_unsaved(app);
+    if (is_asked_for(app) && find_first(app, &source))
+        open_source(app, &source);
+    app_show(app, &screen_try);
+}
+
+void try_open(struct app *app)
+{
+    reading_all_then(app, open_now);
+}
+
+/* --- questions --- */
+
+static struct dialog *ask(struct app *app, const char *title, const char *text,
+                          const char *proposal, void (*answer)(struct app *app, size_t choice))
+{
+    struct dialog *dialog = &app->dialog;
+    *dialog = (struct dialog){.open = true, .answer = answer};
+    snprintf(dialog->title, sizeof dialog->title, "%s", title);
+    snprintf(dialog->text, sizeof dialog->text, "%s", text);
+    line_edit_begin(&dialog->edit, proposal, sizeof dialog->edit.text, true);
+    return dialog;
+}
+
+/* The line is to be mended: it stays open. */
+static void object(struct app *app, const char *note)
+{
+    app->dialog.open = true;
+    snprintf(app->dialog.note, sizeof app->dialog.note, "%s", note);
+}
+
+static void forget_note(struct app *app)
+{
+    app->dialog.note[0] = '\0';
+}
+
+static void answer_file(struct app *app, size_t choice)
+{
+    struct error error;
+    struct image image;
+    char note[200];
+    (void)choice;
+    if (image_probe(&image, app->dialog.edit.text, &error)) {
+        app->tryit.kind = TRY_IMAGE;
+        try_view_show_file(&app->tryit, app->dialog.edit.text);
+        return;
+    }
+    snprintf(note, sizeof note, "%.180s", error.why);
+    object(app, note);
+}
+
+static void ask_file(struct app *app)
+{
+    ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
+        app->tryit.path, answer_file)
+        ->edited = forget_note;
+}
+
+static void answer_data(struct app *app, size_t choice)
+{
+    struct try_view *view = &app->tryit;
+    (void)choice;
+    snprintf(view->request.data, sizeof view->request.data, "%.511s", app->dialog.edit.text);
+    view->image = view->row = view->column = 0;
+    view->walk = WALK_ALL;
+    view->path[0] = '\0';
+    try_view_reopen(view);
+}
+
+static void ask_data(struct app *app)
+{
+    ask(app, _("A data set"),
+        _("Its test images are walked through: digits, cifar10:DIR, folder:DIR, ... Tab completes "
+          "a folder's name; empty: none."),
+        app->tryit.request.data, answer_data);
+}
+
+static void answer_threads(struct app *app, size_t choice)
+{
+    size_t threads;
+    (void)choice;
+    if (!text_to_size(app->dialog.edit.text, &threads) || threads > 1024) {
+        object(app, _("Give a number from 0 (all cores) to 1024."));
+        return;
+    }
+    app->tryit.request.threads = threads;
+    try_view_reopen(&app->tryit);
+}
+
+static void ask_threads(struct app *app)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", app->tryit.request.threads);
+    ask(app, _("Threads"),
+        _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
+          "one thread less than there are cores."),
+        text, answer_threads)
+        ->edited = forget_note;
+}
+
+static void answer_go(struct app *app, size_t choice)
+{
+    struct try_view *view = &app->tryit;
+    char note[200];
+    size_t number;
+    (void)choice;
+    if (text_to_size(app->dialog.edit.text, &number) && number > 0 && number <= view->look.images) {
+        view->walk = WALK_ALL;
+        view->kind = TRY_IMAGE;
+        try_view_show(view, number - 1);
+        return;
+    }
+    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), view->look.images);
+    object(app, note);
+}
+
+static void ask_go(struct app *app)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", app->tryit.image + 1);
+    ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
+        forget_note;
+}
+
+/* --- weights --- */
+
+static void choose_now(struct app *app)
+{
+    struct try_view *view = &app->tryit;
+    struct form_item items[FORM_MAX_ITEMS];
+    struct error error;
+    if (!try_sources_find(app, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    for (size_t i = 0; i < view->source_count; i++)
+        items[i] = (struct form_item){view->sources[i].name, view->sources[i].note};
+    chooser_begin(&view->chooser, _("Which weights? Or type a model file's path"), items,
+                  view->source_count, view->name, true);
+}
+
+static void choose_weights(struct app *app)
+{
+    reading_all_then(app, choose_now);
+}
+
+static void take_weights(struct app *app)
+{
+    struct try_view *view = &app->tryit;
+    struct try_source source;
+    const char *chosen = chooser_choice(&view->chooser);
+    for (size_t i = 0; i < view->source_count; i++)
+        if (chosen == view->chooser.items[i].text) {
+            open_source(app, &view->sources[i]);
+            return;
+        }
+    try_source_of_file(chosen, &source);
+    open_source(app, &source);
+}
+
+static bool take_key(struct app *app, int key)
+{
+    struct chooser *chooser = &app->tryit.chooser;
+    if (!chooser->open)
+        return false;
+    enum chooser_result result = chooser_key(chooser, key);
+    if (result == CHOOSER_STAYS)
+        return true;
+    chooser->open = false;
+    if (result == CHOOSER_CHOSEN)
+        take_weights(app);
+    return true;
+}
+
+/* --- moving --- */
+
+static void clamp_cursor(size_t *at, long steps, size_t count)
+{
+    const long to = (long)*at + steps, last = (long)count - 1;
+    *at = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+static void walk_on(struct app *app, long steps)
+{
+    if (!try_view_move(&app->tryit, steps))
+        app_say(app, ROLE_WARNING, "%s",
+                app->tryit.look.images == 0 ? _("There is no data set to walk through; d asks for "
+                                                "one.")
+                                            : _("There is no further image of this kind."));
+}
+
+static void move(struct app *app, long rows, long columns, long images)
+{
+    struct try_view *view = &app->tryit;
+    if (view->kind == TRY_IMAGE) {
+        walk_on(app, images);
+        return;
+    }
+    clamp_cursor(&view->row, rows, view->confusion.classes);
+    if (view->kind == TRY_MATRIX)
+        clamp_cursor(&view->column, columns, view->confusion.classes);
+}
+
+static void next_view(struct app *app)
+{
+    struct try_view *view = &app->tryit;
+    if (try_view_makes_pictures(view)) {
+        app_say(app, ROLE_WARNING, "%s", _("This network makes pictures: it has no classes."));
+        return;
+    }
+    view->kind = (enum try_kind)((view->kind + 1) % TRY_KINDS);
+    view->top = view->left = 0;
+}
+
+static void change_walk(struct app *app)
+{
+    struct try_view *view = &app->tryit;
+    size_t place;
+    if (try_view_makes_pictures(view)) {
+        app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
+        return;
+    }
+    try_view_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
+    view->kind = TRY_IMAGE;
+    if (view->walk == WALK_ALL)
+        app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
+    else if (try_view_count(view, &place) == 0)
+        app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
+}
+
+/* Enter: the images behind the figure under the cursor. */
+static void walk_there(struct app *app)
+{
+    struct try_view *view = &app->tryit;
+    const size_t label = view->kind == TRY_CLASSES ? try_view_class(view, view->row) : view->row;
+    const size_t guess = view->column;
+    size_t place;
+    if (view->kind == TRY_IMAGE || !view->confusion.counts)
+        return;
+    if (view->kind == TRY_MATRIX && confusion_count(&view->confusion, label, guess) == 0) {
+        app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
+        return;
+    }
+    try_view_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
+    if (try_view_count(view, &place) == 0) {
+        view->walk = WALK_ALL;
+        app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
+        return;
+    }
+    view->kind = TRY_IMAGE;
+}
+
+static void sort_classes(struct app *app)
+{
+    if (try_view_makes_pictures(&app->tryit))
+        return;
+    app->tryit.worst_first = !app->tryit.worst_first;
+    try_view_sort(&app->tryit);
+    app->tryit.kind = TRY_CLASSES;
+    app->tryit.row = app->tryit.top = 0;
+}
+
+static bool act_on_model(struct app *app, enum action action)
+{
+    static const struct {
+        enum action action;
+        void (*function)(struct app *app);
+    } functions[] = {{ACTION_FILTER, change_walk}, {ACTION_VIEW, next_view},
+                     {ACTION_FILE, ask_file},      {ACTION_DATA, ask_data},
+                     {ACTION_OPEN, walk_there},    {ACTION_GO, ask_go},
+                     {ACTION_THREADS, ask_threads}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (functions[i].action == action) {
+            functions[i].function(app);
+            return true;
+        }
+    return false;
+}
+
+static void act(struct app *app, enum action action)
+{
+    static const struct {
+        enum action action;
+        long rows, columns, images;
+    } moves[] = {{ACTION_UP, -1, 0, -1},
+                 {ACTION_DOWN, 1, 0, 1},
+                 {ACTION_LEFT, 0, -1, -1},
+                 {ACTION_RIGHT, 0, 1, 1},
+                 {ACTION_PAGE_UP, -10, 0, -10},
+                 {ACTION_PAGE_DOWN, 10, 0, 10},
+                 {ACTION_FIRST, -100000, 0, -1000000000},
+                 {ACTION_LAST, 100000, 0, 1000000000}};
+    if (action == ACTION_WEIGHTS) {
+        choose_weights(app);
+        return;
+    }
+    if (!app->tryit.probe) {
+        app_say(app, ROLE_WARNING, "%s", _("Choose a model first: w."));
+        return;
+    }
+    if (action == ACTION_UPDATE) {
+        try_view_reopen(&app->tryit);
+        app_say(app, ROLE_STRONG, "%s", _("The weights are read again."));
+    } else if (action == ACTION_SORT)
+        sort_classes(app);
+    else if (!act_on_model(app, action))
+        for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+            if (moves[i].action == action)
+                move(app, moves[i].rows, moves[i].columns, moves[i].images);
+}
+
+/* --- drawing --- */
+
+static void draw_empty(struct app *app, struct rect body)
+{
+    draw_cursor(&app->canvas, body, 1, 1);
+    struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
+    draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
+                 app_run_count(app) == 0
+                     ? _("There is no run yet whose model could be tried: r on the form starts "
+                         "one. w takes a model file.")
+                     : _("No run has saved weights yet. They are saved when a run ends, with "
+                         "validation after every epoch, and by w on the run's screen. w here "
+                         "takes a model file."));
+}
+
+static void draw_head(struct app *app, struct rect area)
+{
+    struct try_view *view = &app->tryit;
+    const char *names[TRY_KINDS];
+    int column = 0;
+    for (int i = 0; i < TRY_KINDS; i++)
+        names[i] = gettext(view_names[i]);
+    if (!try_view_makes_pictures(view))
+        column = draw_tabs(&app->canvas, area, names, TRY_KINDS, view->kind) + 2;
+    if (area.columns - column >= 30 || area.rows < 2)
+        try_draw_status(view, &app->canvas, area, 0, column);
+    else
+        try_draw_status(view, &app->canvas, area, 1, 0);
+}
+
+static void draw_what(struct app *app, struct rect area)
+{
+    const struct try_view *view = &app->tryit;
+    char text[1000];
+    if (view->look.network)
+        snprintf(text, sizeof text, "%s %s %s %s %s", view->look.network, app->canvas.glyphs->dot,
+                 view->name, view->request.data[0] ? app->canvas.glyphs->dot : "",
+                 view->request.data);
+    else
+        snprintf(text, sizeof text, "%s", view->name);
+    draw_text(&app->canvas, area, 0, 0, ROLE_FAINT, text);
+}
+
+/* What keeps the model or its data set from being tried; returns the row after. */
+static int draw_problem(struct app *app, struct rect area)
+{
+    const struct try_view *view = &app->tryit;
+    const struct error *error =
+        view->look.error.kind != ERROR_NONE ? &view->look.error : &view->error;
+    char text[1100];
+    if (error->kind == ERROR_NONE)
+        return 0;
+    return draw_wrapped(&app->canvas, area, 0, ROLE_BAD, error_format(error, text, sizeof text));
+}
+
+static void draw(struct app *app, struct rect body)
+{
+    static void (*const views[TRY_KINDS])(struct try_view *, struct canvas *, struct rect) = {
+        try_draw_image, try_draw_matrix, try_draw_classes};
+    struct try_view *view = &app->tryit;
+    const int narrow = body.columns < 64, above = body.rows >= 14 ? 3 : narrow ? 2 : 1;
+    struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
+    struct rect head = {inside.row, inside.column, narrow ? 2 : 1, inside.columns};
+    struct rect what = {inside.row + above - 1, inside.column, above > 2, inside.columns};
+    struct rect area = {inside.row + above, inside.column, inside.rows - above, inside.columns};
+    if (!view->probe)
+        draw_empty(app, body);
+    else {
+        if (above > 2 && !narrow)
+            what.row--;
+        draw_head(app, head);
+        draw_what(app, what);
+        const int row = draw_problem(app, area);
+        area.row += row;
+        area.rows -= row;
+        if (view->look.phase != PROBE_FAILED)
+            views[view->kind](view, &app->canvas, area);
+        else
+            draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
+    }
+    if (!view->chooser.open)
+        return;
+    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    chooser_draw(&view->chooser, &app->canvas);
+}
+
+static void title(const struct app *app, char *text, size_t size)
+{
+    const struct try_view *view = &app->tryit;
+    if (view->name[0])
+        snprintf(text, size, _("Try it: %s"), view->name);
+    else
+        snprintf(text, size, "%s", _("Try it"));
+}
+
+const struct screen screen_try = {N_("Try it"), &table, title, take_key, act, draw, NULL};

@@ -1,0 +1,89 @@
+#include "ui/screens/try/try_sources.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/memory.h"
+#include "session/config/config_paths.h"
+#include "ui/app/app.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const marks[RUN_SAVED_KINDS] = {
+    [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
+
+static const char *directory_of(const struct run_entry *entry)
+{
+    return run_entry_is_kept(entry) ? entry->directory
+           : entry->run             ? run_facts(entry->run)->directory
+                                    : "";
+}
+
+/* "top-1 97.31 %, lenet on digits" */
+static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
+{
+    const struct run_snapshot *now = &entry->snapshot;
+    const double top1 = kind == RUN_SAVED_BEST ? now->best_top1 : now->top1;
+    const char *network = file_base_name(entry->config.network);
+    char data[512];
+    config_short_value("data", entry->config.data, data, sizeof data);
+    if (now->has_validation && isfinite(top1) && isfinite(now->top1))
+        snprintf(text, size, _("top-1 %.2f %%, %.60s on %.60s"), top1, network, data);
+    else
+        snprintf(text, size, _("%.60s on %.60s"), network, data);
+}
+
+static bool make_source(const struct run_entry *entry, size_t kind, struct try_source *source)
+{
+    const char *directory = directory_of(entry);
+    const struct run_config *config = &entry->config;
+    if (!directory[0] || entry->refused || !entry->saved[kind])
+        return false;
+    *source = (struct try_source){.tolerance = (double)config->tolerance};
+    snprintf(source->path, sizeof source->path, "%.511s/%s", directory, run_saved_files[kind]);
+    snprintf(source->name, sizeof source->name, "%.80s %s", file_base_name(directory),
+             gettext(marks[kind]));
+    snprintf(source->data, sizeof source->data, "%s",
+             config->validate[0] ? config->validate : config->data);
+    write_note(entry, kind, source->note, sizeof source->note);
+    return true;
+}
+
+bool try_source_of_run(const struct run_entry *entry, struct try_source *source)
+{
+    for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
+        if (make_source(entry, kind, source))
+            return true;
+    return false;
+}
+
+void try_source_of_file(const char *path, struct try_source *source)
+{
+    struct run_config defaults;
+    config_defaults(&defaults);
+    *source = (struct try_source){.tolerance = (double)defaults.tolerance};
+    snprintf(source->path, sizeof source->path, "%s", path);
+    snprintf(source->name, sizeof source->name, "%.95s", file_base_name(path));
+}
+
+bool try_sources_find(struct app *app, struct error *error)
+{
+    struct try_view *view = &app->tryit;
+    if (!view->sources)
+        view->sources =
+            memory_new(TRY_SOURCES, sizeof *view->sources, "the list of weights", error);
+    view->source_count = 0;
+    if (!view->sources)
+        return false;
+    /* this session's list begins with its oldest run */
+    for (size_t n = 0; n < app_run_count(app) && view->source_count < TRY_SOURCES; n++) {
+        const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
+        const struct run_entry *entry = app_run_at(app, index);
+        for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
+            if (view->source_count < TRY_SOURCES &&
+                make_source(entry, kind, &view->sources[view->source_count]))
+                view->source_count++;
+    }
+    return true;
+}

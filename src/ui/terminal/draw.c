@@ -1,0 +1,204 @@
+#include "ui/terminal/draw.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+
+#include <curses.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_BYTES = 2048 }; /* enough for the widest terminal's line */
+
+static void write_at(struct canvas *canvas, int row, int column, enum role role, const char *text)
+{
+    if (row < 0 || column < 0 || row >= canvas->rows || column >= canvas->columns || !text[0])
+        return;
+    attrset((attr_t)canvas->theme->attributes[role]);
+    mvaddstr(row, column, text);
+}
+
+int draw_text(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+              const char *text)
+{
+    char shown[LINE_BYTES];
+    if (row < 0 || row >= area.rows || column < 0 || column >= area.columns)
+        return column;
+    int used = (int)columns_fit(text, (size_t)(area.columns - column), shown, sizeof shown);
+    write_at(canvas, area.row + row, area.column + column, role, shown);
+    return column + used;
+}
+
+int draw_format(struct canvas *canvas, struct rect area, int row, int column, enum role role,
+                const char *format, ...)
+{
+    char text[LINE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return draw_text(canvas, area, row, column, role, text);
+}
+
+void draw_right(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
+{
+    int column = area.columns - (int)columns_of(text);
+    draw_text(canvas, area, row, column > 0 ? column : 0, role, text);
+}
+
+int draw_wrapped(struct canvas *canvas, struct rect area, int row, enum role role, const char *text)
+{
+    char line[LINE_BYTES];
+    while (text && row < area.rows && area.columns > 0) {
+        text = columns_wrap(text, (size_t)area.columns, line, sizeof line);
+        draw_text(canvas, area, row++, 0, role, line);
+    }
+    return row;
+}
+
+void draw_fill(struct canvas *canvas, struct rect area, enum role role)
+{
+    attrset((attr_t)canvas->theme->attributes[role]);
+    for (int row = 0; row < area.rows; row++)
+        mvhline(area.row + row, area.column, ' ', area.columns);
+}
+
+static void draw_rule(struct canvas *canvas, struct rect area, int row, const char *left,
+                      const char *right)
+{
+    int column = draw_text(canvas, area, row, 0, ROLE_FAINT, left);
+    while (column < area.columns - 1)
+        column = draw_text(canvas, area, row, column, ROLE_FAINT, canvas->glyphs->horizontal);
+    draw_text(canvas, area, row, column, ROLE_FAINT, right);
+}
+
+struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
+{
+    const struct glyphs *glyphs = canvas->glyphs;
+    draw_fill(canvas, area, ROLE_TEXT);
+    if (area.rows < 3 || area.columns < 6) /* no room for an edge */
+        return area;
+    draw_rule(canvas, area, 0, glyphs->top_left, glyphs->top_right);
+    draw_rule(canvas, area, area.rows - 1, glyphs->bottom_left, glyphs->bottom_right);
+    for (int row = 1; row < area.rows - 1; row++) {
+        draw_text(canvas, area, row, 0, ROLE_FAINT, glyphs->vertical);
+        draw_text(canvas, area, row, area.columns - 1, ROLE_FAINT, glyphs->vertical);
+    }
+    struct rect top = {area.row, area.column + 2, 1, area.columns - 4};
+    draw_format(canvas, top, 0, 0, ROLE_HEADING, " %s ", title);
+    return (struct rect){area.row + 1, area.column + 2, area.rows - 2, area.columns - 4};
+}
+
+void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, int columns,
+                double fraction, enum role role)
+{
+    fraction = fraction > 0 ? fmin(fraction, 1) : 0;
+    int eighths = (int)(fraction * columns * 8 + 1e-6);
+    for (int i = 0; i < columns; i++, eighths -= 8) {
+        const char *glyph = eighths >= 8  ? canvas->glyphs->full
+                            : eighths > 0 ? canvas->glyphs->eighths[eighths]
+                                          : canvas->glyphs->empty;
+        column = draw_text(canvas, area, row, column, eighths > 0 ? role : ROLE_RAW, glyph);
+    }
+}
+
+int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
+              size_t selected)
+{
+    int column = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = gettext(names[i]);
+        int start = column;
+        column = i == selected ? draw_format(canvas, area, 0, column, ROLE_STRONG, "[%s]", name)
+                               : draw_format(canvas, area, 0, column, ROLE_FAINT, " %s ", name);
+        struct rect tab = {area.row, area.column + start, 1, column - start};
+        targets_add(&canvas->targets, tab, 'v', (i + count - selected) % count);
+    }
+    return column;
+}
+
+void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
+               const enum role *roles, const enum plot_style *styles)
+{
+    char text[5];
+    for (size_t row = 0; row < plot->rows; row++)
+        for (size_t column = 0; column < plot->columns; column++) {
+            uint8_t series = plot->cells[row * plot->columns + column].series;
+            plot_cell_text(plot, row, column, styles[series], text);
+            draw_text(canvas, area, (int)row, (int)column, roles[series], text);
+        }
+}
+
+/* --- pictures --- */
+
+static void mean_colour(const struct halfblock *cell, uint8_t rgb[3])
+{
+    for (int i = 0; i < 3; i++)
+        rgb[i] = (uint8_t)((cell->upper[i] + cell->lower[i] + 1) / 2);
+}
+
+/* Pairs are ncurses' own cache's, which forgets those least used; beyond 255 they do not fit into
+ * an attribute. */
+static void draw_coloured(const struct canvas *canvas, int row, int column,
+                          const struct halfblock *cell)
+{
+    const char *half = canvas->glyphs->upper_half;
+    uint8_t mean[3];
+    mean_colour(cell, mean);
+    const int upper = colour_nearest(half ? cell->upper : mean);
+    const int lower = colour_nearest(half ? cell->lower : mean);
+    int pair = alloc_pair(upper, lower);
+    if (pair < 0)
+        return;
+    attr_set(A_NORMAL, 0, &pair);
+    mvaddstr(row, column, half && upper != lower ? half : " ");
+}
+
+/* As the eye weighs colours (ITU-R BT.601), 0..255. */
+static int brightness(const struct halfblock *cell)
+{
+    uint8_t rgb[3];
+    mean_colour(cell, rgb);
+    return (299 * rgb[0] + 587 * rgb[1] + 114 * rgb[2]) / 1000;
+}
+
+static void draw_grey(const struct canvas *canvas, int row, int column, int value, int low,
+                      int high)
+{
+    static const char ramp[] = " .:-=+*#%@";
+    const int steps = (int)sizeof ramp - 1;
+    int step = high > low ? (value - low) * steps / (high - low + 1) : steps / 2;
+    attrset((attr_t)canvas->theme->attributes[ROLE_TEXT]);
+    mvaddch(row, column, (chtype)ramp[canvas->theme->dark ? step : steps - 1 - step]);
+}
+
+void draw_halfblocks(struct canvas *canvas, struct rect area, const struct halfblocks *blocks)
+{
+    int low = 255, high = 0;
+    for (size_t i = 0; i < blocks->rows * blocks->columns; i++) {
+        int value = brightness(&blocks->cells[i]);
+        low = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    for (int row = 0; row < (int)blocks->rows && row < area.rows; row++)
+        for (int column = 0; column < (int)blocks->columns && column < area.columns; column++) {
+            const struct halfblock *cell =
+                &blocks->cells[(size_t)row * blocks->columns + (size_t)column];
+            if (canvas->theme->colours256)
+                draw_coloured(canvas, area.row + row, area.column + column, cell);
+            else
+                draw_grey(canvas, area.row + row, area.column + column, brightness(cell), low,
+                          high);
+        }
+}
+
+void draw_cursor(struct canvas *canvas, struct rect area, int row, int column)
+{
+    if (row < 0 || row >= area.rows || column < 0)
+        return;
+    if (column >= area.columns)
+        column = area.columns > 0 ? area.columns - 1 : 0;
+    canvas->cursor_row = area.row + row;
+    canvas->cursor_column = area.column + column;
+}

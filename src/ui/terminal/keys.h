@@ -1,0 +1,132 @@
+/* keys.h: keys, what they do, and the words for it.
+ *
+ * Each screen has one table of bindings. The table dispatches the keys, makes the hint line at the
+ * bottom and makes the help screen, so that none of them can lie.
+ */
+#ifndef TINCA_UI_TERMINAL_KEYS_H
+#define TINCA_UI_TERMINAL_KEYS_H
+
+#include <stddef.h>
+
+/* A key is a character's code point, a control character (1..31) or one of these. */
+enum ui_key {
+    UI_NONE,
+    UI_TAB = 9,
+    UI_ENTER = 13,
+    UI_ESCAPE = 27,
+    UI_UP = 0x110000,
+    UI_DOWN,
+    UI_LEFT,
+    UI_RIGHT,
+    UI_HOME,
+    UI_END,
+    UI_PAGE_UP,
+    UI_PAGE_DOWN,
+    UI_BACK_TAB,
+    UI_BACKSPACE,
+    UI_DELETE,
+    UI_F1,
+    UI_CLICK, /* terminal_clicked says where */
+    UI_WHEEL_UP,
+    UI_WHEEL_DOWN,
+};
+
+enum {
+    UI_CTRL_A = 1,
+    UI_CTRL_E = 5,
+    UI_CTRL_K = 11,
+    UI_CTRL_L = 12,
+    UI_CTRL_U = 21,
+    UI_CTRL_W = 23
+};
+
+enum action {
+    ACTION_NONE,
+    ACTION_HELP,
+    ACTION_BACK,
+    ACTION_REDRAW,
+    ACTION_EXPORT,
+    ACTION_RUNS,
+    ACTION_FORM,
+    ACTION_COMPARE,
+    ACTION_MENU,
+    ACTION_UP,
+    ACTION_DOWN,
+    ACTION_FIRST,
+    ACTION_LAST,
+    ACTION_PAGE_UP,
+    ACTION_PAGE_DOWN,
+    ACTION_LEFT,
+    ACTION_RIGHT,
+    ACTION_OPEN,
+    ACTION_EDIT,
+    ACTION_RUN,
+    ACTION_ALL,
+    ACTION_SEARCH,
+    ACTION_PAUSE,
+    ACTION_STOP,
+    ACTION_SAVE,
+    ACTION_RATE,
+    ACTION_RATE_UP,
+    ACTION_RATE_DOWN,
+    ACTION_SCALE,
+    ACTION_X,
+    ACTION_QUANTITY,
+    ACTION_SYMBOLS,
+    ACTION_VIEW,
+    ACTION_VIEW_1, /* and on to the ninth, in order */
+    ACTION_VIEW_9 = ACTION_VIEW_1 + 8,
+    ACTION_NEXT,
+    ACTION_PREVIOUS,
+    ACTION_REMOVE,
+    ACTION_MARK,
+    ACTION_SORT,
+    ACTION_PUBLISHED,
+    ACTION_REAL,
+    ACTION_GENERATED,
+    ACTION_TRACES,
+    ACTION_CURSOR,
+    ACTION_BEST,
+    ACTION_FINDING,
+    ACTION_ZOOM_IN,
+    ACTION_ZOOM_OUT,
+    ACTION_ZOOM_ALL,
+    ACTION_PAN_LEFT,
+    ACTION_PAN_RIGHT,
+    ACTION_PICTURES,
+    ACTION_NEXT_PICTURES,
+    ACTION_AS_TRAINED,
+    ACTION_DEFAULTS,
+    ACTION_SORT_BACK,
+    ACTION_REVERSE,
+    ACTION_UNMARK,
+    ACTION_RENAME,
+    ACTION_CLONE,
+    ACTION_RESUME,
+    ACTION_FILTER,
+    ACTION_WEIGHTS,
+    ACTION_FILE,
+    ACTION_DATA,
+    ACTION_THREADS,
+    ACTION_UPDATE,
+    ACTION_GO,
+};
+
+struct key_binding {
+    int key, other; /* `other`: a second key for the same, or 0 */
+    enum action action;
+    const char *name; /* "Enter", "?  F1" */
+    const char *hint; /* one or two words for the bottom line; NULL: not shown there */
+    const char *help; /* for the help screen; NULL: the line above explains it */
+};
+
+struct key_table {
+    const char *title; /* "While a run is shown" */
+    const struct key_binding *bindings;
+    size_t count;
+};
+
+/* What a key does according to a table; ACTION_NONE: nothing. */
+enum action keys_find(const struct key_table *table, int key);
+
+#endif

@@ -1,0 +1,152 @@
+#include "ui/widgets/chooser.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+#include "ui/terminal/draw.h"
+#include "ui/terminal/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void narrow(struct chooser *chooser)
+{
+    chooser->shown_count = 0;
+    for (size_t i = 0; i < chooser->count; i++)
+        if (strcasestr(chooser->items[i].text, chooser->filter.text))
+            chooser->shown[chooser->shown_count++] = i;
+    chooser->selected = 0;
+    chooser->top = 0;
+}
+
+void chooser_begin(struct chooser *chooser, const char *title, const struct form_item *items,
+                   size_t count, const char *current, bool free_text)
+{
+    memset(chooser, 0, sizeof *chooser);
+    chooser->open = true;
+    chooser->free_text = free_text;
+    snprintf(chooser->title, sizeof chooser->title, "%s", title);
+    chooser->count = count < FORM_MAX_ITEMS ? count : FORM_MAX_ITEMS;
+    memcpy(chooser->items, items, chooser->count * sizeof *items);
+    line_edit_begin(&chooser->filter, "", sizeof chooser->filter.text, false);
+    narrow(chooser);
+    for (size_t i = 0; i < chooser->count; i++)
+        if (strcmp(chooser->items[i].text, current) == 0)
+            chooser->selected = i;
+}
+
+static void move(struct chooser *chooser, long steps)
+{
+    long last = (long)chooser->shown_count - 1, to = (long)chooser->selected + steps;
+    chooser->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+}
+
+enum chooser_result chooser_key(struct chooser *chooser, int key)
+{
+    static const struct {
+        int key;
+        long steps;
+    } moves[] = {{UI_UP, -1},       {UI_DOWN, 1},     {UI_PAGE_UP, -8},
+                 {UI_PAGE_DOWN, 8}, {UI_HOME, -1000}, {UI_END, 1000}};
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (moves[i].key == key) {
+            move(chooser, moves[i].steps);
+            return CHOOSER_STAYS;
+        }
+    if (key == UI_ESCAPE)
+        return CHOOSER_CANCELLED;
+    if (key == UI_ENTER)
+        return chooser_choice(chooser) ? CHOOSER_CHOSEN : CHOOSER_STAYS;
+    bool edited = key == UI_TAB ? line_edit_complete_path(&chooser->filter)
+                                : line_edit_key(&chooser->filter, key);
+    if (edited)
+        narrow(chooser);
+    return CHOOSER_STAYS;
+}
+
+const char *chooser_choice(const struct chooser *chooser)
+{
+    if (chooser->selected < chooser->shown_count)
+        return chooser->items[chooser->shown[chooser->selected]].text;
+    return chooser->free_text && chooser->filter.text[0] ? chooser->filter.text : NULL;
+}
+
+static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rect list, int row,
+                      int note_column)
+{
+    const struct form_item *item = &chooser->items[chooser->shown[chooser->top + (size_t)row]];
+    bool selected = chooser->top + (size_t)row == chooser->selected;
+    struct rect line = {list.row + row, list.column, 1, list.columns};
+    if (selected) {
+        draw_fill(canvas, line, ROLE_FOCUS);
+        draw_text(canvas, line, 0, 0, ROLE_FOCUS, ">");
+    }
+    int column = draw_text(canvas, line, 0, 2, selected ? ROLE_FOCUS : ROLE_TEXT,
+                           item->text[0] ? item->text : _("(none)"));
+    if (item->note[0])
+        draw_text(canvas, line, 0, column < note_column ? note_column : column + 2,
+                  selected ? ROLE_FOCUS : ROLE_FAINT, item->text[0] ? item->note : "");
+}
+
+static int widest_item(const struct chooser *chooser)
+{
+    size_t widest = 8;
+    for (size_t i = 0; i < chooser->count; i++) {
+        size_t columns = columns_of(chooser->items[i].text);
+        widest = columns > widest && columns < 40 ? columns : widest;
+    }
+    return (int)widest;
+}
+
+static bool has_notes(const struct chooser *chooser)
+{
+    for (size_t i = 0; i < chooser->count; i++)
+        if (chooser->items[i].note[0] && chooser->items[i].text[0])
+            return true;
+    return false;
+}
+
+static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct rect inside)
+{
+    static const char prompt[] = "/ ";
+    size_t column;
+    int room = inside.columns - (int)sizeof prompt;
+    size_t start = line_edit_window(&chooser->filter, room > 1 ? (size_t)room : 1, &column);
+    int at = draw_text(canvas, inside, 0, 0, ROLE_KEY, prompt);
+    if (chooser->filter.text[0])
+        draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
+    else
+        draw_text(canvas, inside, 0, at, ROLE_FAINT,
+                  chooser->free_text ? _("type to search, or a value of your own")
+                                     : _("type to search"));
+    if (chooser->filter.text[0])
+        draw_cursor(canvas, inside, 0, at + (int)column);
+}
+
+void chooser_draw(struct chooser *chooser, struct canvas *canvas)
+{
+    int widest = widest_item(chooser);
+    int columns = has_notes(chooser) ? 76 : widest + 8 < 48 ? 48 : widest + 8;
+    int rows = (int)chooser->count + 3;
+    struct rect box = layout_dialog(canvas->rows - 2, canvas->columns, rows, columns);
+    box.row += canvas->rows > 2;
+    struct rect inside = draw_box(canvas, box, chooser->title);
+    draw_filter(chooser, canvas, inside);
+    struct rect list = {inside.row + 1, inside.column, inside.rows - 1, inside.columns};
+    if (list.rows <= 0)
+        return;
+    size_t room = (size_t)list.rows;
+    if (chooser->selected < chooser->top)
+        chooser->top = chooser->selected;
+    if (chooser->selected >= chooser->top + room)
+        chooser->top = chooser->selected - room + 1;
+    for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
+        struct rect line = {list.row + row, list.column, 1, list.columns};
+        draw_item(chooser, canvas, list, row, widest + 4);
+        targets_add_row(&canvas->targets, line, chooser->top + (size_t)row, chooser->selected);
+    }
+    if (chooser->shown_count == 0)
+        draw_format(canvas, list, 0, 2, ROLE_WARNING,
+                    chooser->free_text ? _("Enter takes what you typed") : _("nothing matches"));
+    else if (!chooser->filter.text[0])
+        draw_cursor(canvas, list, (int)(chooser->selected - chooser->top), 0);
+}

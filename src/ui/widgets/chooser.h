@@ -1,0 +1,31 @@
+/* chooser.h: a list to choose from, narrowed by typing. Where free text is allowed, what was typed
+ * and matches nothing can be taken as it is. */
+#ifndef TINCA_UI_WIDGETS_CHOOSER_H
+#define TINCA_UI_WIDGETS_CHOOSER_H
+
+#include "ui/model/form.h"
+
+struct canvas;
+
+struct chooser {
+    bool open, free_text;
+    char title[64];
+    struct form_item items[FORM_MAX_ITEMS];
+    size_t count;
+    size_t shown[FORM_MAX_ITEMS], shown_count; /* the items that match, by index */
+    size_t selected, top;                      /* among those shown */
+    struct line_edit filter;
+};
+
+/* `items` stay the caller's and must live while it is open. */
+void chooser_begin(struct chooser *chooser, const char *title, const struct form_item *items,
+                   size_t count, const char *current, bool free_text);
+
+enum chooser_result { CHOOSER_STAYS, CHOOSER_CANCELLED, CHOOSER_CHOSEN };
+/* CHOSEN: see chooser_choice. */
+enum chooser_result chooser_key(struct chooser *chooser, int key);
+const char *chooser_choice(const struct chooser *chooser);
+
+void chooser_draw(struct chooser *chooser, struct canvas *canvas);
+
+#endif

@@ -1,0 +1,175 @@
+#include "ui/widgets/line_edit.h"
+
+#include "ui/terminal/columns.h"
+#include "ui/terminal/keys.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <wchar.h>
+
+void line_edit_begin(struct line_edit *edit, const char *text, size_t limit, bool replace)
+{
+    *edit = (struct line_edit){.untouched = replace};
+    edit->limit = limit < sizeof edit->text ? limit : sizeof edit->text;
+    snprintf(edit->text, edit->limit, "%s", text);
+    edit->cursor = strlen(edit->text);
+}
+
+static void cut(struct line_edit *edit, size_t from, size_t to)
+{
+    memmove(edit->text + from, edit->text + to, strlen(edit->text + to) + 1);
+    edit->cursor = from;
+}
+
+static bool insert_bytes(struct line_edit *edit, const char *bytes, size_t count)
+{
+    size_t length = strlen(edit->text);
+    if (length + count >= edit->limit)
+        return false;
+    memmove(edit->text + edit->cursor + count, edit->text + edit->cursor,
+            length - edit->cursor + 1);
+    memcpy(edit->text + edit->cursor, bytes, count);
+    edit->cursor += count;
+    return true;
+}
+
+static bool insert_character(struct line_edit *edit, int key)
+{
+    char bytes[16]; /* MB_LEN_MAX in every locale there is */
+    mbstate_t state = {0};
+    if (key < 32 || key == 127 || key >= UI_UP)
+        return false;
+    size_t count = wcrtomb(bytes, (wchar_t)key, &state);
+    if (count == (size_t)-1)
+        return false;
+    if (edit->untouched)
+        cut(edit, 0, strlen(edit->text));
+    insert_bytes(edit, bytes, count); /* a full line takes no more */
+    return true;
+}
+
+/* Where the word before the cursor begins. */
+static size_t word_start(const struct line_edit *edit)
+{
+    size_t at = edit->cursor;
+    while (at > 0 && strchr(" /,:", edit->text[at - 1]))
+        at--;
+    while (at > 0 && !strchr(" /,:", edit->text[at - 1]))
+        at--;
+    return at;
+}
+
+static bool move_or_cut(struct line_edit *edit, int key)
+{
+    size_t end = strlen(edit->text), at = edit->cursor;
+    switch (key) {
+    case UI_LEFT:
+        edit->cursor = columns_before(edit->text, at);
+        return true;
+    case UI_RIGHT:
+        edit->cursor = columns_after(edit->text, at);
+        return true;
+    case UI_HOME:
+    case UI_CTRL_A:
+        edit->cursor = 0;
+        return true;
+    case UI_END:
+    case UI_CTRL_E:
+        edit->cursor = end;
+        return true;
+    case UI_BACKSPACE:
+        cut(edit, columns_before(edit->text, at), at);
+        return true;
+    case UI_DELETE:
+        cut(edit, at, columns_after(edit->text, at));
+        edit->cursor = at;
+        return true;
+    case UI_CTRL_U:
+        cut(edit, 0, end);
+        return true;
+    case UI_CTRL_K:
+        cut(edit, at, end);
+        return true;
+    case UI_CTRL_W:
+        cut(edit, word_start(edit), at);
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool line_edit_key(struct line_edit *edit, int key)
+{
+    bool used = move_or_cut(edit, key) || insert_character(edit, key);
+    if (used)
+        edit->untouched = false;
+    return used;
+}
+
+/* --- completing a path --- */
+
+/* What all names that begin with `stem` have in common, and how many there are. */
+static size_t common_name(DIR *directory, const char *stem, char *common, size_t size)
+{
+    size_t found = 0;
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        if (strncmp(entry->d_name, stem, strlen(stem)) != 0 ||
+            (!stem[0] && entry->d_name[0] == '.'))
+            continue;
+        if (found++ == 0) {
+            snprintf(common, size, "%s", entry->d_name);
+            continue;
+        }
+        size_t same = 0;
+        while (common[same] && common[same] == entry->d_name[same])
+            same++;
+        common[same] = '\0';
+    }
+    return found;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool line_edit_complete_path(struct line_edit *edit)
+{
+    char folder[sizeof edit->text], common[256] = "";
+    edit->untouched = false;
+    size_t end = strlen(edit->text);
+    edit->cursor = end;
+    const char *colon = strrchr(edit->text, ':');
+    const char *path = colon ? colon + 1 : edit->text;
+    const char *slash = strrchr(path, '/');
+    const char *stem = slash ? slash + 1 : path;
+    snprintf(folder, sizeof folder, "%.*s", (int)(stem - path), path);
+    DIR *directory = opendir(folder[0] ? folder : ".");
+    if (!directory)
+        return false;
+    size_t found = common_name(directory, stem, common, sizeof common);
+    closedir(directory);
+    if (found == 0)
+        return false;
+    const char *rest = common + strlen(stem);
+    if (!insert_bytes(edit, rest, strlen(rest)))
+        return false;
+    path = (colon = strrchr(edit->text, ':')) ? colon + 1 : edit->text;
+    if (found == 1 && is_directory(path))
+        insert_bytes(edit, "/", 1);
+    return true;
+}
+
+size_t line_edit_window(const struct line_edit *edit, size_t columns, size_t *cursor_column)
+{
+    char before[sizeof edit->text];
+    snprintf(before, sizeof before, "%.*s", (int)edit->cursor, edit->text);
+    size_t start = 0;
+    while (columns_of(before + start) + 1 > columns && before[start])
+        start = columns_after(before, start);
+    *cursor_column = columns_of(before + start);
+    return start;
+}

@@ -1,0 +1,162 @@
+#include "ui/widgets/picture_grid.h"
+
+#include "base/language.h"
+#include "ui/terminal/columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- how many --- */
+
+enum {
+    FULL_ROWS = 16,    /* a picture of 32x32 pixels is shown in full */
+    LEAST_ROWS = 3,    /* less says nothing */
+    LEAST_COLUMNS = 6, /* for a label */
+    LARGE_ROOM = 40    /* rows in which large pictures are shown larger */
+};
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Columns of a picture that is `rows` cells high; a cell is twice as high as wide. */
+static int columns_for(int rows, size_t height, size_t width)
+{
+    const int columns = (int)((2 * (size_t)rows * width + height / 2) / height);
+    return columns > 0 ? columns : 1;
+}
+
+struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns)
+{
+    const int own = (int)(height + 1) / 2;
+    struct grid_fit fit = {.rows = least(own, rows >= LARGE_ROOM ? rows / 2 - 1 : FULL_ROWS)};
+    if (height == 0 || width == 0 || rows < LEAST_ROWS + 1 || columns < LEAST_COLUMNS)
+        return (struct grid_fit){0};
+    fit.rows = least(fit.rows, rows - 1);
+    fit.columns = columns_for(fit.rows, height, width);
+    while (fit.rows > LEAST_ROWS && fit.columns > columns)
+        fit.columns = columns_for(--fit.rows, height, width);
+    fit.columns = least(fit.columns, columns);
+    const int wide = fit.columns < LEAST_COLUMNS ? LEAST_COLUMNS : fit.columns;
+    fit.across = (size_t)((columns + 1) / (wide + 1));
+    fit.down = (size_t)(rows / (fit.rows + 1));
+    while (fit.across * fit.down > PREVIEW_MOST)
+        fit.down > 1 ? fit.down-- : fit.across--;
+    return fit;
+}
+
+/* --- what is there --- */
+
+static void free_tile(struct grid_tile *tile)
+{
+    image_free(&tile->picture.image);
+    halfblocks_free(&tile->blocks);
+    *tile = (struct grid_tile){0};
+}
+
+void picture_grid_free(struct picture_grid *grid)
+{
+    for (size_t i = 0; i < PREVIEW_MOST; i++)
+        free_tile(&grid->tiles[i]);
+    *grid = (struct picture_grid){0};
+}
+
+bool picture_grid_take(struct picture_grid *grid, struct preview *preview)
+{
+    struct preview_picture picture;
+    bool any = false;
+    while (preview_take(preview, &picture)) {
+        struct grid_tile *tile = &grid->tiles[picture.place];
+        free_tile(tile);
+        tile->picture = picture;
+        if (grid->count <= picture.place)
+            grid->count = picture.place + 1;
+        any = true;
+    }
+    return any;
+}
+
+static bool same_pictures(const struct preview_wish *a, const struct preview_wish *b)
+{
+    return a->epoch == b->epoch && a->from == b->from && a->as_trained == b->as_trained &&
+           a->seed == b->seed && (!a->as_trained || a->augment == b->augment);
+}
+
+/* More room for the same pictures keeps those that are there until they come again. */
+static void ask(struct picture_grid *grid, struct preview *preview, const struct preview_wish *wish)
+{
+    const bool same = same_pictures(&grid->asked, wish);
+    if (same && grid->asked.count >= wish->count)
+        return;
+    if (!same)
+        picture_grid_free(grid);
+    grid->asked = *wish;
+    preview_ask(preview, wish);
+}
+
+/* --- drawing --- */
+
+static void draw_label(struct canvas *canvas, struct rect place, const char *label)
+{
+    char shown[80];
+    columns_fit(label, place.columns > 0 ? (size_t)place.columns : 0, shown, sizeof shown);
+    draw_text(canvas, place, 0, 0, ROLE_FAINT, shown);
+}
+
+static void draw_tile(struct grid_tile *tile, struct canvas *canvas, struct rect place, int rows,
+                      int columns)
+{
+    const struct rect label = {place.row + place.rows - 1, place.column, 1, place.columns};
+    struct rect inside = {place.row, place.column, place.rows - 1, place.columns};
+    if (tile->picture.why[0]) {
+        draw_wrapped(canvas, inside, 0, ROLE_BAD, tile->picture.why);
+        draw_label(canvas, label, tile->picture.label);
+        return;
+    }
+    if (!tile->picture.image.pixels)
+        return;
+    if (tile->rows != rows || tile->columns != columns) {
+        halfblocks_free(&tile->blocks);
+        halfblocks_make(&tile->blocks, &tile->picture.image, (size_t)rows, (size_t)columns, NULL);
+        tile->rows = rows;
+        tile->columns = columns;
+    }
+    draw_halfblocks(canvas, inside, &tile->blocks);
+    draw_label(canvas, label, tile->picture.label);
+}
+
+/* The pixels of one picture: a pair lies side by side. */
+static void picture_size(const struct dataset_facts *facts, bool as_trained, size_t *height,
+                         size_t *width)
+{
+    *height = as_trained || !facts->stored_height ? facts->height : facts->stored_height;
+    *width = as_trained || !facts->stored_width ? facts->width : facts->stored_width;
+    *width *= facts->paired ? 2 : 1;
+}
+
+void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
+                       struct preview *preview, const struct dataset_facts *facts,
+                       struct preview_wish wish)
+{
+    size_t height, width;
+    picture_size(facts, wish.as_trained, &height, &width);
+    const struct grid_fit fit = grid_fit(height, width, area.rows, area.columns);
+    const int wide = fit.columns < LEAST_COLUMNS ? LEAST_COLUMNS : fit.columns;
+    wish.count = fit.across * fit.down;
+    if (wish.count > facts->images)
+        wish.count = facts->images;
+    grid->shown = wish.count;
+    if (wish.count == 0) {
+        draw_wrapped(canvas, area, 0, ROLE_FAINT, _("There is no room for a picture."));
+        return;
+    }
+    ask(grid, preview, &wish);
+    for (size_t i = 0; i < wish.count; i++) {
+        const struct rect place = {area.row + (int)(i / fit.across) * (fit.rows + 1),
+                                   area.column + (int)(i % fit.across) * (wide + 1), fit.rows + 1,
+                                   wide};
+        if (i < grid->count)
+            draw_tile(&grid->tiles[i], canvas, place, fit.rows, fit.columns);
+    }
+}
