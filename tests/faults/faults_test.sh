@@ -53,6 +53,14 @@ for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:6:EIO+/error 
     same "  to the same bits" whole r
 done
 
+# A process that was killed while it wrote its first file leaves half of it behind.
+rm -rf r
+mkdir r
+echo '{' >r/config.json.4711.part
+# shellcheck disable=SC2086
+succeeds "a run begins in the folder of one that was killed at its first file" $job --run-dir r
+if [ -e r/config.json.4711.part ]; then not_ok "  half a file is left" "config.json.4711.part"; else ok "  and removes the half file"; fi
+
 # --- memory: the N-th allocation fails ---
 tiny_network tiny.json
 small="train tiny.json --data digits,limit=8 --validate digits,split=test,limit=4 --batch 4

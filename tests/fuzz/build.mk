@@ -12,11 +12,10 @@ FLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -ffp-contract=off -D_GNU_SOURCE
 LIBRARIES = $(wildcard $(KERNELS)/libkernels_*.a)
 LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw) -lpthread -ldl -lm
 
-FOLDERS = src/base src/data src/engine src/engine/blocks src/engine/ops src/engine/devices \
-	src/engine/devices/cuda src/session tests/fuzz
-FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c,\
-	$(foreach folder,$(FOLDERS),$(wildcard $(SOURCE)/$(folder)/*.c))) \
-	$(addprefix $(SOURCE)/src/ui/,preferences.c preferences_file.c theme.c) \
+FOLDERS = src/base src/data src/engine src/session tests/fuzz
+FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c $(SOURCE)/src/engine/devices/cpu/%,\
+	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
+	$(addprefix $(SOURCE)/src/ui/,model/preferences.c model/preferences_file.c terminal/theme.c) \
 	$(SOURCE)/src/engine/devices/cpu/cpu.c $(SOURCE)/src/engine/devices/cpu/limits.c
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 OBJECTS = $(PARSERS) network_builtins.o

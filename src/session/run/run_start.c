@@ -88,8 +88,11 @@ static bool make_files(struct run *run, const struct run_options *options,
         return false;
     set_origin(&run->early_facts);
     set_early_facts(run, forecast);
-    return run_hold_take(&run->hold, run->directory, error) &&
-           run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
+    if (!run_hold_take(&run->hold, run->directory, error))
+        return false;
+    /* An earlier process that was killed here has left a file half written. */
+    run_directory_clear_parts(run->directory);
+    return run_files_write_config(run->directory, &run->config, &run->early_facts, error) &&
            journal_open(&run->journal, run->directory, UINT64_MAX, error);
 }
 
