@@ -15,7 +15,7 @@
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/values/run_snapshot.h"
-#include "ui/model/last_form.h"
+#include "ui/shared/last_form.h"
 
 #include <limits.h>
 #include <stdio.h>

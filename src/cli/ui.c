@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/train.h"
 #include "cli/workbench.h"
-#include "ui/model/last_form.h"
+#include "ui/shared/last_form.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The configuration file of the workbench. */
-#include "ui/model/preferences.h"
+#include "ui/shared/preferences.h"
 
 #include "fuzz.h"
 

@@ -6,7 +6,9 @@
 
 #include "base/clock.h"
 #include "base/language.h"
-#include "ui/app/app.h"
+#include "ui/screens.h"
+#include "ui/terminal/draw.h"
+#include "ui/ui.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -208,9 +210,9 @@ static bool is_terminals_own(int key)
     return key == 3 || key == 17 || key == 19 || key == 26 || key == 28;
 }
 
-static void press_on(const struct ui_options *options, const struct place *place, const char *key)
+static void press_on(const struct ui_options *options, int letter, const char *key)
 {
-    char way[] = {27, 'm', (char)place->key, '\0'};
+    char way[] = {27, 'm', (char)letter, '\0'};
     send_text(way);
     send_text(key);
     send_text("\033\033\033");
@@ -224,15 +226,15 @@ static void walk_every_key(bool start_run)
     size_t bad = child.bad_ends;
     start(options, 24, 80);
     watch(60, start_run ? "ms/image" : "What it takes");
-    for (size_t i = 0; i < place_count; i++) {
+    for (size_t i = 0; i < SCREEN_COUNT; i++) {
         for (int key = 1; key < 127; key++)
             if (!is_terminals_own(key))
-                press_on(&options, &places[i], (char[2]){(char)key, '\0'});
+                press_on(&options, screens[i]->letter, (char[2]){(char)key, '\0'});
         for (size_t key = 0; key < NAMED_KEYS; key++)
-            press_on(&options, &places[i], named_keys[key]);
+            press_on(&options, screens[i]->letter, named_keys[key]);
     }
     end();
-    tap_ok(child.bad_ends == bad, "every key on each of %zu places, %s", place_count,
+    tap_ok(child.bad_ends == bad, "every key on each of %zu places, %s", (size_t)SCREEN_COUNT,
            start_run ? "a run being on" : "without a run");
 }
 

@@ -3,8 +3,8 @@
 #include "session/history/run_listing.h"
 #include "session/measure/measurement.h"
 #include "tap.h"
-#include "ui/model/run_list.h"
 #include "ui/screens/compare/compare_model.h"
+#include "ui/shared/run_list.h"
 
 #include "session/measure/compare_files.h"
 #include "session_files.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct compare_view view;
+static struct compare_model view;
 static struct run_list kept;
 
 static const char *const ids[] = {"20261118-101500-lenet-0032", "20261119-111500-lenet-0064",
@@ -71,11 +71,11 @@ static void look_again(const struct run_list *sitting)
     run_listing_drop(listing);
 }
 
-static bool add(struct compare_view *to, size_t index)
+static bool add(struct compare_model *to, size_t index)
 {
     struct compare_files files = {0};
     read_kept(RUN_DEPTH_COMPARED, index, &files);
-    const bool added = compare_view_add(to, kept.entries[index].run, &files);
+    const bool added = compare_model_add(to, kept.entries[index].run, &files);
     compare_files_free(&files);
     return added;
 }
@@ -111,20 +111,20 @@ static void test_runs(void)
     struct compare_files none = {0};
     struct error error;
     char label[128];
-    tap_ok(add(&view, 0) && add(&view, 1) && !compare_view_add(&view, kept.entries[1].run, &none) &&
-               view.count == 2,
+    tap_ok(add(&view, 0) && add(&view, 1) &&
+               !compare_model_add(&view, kept.entries[1].run, &none) && view.count == 2,
            "a run is taken once");
-    tap_ok(compare_view_build(&view, &error) && view.table.count == 2, "two runs are two rows");
-    tap_ok(strcmp(compare_view_label(&view, 1, label, sizeof label), "lenet, batch 64") == 0,
+    tap_ok(compare_model_build(&view, &error) && view.table.count == 2, "two runs are two rows");
+    tap_ok(strcmp(compare_model_label(&view, 1, label, sizeof label), "lenet, batch 64") == 0,
            "a label says what tells a run from the others");
     const struct config_field *fields[64];
-    tap_ok(compare_view_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
+    tap_ok(compare_model_differences(&view, fields) == 1 && strcmp(fields[0]->key, "batch") == 0,
            "settings that differ");
     add(&view, 3);
-    compare_view_build(&view, &error);
-    tap_ok(compare_view_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
+    compare_model_build(&view, &error);
+    tap_ok(compare_model_differences(&view, fields) == 2 && strcmp(fields[0]->key, "network") == 0,
            "another network is a difference, too");
-    tap_ok(strcmp(compare_view_label(&view, 2, label, sizeof label), "resnet20, batch 32") == 0,
+    tap_ok(strcmp(compare_model_label(&view, 2, label, sizeof label), "resnet20, batch 32") == 0,
            "but is not said twice");
 }
 
@@ -132,70 +132,71 @@ static void test_table(void)
 {
     struct error error;
     char text[640], upper[128], lower[128];
-    compare_view_cell(&view, 0, 8, text, sizeof text);
+    compare_model_cell(&view, 0, 8, text, sizeof text);
     tap_ok(strstr(text, "2 +- 0.2") && strstr(text, "~2"),
            "times whose intervals overlap are marked: %s", text);
-    tap_ok(strcmp(compare_view_cell(&view, 2, 8, text, sizeof text), "?") == 0,
+    tap_ok(strcmp(compare_model_cell(&view, 2, 8, text, sizeof text), "?") == 0,
            "what was not measured is a question mark");
-    compare_view_heading(&view, 4, upper, lower, sizeof upper);
+    compare_model_heading(&view, 4, upper, lower, sizeof upper);
     tap_ok(strcmp(upper, "E_P") == 0 && strcmp(lower, "x 10^-3") == 0, "headings take two lines");
     view.published = true;
-    tap_ok(compare_view_build(&view, &error) && view.table.count == 3 + 4,
+    tap_ok(compare_model_build(&view, &error) && view.table.count == 3 + 4,
            "published rows of the networks that are compared");
-    compare_view_cell(&view, 3, 1, text, sizeof text);
-    tap_ok(strstr(text, "(published)") && compare_view_run(&view, 3) == COMPARE_RUNS,
+    compare_model_cell(&view, 3, 1, text, sizeof text);
+    tap_ok(strstr(text, "(published)") && compare_model_run(&view, 3) == COMPARE_RUNS,
            "are marked as published");
     for (size_t i = 0; i < 3; i++)
-        compare_view_next_sort(&view, &error);
-    tap_ok(strcmp(compare_view_sort_name(&view), "parameters") == 0 &&
+        compare_model_next_sort(&view, &error);
+    tap_ok(strcmp(compare_model_sort_name(&view), "parameters") == 0 &&
                view.table.rows[0].parameters == 24682,
            "sorted by parameters the smallest comes first");
-    tap_ok(compare_view_row(&view, 0) == 4 && compare_view_run(&view, 4) == 0,
+    tap_ok(compare_model_row(&view, 0) == 4 && compare_model_run(&view, 4) == 0,
            "a run keeps its place, and has another row");
     view.sort = compare_columns(&view.table) - 1;
     view.published = false;
-    tap_ok(compare_view_build(&view, &error) && view.sort == 0 && view.table.count == 3,
+    tap_ok(compare_model_build(&view, &error) && view.sort == 0 && view.table.count == 3,
            "without the published rows their columns are gone");
-    tap_ok(compare_view_mark(0) == '1' && compare_view_mark(9) == 'a', "marks of rows");
+    tap_ok(compare_model_mark(0) == '1' && compare_model_mark(9) == 'a', "marks of rows");
 }
 
 static void test_curves(void)
 {
     struct curve_view wanted = {.x = X_ITERATION, .width = 100};
     struct error error;
-    tap_ok(compare_view_gather(&view, &wanted, 50, &error) && view.x.high == 1000,
+    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high == 1000,
            "one axis holds all runs");
-    struct axis y = compare_view_y_axis(&view, false);
-    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_view_value(&view, 0)), "and their losses");
+    struct axis y = compare_model_y_axis(&view, false);
+    tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_model_value(&view, 0)),
+           "and their losses");
     plot_window_put_cursor(&view.window, 100);
-    tap_ok(compare_view_value(&view, 0) > 1, "under the cursor the value is the one of there");
+    tap_ok(compare_model_value(&view, 0) > 1, "under the cursor the value is the one of there");
     plot_window_zoom(&view.window, true);
-    tap_ok(compare_view_gather(&view, &wanted, 50, &error) && view.x.high < 600 &&
+    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high < 600 &&
                view.curves[0].trace[view.trace].columns[99].any,
            "all runs are zoomed alike");
-    compare_view_next_trace(&view);
+    compare_model_next_trace(&view);
     tap_ok(view.trace == TRACE_VALIDATION, "next: what the runs have");
-    compare_view_next_trace(&view);
+    compare_model_next_trace(&view);
     view.window.cursor_on = false;
-    tap_ok(view.trace == TRACE_TOP1 && compare_view_value(&view, 0) > 80, "the accuracy");
+    tap_ok(view.trace == TRACE_TOP1 && compare_model_value(&view, 0) > 80, "the accuracy");
     size_t others = 0;
     for (; view.trace != TRACE_SMOOTHED && others < 20; others++)
-        compare_view_next_trace(&view);
+        compare_model_next_trace(&view);
     tap_ok(others == 6, "and round, without raw losses and a discriminator");
     add(&view, 2);
-    tap_ok(compare_view_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
+    tap_ok(compare_model_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
 static void test_limit(void)
 {
-    struct compare_view full = {0};
+    struct compare_model full = {0};
     struct compare_files none = {0};
     static char places[COMPARE_RUNS + 1]; /* runs are only told apart by where they are */
     for (size_t i = 0; i < COMPARE_RUNS; i++)
-        compare_view_add(&full, (const struct run *)(const void *)&places[i], &none);
+        compare_model_add(&full, (const struct run *)(const void *)&places[i], &none);
     tap_ok(full.count == COMPARE_RUNS && !full.left_out, "so many runs fit");
     tap_ok(
-        !compare_view_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS], &none) &&
+        !compare_model_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS], &none) &&
             full.left_out,
         "one more is left out");
 }
@@ -209,7 +210,7 @@ int main(void)
     test_table();
     test_curves();
     test_limit();
-    compare_view_free(&view);
+    compare_model_free(&view);
     run_list_free(&kept);
     remove_home();
     return tap_done();

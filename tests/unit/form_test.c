@@ -2,8 +2,8 @@
  * fake_session's. */
 #include "tap.h"
 #include "ui/app/dialog.h"
-#include "ui/model/form.h"
-#include "ui/model/run_list.h"
+#include "ui/shared/form.h"
+#include "ui/shared/run_list.h"
 #include "ui/terminal/keys.h"
 #include "ui/widgets/chooser.h"
 
@@ -223,7 +223,7 @@ static void test_scroll(void)
 static void test_chooser(void)
 {
     struct chooser chooser;
-    struct form_item items[FORM_MAX_ITEMS];
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
     begin();
     focus("network");
     size_t count = form_items(&form, form.focus, items);

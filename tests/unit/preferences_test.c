@@ -2,8 +2,8 @@
  * is told by file, key and reason, and a good file is never lost. */
 #include "base/file.h"
 #include "tap.h"
-#include "ui/model/last_form.h"
-#include "ui/model/preferences.h"
+#include "ui/shared/last_form.h"
+#include "ui/shared/preferences.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -63,9 +63,9 @@ static void test_examples(void)
 
 static void test_fit(void)
 {
-    tap_ok(sample_view_fit(4, 256, 256, 12, 26) == 1, "in a low room there is one example");
-    tap_ok(sample_view_fit(4, 256, 256, 40, 26) == 4, "in a high one as many as fit");
-    tap_ok(sample_view_fit(4, 256, 256, 0, 0) == 1, "without room one");
+    tap_ok(sample_model_fit(4, 256, 256, 12, 26) == 1, "in a low room there is one example");
+    tap_ok(sample_model_fit(4, 256, 256, 40, 26) == 4, "in a high one as many as fit");
+    tap_ok(sample_model_fit(4, 256, 256, 0, 0) == 1, "without room one");
 }
 
 int main(void)

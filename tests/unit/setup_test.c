@@ -286,7 +286,7 @@ static void test_no_pictures(void)
 static void test_defaults(void)
 {
     static struct form form;
-    static struct setup_view view;
+    static struct setup_model view;
     struct run_config config;
     config_defaults(&config);
     config_set(&config, "batch", "12", NULL);
@@ -304,7 +304,7 @@ static void test_defaults(void)
 static void test_waits_until_told(void)
 {
     static struct form form;
-    static struct setup_view view;
+    static struct setup_model view;
     struct run_config config;
     struct dataset_facts facts;
     struct error error;

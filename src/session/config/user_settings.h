@@ -1,5 +1,5 @@
 /* user_settings.h: what the user's configuration file, $XDG_CONFIG_HOME/tinca/config.json, says
- * besides how the workbench is liked (ui/model/preferences.h reads and writes all of it). */
+ * besides how the workbench is liked (ui/shared/preferences.h reads and writes all of it). */
 #ifndef TINCA_SESSION_CONFIG_USER_SETTINGS_H
 #define TINCA_SESSION_CONFIG_USER_SETTINGS_H
 

@@ -1,31 +1,33 @@
 #include "ui/app/background.h"
 
 #include "ui/app/app.h"
+#include "ui/app/other_runs.h"
+#include "ui/app/run_loading.h"
 
 #include <math.h>
 
-static const double LOOK_SECONDS = 0.25, READ_SECONDS = 0.02;
+static const double READ_SECONDS = 0.02;
 
-void background_step(struct app *app)
+bool background_step(struct app *app)
 {
+    bool more = false;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (app->screens[i]->work && app->screens[i]->work(app))
+            more = true;
     reading_step(app);
     others_greet_step(app);
-    try_view_step(&app->tryit);
-    advisor_step(app);
-    study_step(app);
+    others_step(app);
+    return more;
 }
 
-bool background_busy(const struct app *app, double *seconds)
+double background_rest(const struct app *app)
 {
-    bool trying = try_view_busy(&app->tryit, seconds);
-    if (!trying)
-        *seconds = LOOK_SECONDS;
-    const bool reading = reading_busy(app) ||
-                         (app_screen(app) == &screen_run && sample_view_busy(&app->run.sample)) ||
-                         others_greet_busy(app) ||
-                         (app->advisor.gathering && app_screen(app) == &screen_advisor) ||
-                         (app->compare.gathering && app_screen(app) == &screen_compare);
-    if (reading)
-        *seconds = fmin(*seconds, READ_SECONDS);
-    return trying || reading || app->advisor.errand || app->study.errand;
+    double seconds = INFINITY;
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (app->screens[i]->busy)
+            seconds = fmin(seconds, app->screens[i]->busy(app));
+    if (reading_busy(app) || others_greet_busy(app))
+        seconds = fmin(seconds, READ_SECONDS);
+    const double others = others_rest(app);
+    return others >= 0 ? fmin(seconds, others) : seconds;
 }

@@ -1,6 +1,5 @@
-/* background.h: what the workbench has going on besides runs: kept runs that are read, models that
- * are tried out, measurements, the pictures of a study. Each belongs to a screen, but goes on
- * without it. */
+/* background.h: what goes on besides the runs and the keys: saved runs that are read, and the work
+ * of the screens, such as measurements, which goes on while another screen is in front. */
 #ifndef TINCA_UI_APP_BACKGROUND_H
 #define TINCA_UI_APP_BACKGROUND_H
 
@@ -8,10 +7,11 @@
 
 struct app;
 
-/* Takes what is new from all of them. */
-void background_step(struct app *app);
+/* Lets the readers and every screen do a little work. Returns whether a screen wants to go on at
+ * once. */
+bool background_step(struct app *app);
 
-/* Whether any of them is to be looked at again; `*seconds` says how soon. */
-bool background_busy(const struct app *app, double *seconds);
+/* Returns in how many seconds background_step has something to do; INFINITY: after the next key. */
+double background_rest(const struct app *app);
 
 #endif

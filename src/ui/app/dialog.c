@@ -1,5 +1,7 @@
 #include "ui/app/dialog.h"
 
+#include "ui/app/app.h"
+
 #include "base/file.h"
 #include "base/language.h"
 #include "base/output_file.h"
@@ -9,6 +11,20 @@
 
 #include <stdio.h>
 #include <string.h>
+
+struct dialog *dialog_begin(struct app *app, const char *title,
+                            void (*answer)(struct app *app, size_t choice))
+{
+    struct dialog *dialog = &app->dialog;
+    *dialog = (struct dialog){.open = true, .answer = answer};
+    snprintf(dialog->title, sizeof dialog->title, "%s", title);
+    return dialog;
+}
+
+void dialog_offer(struct dialog *dialog, int key, int other, const char *label)
+{
+    dialog->choices[dialog->choice_count++] = (struct dialog_choice){key, other, label};
+}
 
 static enum dialog_result choose_key(struct dialog *dialog, int key)
 {

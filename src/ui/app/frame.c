@@ -12,9 +12,10 @@
 
 static void draw_title(struct app *app, struct rect area)
 {
-    const struct run_entry *active = run_list_active(&app->runs);
+    const struct run_entry *active = run_list_active(&app->shared.runs);
+    const struct run_entry *shown = app_run_in_front(app);
     char right[96] = "", text[256];
-    size_t waiting = run_list_waiting(&app->runs);
+    size_t waiting = run_list_waiting(&app->shared.runs);
     draw_fill(&app->canvas, area, ROLE_TITLE);
     snprintf(text, sizeof text, "%s", gettext(app_screen(app)->name));
     if (app_screen(app)->title)
@@ -24,12 +25,12 @@ static void draw_title(struct app *app, struct rect area)
                  language_text(run_entry_status(active)), waiting);
     else if (active)
         snprintf(right, sizeof right, "%s ", language_text(run_entry_status(active)));
-    else if (app_screen(app) == &screen_run && app_entry(app) && app_entry(app)->live)
-        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(app_entry(app))));
-    else if (app->runs.count > 0)
+    else if (shown && shown->live)
+        snprintf(right, sizeof right, "%s ", language_text(run_entry_status(shown)));
+    else if (app->shared.runs.count > 0)
         snprintf(right, sizeof right,
-                 ngettext("%zu run, none on ", "%zu runs, none on ", app->runs.count),
-                 app->runs.count);
+                 ngettext("%zu run, none on ", "%zu runs, none on ", app->shared.runs.count),
+                 app->shared.runs.count);
     int room = area.columns - (int)columns_of(right) - 2; /* a gap between the two */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
@@ -72,28 +73,15 @@ static int draw_hints_of(struct app *app, struct rect area, int column,
     return column;
 }
 
-/* Letters are typed, and press no keys. */
-static bool is_typing(const struct app *app)
-{
-    const struct screen *screen = app_screen(app);
-    return app->chooser.open || app->tryit.chooser.open ||
-           (app->form.editing && screen == &screen_form) ||
-           (app->table.searching && screen == &screen_runs) ||
-           (app->log_view.searching && screen == &screen_log) ||
-           (app->sweep.set.editing && screen == &screen_sweep) ||
-           (app->study.editing && screen == &screen_study) ||
-           (app->advisor.editing && screen == &screen_advisor);
-}
-
 /* Help and the way back first: whoever is lost must see them at any width. */
 static void draw_hints(struct app *app, struct rect area)
 {
     int column = 0;
-    if (is_typing(app)) {
+    if (app_is_typing(app)) {
         draw_hints_of(app, area, 0, &keys_editing, 0, keys_editing.count);
         return;
     }
-    if (app_screen(app) != &screen_help)
+    if (!app_is_in_front(app, SCREEN_HELP))
         column = draw_hints_of(app, area, 0, &keys_everywhere, 0, 1);
     if (app->depth > 1)
         column = draw_hints_of(app, area, column, &keys_everywhere, 1, 2);
@@ -148,10 +136,6 @@ void frame_draw(struct app *app)
     draw_title(app, frame.title);
     targets_forget(&app->canvas.targets);
     app_screen(app)->draw(app, frame.body);
-    if (app->chooser.open) { /* what lies below it is not to be clicked; so with the others */
-        targets_forget(&app->canvas.targets);
-        chooser_draw(&app->chooser, &app->canvas);
-    }
     draw_bottom(app, &frame);
     if (app->menu.open || app->dialog.open)
         targets_forget(&app->canvas.targets);

@@ -1,5 +1,4 @@
-/* places.h: where one can go in the workbench, and the menu that leads there. One table: the menu,
- * its letters and the help are made from it. */
+/* menu.h: the menu that leads to every screen. It is made from the table of screens. */
 #ifndef TINCA_UI_APP_MENU_H
 #define TINCA_UI_APP_MENU_H
 
@@ -8,21 +7,14 @@
 
 struct app;
 
-struct place {
-    int key; /* its letter in the menu */
-    const char *name, *what;
-    void (*open)(struct app *app);
-};
-
-extern const struct place places[];
-extern const size_t place_count;
-
 struct menu {
     bool open;
     size_t selected, top;
 };
 
+/* Opens the menu over the screen in front. */
 void menu_open(struct app *app);
+/* Takes a key while the menu is open. */
 void menu_key(struct app *app, int key);
 void menu_draw(struct app *app);
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,24 +27,10 @@ static uint64_t after(double seconds)
 
 /* --- one run --- */
 
-/* A comparison borrows the runs that it shows. */
-static void leave_comparison(struct app *app)
-{
-    size_t depth = 0;
-    compare_view_clear(&app->compare);
-    for (size_t i = 0; i < app->depth; i++)
-        if (app->stack[i] != &screen_compare)
-            app->stack[depth++] = app->stack[i];
-    app->depth = depth;
-}
-
 /* Its process has gone on from an earlier iteration, or another one has it now. */
 static void take_anew(struct app *app, struct run_entry *entry, struct run_read *read)
 {
-    if (entry->run)
-        leave_comparison(app);
-    if (entry == app_entry(app))
-        curves_forget(&app->run.curves);
+    app_notify(app, EVENT_RUN_REPLACED, entry);
     entry->followed = entry->reopens = false;
     run_entry_take(entry, read);
 }
@@ -57,14 +44,14 @@ static void take_snapshot(struct app *app, struct run_entry *entry)
     run_snapshot(entry->run, &entry->snapshot);
     entry->live = !run_status_is_over(entry->snapshot.status);
     if (entry->snapshot.iteration != before.iteration || entry->snapshot.status != before.status)
-        app->table.stale = true;
-    if (entry->followed && entry == app_entry(app) && app_screen(app) == &screen_run)
+        app->shared.runs_changed = true;
+    if (entry->followed && entry == app_run_in_front(app))
         others_tell(app, entry, &before);
 }
 
 static void take_news(struct app *app)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->news); i++) {
         struct run_read *read = run_reader_result(view->news, i);
         struct run_entry *entry = reading_entry(app, read->directory);
@@ -94,7 +81,7 @@ static bool may_be_on_again(const struct run_entry *entry)
 
 static void take_probes(struct app *app)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
         const struct run_read *read = run_reader_result(view->probes, i);
         struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
@@ -110,17 +97,17 @@ static void take_probes(struct app *app)
 /* The kept run that the run screen shows, or NULL. */
 static struct run_entry *in_sight(const struct app *app)
 {
-    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct run_entry *entry = app_run_in_front(app);
     return entry && run_entry_is_kept(entry) ? entry : NULL;
 }
 
 static bool any_live(const struct app *app)
 {
     const struct run_entry *entry = in_sight(app);
-    if (app_screen(app) == &screen_run)
+    if (app_is_in_front(app, SCREEN_RUN))
         return entry && entry->live;
-    for (size_t i = 0; i < app->kept.count; i++)
-        if (app->kept.entries[i].live)
+    for (size_t i = 0; i < app->shared.kept.count; i++)
+        if (app->shared.kept.entries[i].live)
             return true;
     return false;
 }
@@ -128,19 +115,19 @@ static bool any_live(const struct app *app)
 /* Has what is new read of the run in sight, or of all that are on. */
 static void read_news(struct app *app, const struct run_entry *only)
 {
-    const size_t count = only ? 1 : app->kept.count;
+    const size_t count = only ? 1 : app->shared.kept.count;
     const char **directories = memory_new(count, sizeof *directories, "the list of runs", NULL);
     struct run **runs = memory_new(count, sizeof *runs, "the list of runs", NULL);
     size_t live = 0;
     for (size_t i = 0; directories && runs && i < count; i++) {
-        const struct run_entry *entry = only ? only : &app->kept.entries[i];
+        const struct run_entry *entry = only ? only : &app->shared.kept.entries[i];
         if (!entry->live)
             continue;
         directories[live] = entry->directory;
         runs[live++] = entry->reopens ? NULL : entry->run;
     }
     if (live > 0) /* without a thread it is tried again a little later */
-        app->others.news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
+        app->others->news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
     free(directories);
     free(runs);
 }
@@ -148,14 +135,14 @@ static void read_news(struct app *app, const struct run_entry *only)
 /* Has some of the runs that are over asked whether they are on again. */
 static void probe(struct app *app, const struct run_entry *only)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     const char *directories[PROBES];
     size_t count = 0;
     if (only && may_be_on_again(only))
         directories[count++] = only->directory;
-    for (size_t i = 0; !only && i < PROBES && i < app->kept.count; i++) {
-        view->probe = (view->probe + 1) % app->kept.count;
-        const struct run_entry *entry = &app->kept.entries[view->probe];
+    for (size_t i = 0; !only && i < PROBES && i < app->shared.kept.count; i++) {
+        view->probe = (view->probe + 1) % app->shared.kept.count;
+        const struct run_entry *entry = &app->shared.kept.entries[view->probe];
         if (may_be_on_again(entry))
             directories[count++] = entry->directory;
     }
@@ -165,33 +152,33 @@ static void probe(struct app *app, const struct run_entry *only)
 
 double others_rest(const struct app *app)
 {
-    const struct others_view *view = &app->others;
+    const struct other_runs *view = app->others;
     const uint64_t now = clock_nanoseconds();
     const double due = view->due > now ? clock_seconds(now, view->due) : 0;
     if (view->news || view->probes)
         return fmin(due, READ_SECONDS);
-    return app_screen(app) == &screen_runs || in_sight(app) ? due : -1;
+    return app_is_in_front(app, SCREEN_RUNS) || in_sight(app) ? due : -1;
 }
 
 /* Takes what has been read within `seconds`. */
 static void take(struct app *app, double seconds)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     if (view->probes && run_reader_wait(view->probes, seconds))
         take_probes(app);
     if (view->news && run_reader_wait(view->news, seconds))
         take_news(app);
-    for (size_t i = 0; view->news && i < app->kept.count; i++)
-        if (app->kept.entries[i].live)
-            take_snapshot(app, &app->kept.entries[i]);
+    for (size_t i = 0; view->news && i < app->shared.kept.count; i++)
+        if (app->shared.kept.entries[i].live)
+            take_snapshot(app, &app->shared.kept.entries[i]);
 }
 
 void others_step(struct app *app)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     const struct run_entry *entry = in_sight(app);
     take(app, 0);
-    if ((!entry && app_screen(app) != &screen_runs) || clock_nanoseconds() < view->due)
+    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < view->due)
         return;
     if (!entry)
         reading_list(app, false);
@@ -210,7 +197,7 @@ static void attach(struct app *app)
     struct error error;
     const char *directory = app->options->attach;
     struct run_entry *entry = reading_entry(app, directory);
-    if (!entry && run_list_keep(&app->kept, directory, &error))
+    if (!entry && run_list_keep(&app->shared.kept, directory, &error))
         entry = reading_entry(app, directory);
     if (entry)
         reading_open(app, entry, true);
@@ -227,16 +214,16 @@ static void ask_newest(struct app *app)
 {
     const char *directories[GREETED];
     size_t count = 0;
-    for (size_t i = app->kept.count; i-- > 0 && count < GREETED;)
-        directories[count++] = app->kept.entries[i].directory;
+    for (size_t i = app->shared.kept.count; i-- > 0 && count < GREETED;)
+        directories[count++] = app->shared.kept.entries[i].directory;
     if (count > 0)
-        app->others.greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
+        app->others->greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
 void others_greet(struct app *app)
 {
     const uint64_t from = clock_nanoseconds();
-    app->others.greets = true;
+    app->others->greets = true;
     reading_list(app, false);
     while (others_greet_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
         clock_sleep(0.0005);
@@ -247,12 +234,12 @@ void others_greet(struct app *app)
 
 bool others_greet_busy(const struct app *app)
 {
-    return app->others.greets || app->others.greeting;
+    return app->others->greets || app->others->greeting;
 }
 
 void others_greet_step(struct app *app)
 {
-    struct others_view *view = &app->others;
+    struct other_runs *view = app->others;
     size_t alive = 0;
     if (view->greets && !reading_is_listing(app)) {
         view->greets = false;
@@ -264,17 +251,17 @@ void others_greet_step(struct app *app)
         alive += run_reader_result(view->greeting, i)->alive;
     run_reader_drop(view->greeting);
     view->greeting = NULL;
-    if (alive > 0 && app->runs.count == 0)
+    if (alive > 0 && app->shared.runs.count == 0)
         app_say(app, ROLE_STRONG,
                 ngettext("Another process has a run that is on: o leads to it.",
                          "Other processes have %zu runs that are on: o leads to them.", alive),
                 alive);
 }
 
-void others_free(struct others_view *view)
+void others_free(struct other_runs *view)
 {
     run_reader_drop(view->news);
     run_reader_drop(view->probes);
     run_reader_drop(view->greeting);
-    *view = (struct others_view){0};
+    *view = (struct other_runs){0};
 }

@@ -3,7 +3,7 @@
 #ifndef TINCA_UI_APP_OTHER_RUNS_H
 #define TINCA_UI_APP_OTHER_RUNS_H
 
-#include "ui/model/run_list.h"
+#include "ui/shared/run_list.h"
 #include "ui/terminal/draw.h"
 
 #include <stdbool.h>
@@ -12,9 +12,9 @@
 
 struct app;
 
-struct others_view { /* starts as {0} */
-    uint64_t due;    /* when they are to be looked at again (clock_nanoseconds) */
-    size_t probe;    /* of those that are over: which is next asked whether it is on again */
+struct other_runs { /* starts as {0} */
+    uint64_t due;   /* when they are to be looked at again (clock_nanoseconds) */
+    size_t probe;   /* of those that are over: which is next asked whether it is on again */
     struct run_reader *news;     /* of those that are live; NULL: none is being read */
     struct run_reader *probes;   /* those that are being asked; NULL: none */
     struct run_reader *greeting; /* the same at the start */
@@ -29,7 +29,7 @@ void others_greet(struct app *app);
 void others_greet_step(struct app *app);
 bool others_greet_busy(const struct app *app);
 
-void others_free(struct others_view *view);
+void others_free(struct other_runs *view);
 
 /* Takes what is new of those in sight, and has it read again when it is time. */
 void others_step(struct app *app);

@@ -5,6 +5,7 @@
 #include "session/run/resume.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app.h"
+#include "ui/app/other_runs.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -152,14 +153,14 @@ static void tell_end(struct app *app, const struct run_entry *entry)
     else
         app_say(app, ROLE_GOOD, N_("The run is %s: %s has let go of it."),
                 language_text(run_entry_status(entry)), owner);
-    log_concerns(&app->log, entry->directory);
+    log_concerns(&app->shared.log, entry->directory);
 }
 
 void others_tell(struct app *app, const struct run_entry *entry, const struct run_snapshot *before)
 {
     const struct run_snapshot *now = &entry->snapshot;
     char owner[192];
-    app_tell_findings(app, entry, before->finding_count);
+    app_report_findings(app, entry, before->finding_count);
     if (now->status == before->status)
         return;
     others_owner(entry, owner, sizeof owner);
@@ -188,7 +189,7 @@ static void answer_stop(struct app *app, size_t choice)
     struct error error;
     if (choice != 0)
         return;
-    if (run_owner_stop(app->table.subject, &error))
+    if (run_owner_stop(app->shared.subject, &error))
         app_say(app, ROLE_GOOD, "It stops after this iteration, and is saved.");
     else
         app_say_error(app, &error);
@@ -206,7 +207,7 @@ bool others_ask_stop(struct app *app, const struct run_entry *entry)
         return true;
     }
     struct dialog *dialog = dialog_begin(app, _("Stop the run?"), answer_stop);
-    snprintf(app->table.subject, sizeof app->table.subject, "%s", entry->directory);
+    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", entry->directory);
     snprintf(
         dialog->text, sizeof dialog->text,
         _("It is computed without a terminal, by %s, which would finish the iteration, save and "

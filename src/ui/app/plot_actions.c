@@ -1,50 +1,36 @@
 /* What the keys do that all plots share: the axes, the symbols, the cursor and the stretch that is
  * shown are the same on every screen. */
+#include "ui/app/plot_actions.h"
+
 #include "base/language.h"
 #include "ui/app/app.h"
-
-static struct plot_window *window_of(struct app *app)
-{
-    return app_screen(app) == &screen_compare ? &app->compare.window : &app->run.window;
-}
+#include "ui/plot/curves.h"
 
 static void next_scale(struct app *app)
 {
     static const char *const names[] = {N_("Scale: both axes linear."), N_("Scale: x logarithmic."),
                                         N_("Scale: y logarithmic."),
                                         N_("Scale: both axes logarithmic.")};
-    struct run_view *view = &app->run;
-    unsigned scale = ((unsigned)view->log_x + 2 * (unsigned)view->log_y + 1) % 4;
-    view->log_x = scale & 1;
-    view->log_y = scale & 2;
+    struct axes *axes = &app->shared.axes;
+    unsigned scale = ((unsigned)axes->log_x + 2 * (unsigned)axes->log_y + 1) % 4;
+    axes->log_x = scale & 1;
+    axes->log_y = scale & 2;
     app_say(app, ROLE_STRONG, "%s", gettext(names[scale]));
 }
 
-/* The same stretch of a run, in other words; also what the last frame knew, since the next key may
- * come before the next frame. */
-static void convert(struct plot_window *window, const struct series *series, enum curve_x from,
-                    enum curve_x to)
-{
-    double *values[] = {&window->low,         &window->high,           &window->cursor,
-                        &window->shown.low,   &window->shown.high,     &window->extent.first,
-                        &window->extent.last, &window->extent.all.low, &window->extent.all.high};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        *values[i] = curves_convert(series, from, to, *values[i]);
-}
-
+/* Axes that the shown run has no values for are left out. */
 static void next_x(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     const struct series *series = entry && entry->run ? run_series(entry->run) : NULL;
-    const enum curve_x before = series ? curves_known_x(series, app->run.x) : app->run.x;
-    app->run.x = before;
+    struct axes *axes = &app->shared.axes;
+    axes->previous_x = series ? curves_known_x(series, axes->x) : axes->x;
+    axes->x = axes->previous_x;
     do
-        app->run.x = (app->run.x + 1) % X_KINDS;
-    while (series && curves_known_x(series, app->run.x) != app->run.x);
-    if (series)
-        convert(&app->run.window, series, before, app->run.x);
-    app->compare.window = (struct plot_window){0}; /* each run would have another stretch */
-    app_say(app, ROLE_STRONG, _("Along the x axis: %s."), curve_x_name(app->run.x));
+        axes->x = (axes->x + 1) % X_KINDS;
+    while (series && curves_known_x(series, axes->x) != axes->x);
+    app_notify(app, EVENT_X_AXIS, NULL);
+    app_say(app, ROLE_STRONG, _("Along the x axis: %s."), curve_x_name(axes->x));
 }
 
 static void next_symbols(struct app *app)
@@ -58,66 +44,55 @@ static void next_symbols(struct app *app)
     app_say(app, ROLE_STRONG, _("Symbols: %s."), ui_symbols[app->symbols]);
 }
 
-static void toggle_cursor(struct app *app)
+static void toggle_cursor(struct plot_window *window)
 {
-    struct plot_window *window = window_of(app);
     if (window->cursor_on)
         window->cursor_on = false;
     else
         plot_window_move_cursor(window, 0);
 }
 
-static void zoom_in(struct app *app)
+static void zoom_in(struct app *app, struct plot_window *window)
 {
-    if (!plot_window_zoom(window_of(app), true))
+    if (!plot_window_zoom(window, true))
         app_say(app, ROLE_FAINT, _("There are too few points to look closer."));
 }
 
-static void zoom_out(struct app *app)
+static void zoom_out(struct app *app, struct plot_window *window)
 {
-    if (!plot_window_zoom(window_of(app), false))
+    if (!plot_window_zoom(window, false))
         app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
 }
 
-static void zoom_all(struct app *app)
+static void pan(struct app *app, struct plot_window *window, double part)
 {
-    plot_window_all(window_of(app));
-}
-
-static void pan(struct app *app, double part)
-{
-    struct plot_window *window = window_of(app);
     if (!window->zoomed)
         app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
     else
         plot_window_pan(window, part);
 }
 
-static void pan_left(struct app *app)
+bool plot_act(struct app *app, struct plot_window *window, enum action action)
 {
-    pan(app, -0.25);
-}
-
-static void pan_right(struct app *app)
-{
-    pan(app, 0.25);
-}
-
-bool plot_act(struct app *app, enum action action)
-{
-    static const struct {
-        enum action action;
-        void (*act)(struct app *app);
-    } acts[] = {
-        {ACTION_SCALE, next_scale},     {ACTION_X, next_x},          {ACTION_SYMBOLS, next_symbols},
-        {ACTION_CURSOR, toggle_cursor}, {ACTION_ZOOM_IN, zoom_in},   {ACTION_ZOOM_OUT, zoom_out},
-        {ACTION_ZOOM_ALL, zoom_all},    {ACTION_PAN_LEFT, pan_left}, {ACTION_PAN_RIGHT, pan_right}};
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++)
-        if (acts[i].action == action) {
-            acts[i].act(app);
-            return true;
-        }
-    return false;
+    if (action == ACTION_SCALE)
+        next_scale(app);
+    else if (action == ACTION_X)
+        next_x(app);
+    else if (action == ACTION_SYMBOLS)
+        next_symbols(app);
+    else if (action == ACTION_CURSOR)
+        toggle_cursor(window);
+    else if (action == ACTION_ZOOM_IN)
+        zoom_in(app, window);
+    else if (action == ACTION_ZOOM_OUT)
+        zoom_out(app, window);
+    else if (action == ACTION_ZOOM_ALL)
+        plot_window_all(window);
+    else if (action == ACTION_PAN_LEFT || action == ACTION_PAN_RIGHT)
+        pan(app, window, action == ACTION_PAN_LEFT ? -0.25 : 0.25);
+    else
+        return false;
+    return true;
 }
 
 bool plot_move_cursor(struct plot_window *window, enum action action)
@@ -148,12 +123,11 @@ bool plot_leave_cursor(struct plot_window *window, int key)
     return true;
 }
 
-void plot_draw_cursor(struct app *app, const struct plot_window *window, struct rect area)
+void plot_draw_cursor(struct canvas *canvas, const struct plot *plot,
+                      const struct plot_window *window, struct rect area)
 {
-    const struct plot *plot = &app->run.plot;
     long column = plot_window_cursor_column(window);
     for (long row = 0; column >= 0 && column < (long)plot->columns && row < (long)plot->rows; row++)
         if (plot->cells[row * (long)plot->columns + column].series == 0)
-            draw_text(&app->canvas, area, (int)row, (int)column, ROLE_STRONG,
-                      app->canvas.glyphs->vertical);
+            draw_text(canvas, area, (int)row, (int)column, ROLE_STRONG, canvas->glyphs->vertical);
 }

@@ -18,13 +18,13 @@ enum { BATCH = 64 }; /* outlines that one thread reads */
  * a wait. */
 static const double OUTLINES_SECONDS = 0.008, WHOLE_SECONDS = 0.1, SETTLE_SECONDS = 2;
 
-void reading_free(struct reading_view *view)
+void reading_free(struct run_loading *view)
 {
     run_listing_drop(view->listing);
     run_reader_drop(view->outlines);
     run_reader_drop(view->sitting);
     run_reader_drop(view->whole);
-    *view = (struct reading_view){0};
+    *view = (struct run_loading){0};
 }
 
 bool reading_is_unread(const struct run_entry *entry)
@@ -34,17 +34,17 @@ bool reading_is_unread(const struct run_entry *entry)
 
 bool reading_any_unread(const struct app *app)
 {
-    for (size_t i = 0; i < app->kept.count; i++)
-        if (reading_is_unread(&app->kept.entries[i]))
+    for (size_t i = 0; i < app->shared.kept.count; i++)
+        if (reading_is_unread(&app->shared.kept.entries[i]))
             return true;
     return false;
 }
 
 struct run_entry *reading_entry(struct app *app, const char *directory)
 {
-    for (size_t i = app->kept.count; i-- > 0;)
-        if (strcmp(app->kept.entries[i].directory, directory) == 0)
-            return &app->kept.entries[i];
+    for (size_t i = app->shared.kept.count; i-- > 0;)
+        if (strcmp(app->shared.kept.entries[i].directory, directory) == 0)
+            return &app->shared.kept.entries[i];
     return NULL; /* it was deleted, or goes on in this session */
 }
 
@@ -52,7 +52,7 @@ struct run_entry *reading_entry(struct app *app, const char *directory)
 
 static void take_listing(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     struct error error;
     if (!view->listing || !run_listing_wait(view->listing, 0))
         return;
@@ -63,10 +63,10 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != view->changed.tv_nsec)
         view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     view->changed = found->changed;
-    if (found->ids &&
-        !run_list_add_kept(&app->kept, &app->runs, found->home, found->ids, found->count, &error))
+    if (found->ids && !run_list_add_kept(&app->shared.kept, &app->shared.runs, found->home,
+                                         found->ids, found->count, &error))
         app_say_error(app, &error);
-    app->table.stale = app->table.stale || found->ids;
+    app->shared.runs_changed = app->shared.runs_changed || found->ids;
     view->listed = true;
     view->asked = false;
     run_listing_drop(view->listing);
@@ -75,7 +75,7 @@ static void take_listing(struct app *app)
 
 void reading_list(struct app *app, bool afresh)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     const bool only_changed = !afresh && view->listed && clock_nanoseconds() > view->settles;
     view->asked = view->asked || afresh;
     if (!view->listing) /* without a thread it is tried again a little later */
@@ -86,7 +86,7 @@ void reading_list(struct app *app, bool afresh)
 
 bool reading_is_listing(const struct app *app)
 {
-    return app->reading.listing;
+    return app->loading->listing;
 }
 
 /* --- outlines --- */
@@ -98,22 +98,22 @@ static bool is_wanted(const struct run_entry *entry)
 
 static bool any_wanted(const struct app *app)
 {
-    for (size_t i = 0; i < app->kept.count; i++)
-        if (is_wanted(&app->kept.entries[i]))
+    for (size_t i = 0; i < app->shared.kept.count; i++)
+        if (is_wanted(&app->shared.kept.entries[i]))
             return true;
     return false;
 }
 
 static void take_outlines(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     for (const size_t ready = view->outlines ? run_reader_ready(view->outlines) : 0;
          view->taken < ready; view->taken++) {
         struct run_read *read = run_reader_result(view->outlines, view->taken);
         struct run_entry *entry = reading_entry(app, read->directory);
         if (entry && is_wanted(entry))
             run_entry_take(entry, read);
-        app->table.stale = true;
+        app->shared.runs_changed = true;
     }
     if (!view->outlines || !run_reader_done(view->outlines))
         return;
@@ -123,12 +123,12 @@ static void take_outlines(struct app *app)
 
 static void begin_outlines(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
-    for (size_t i = app->kept.count; i-- > 0 && count < BATCH;)
-        if (is_wanted(&app->kept.entries[i]))
-            directories[count++] = app->kept.entries[i].directory;
+    for (size_t i = app->shared.kept.count; i-- > 0 && count < BATCH;)
+        if (is_wanted(&app->shared.kept.entries[i]))
+            directories[count++] = app->shared.kept.entries[i].directory;
     view->taken = 0;
     if (count > 0) /* without a thread it is tried again a little later */
         view->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
@@ -136,7 +136,7 @@ static void begin_outlines(struct app *app)
 
 bool reading_outlines(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     take_outlines(app);
     if (!view->outlines)
         begin_outlines(app);
@@ -148,7 +148,7 @@ bool reading_outlines(struct app *app)
 
 /* --- what waits --- */
 
-static bool is_below(const struct app *app, const struct screen *screen)
+static bool is_below(const struct app *app, enum screen_id screen)
 {
     for (size_t i = 0; i < app->depth; i++)
         if (app->stack[i] == screen)
@@ -158,13 +158,13 @@ static bool is_below(const struct app *app, const struct screen *screen)
 
 static bool is_in_front(const struct app *app)
 {
-    return app_screen(app) == app->reading.from && !app->dialog.open && !app->menu.open &&
-           !app->chooser.open;
+    return app_is_in_front(app, app->loading->from) && !app->dialog.open && !app->menu.open &&
+           !app_is_typing(app);
 }
 
 static void end_waiting(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     run_reader_drop(view->whole);
     view->whole = NULL;
     run_reader_drop(view->sitting);
@@ -177,7 +177,7 @@ static void end_waiting(struct app *app)
 static void begin_waiting(struct app *app)
 {
     end_waiting(app);
-    app->reading.from = app_screen(app);
+    app->loading->from = app->stack[app->depth - 1];
 }
 
 static void say_reading(struct app *app, const char *text)
@@ -190,13 +190,13 @@ static void say_reading(struct app *app, const char *text)
 
 static void take_sitting(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     for (size_t i = 0; i < run_reader_ready(view->sitting); i++) {
         const struct run_read *read = run_reader_result(view->sitting, i);
-        for (size_t n = 0; n < app->runs.count; n++) {
-            const char *directory = run_entry_directory(&app->runs.entries[n]);
+        for (size_t n = 0; n < app->shared.runs.count; n++) {
+            const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->runs.entries[n].saved, read->saved, sizeof read->saved);
+                memcpy(app->shared.runs.entries[n].saved, read->saved, sizeof read->saved);
         }
     }
     run_reader_drop(view->sitting);
@@ -205,12 +205,12 @@ static void take_sitting(struct app *app)
 
 static bool begin_sitting(struct app *app, struct error *error)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     const char **directories =
-        memory_new(app->runs.count, sizeof *directories, "the list of runs", error);
+        memory_new(app->shared.runs.count, sizeof *directories, "the list of runs", error);
     size_t count = 0;
-    for (size_t i = 0; directories && i < app->runs.count; i++) {
-        directories[count] = run_entry_directory(&app->runs.entries[i]);
+    for (size_t i = 0; directories && i < app->shared.runs.count; i++) {
+        directories[count] = run_entry_directory(&app->shared.runs.entries[i]);
         count += directories[count] != NULL;
     }
     if (directories && count > 0)
@@ -222,7 +222,7 @@ static bool begin_sitting(struct app *app, struct error *error)
 /* True: `then` was called, or nothing waits. */
 static bool step_then(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     if (view->then && (app->closing || !is_below(app, view->from)))
         end_waiting(app);
     if (!view->then)
@@ -243,7 +243,7 @@ static bool step_then(struct app *app)
 
 static void begin_then(struct app *app, reading_action *then, bool outlines_first)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     const uint64_t from = clock_nanoseconds();
     view->then = then;
     view->outlines_first = outlines_first;
@@ -278,12 +278,12 @@ void reading_all_then(struct app *app, reading_action *then)
 
 static void show(struct app *app, struct run_entry *entry)
 {
-    const bool attached = app->reading.attached;
+    const bool attached = app->loading->attached;
     if (!entry->run) {
         app_say_error(app, &entry->error);
         return;
     }
-    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->kept.entries));
+    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.kept.entries));
     if (attached && !entry->live)
         app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
                 language_text(run_entry_status(entry)));
@@ -291,7 +291,7 @@ static void show(struct app *app, struct run_entry *entry)
 
 static void step_opening(struct app *app)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     if (view->whole && (app->closing || !is_below(app, view->from)))
         end_waiting(app);
     if (!view->whole || !run_reader_done(view->whole) || !is_in_front(app))
@@ -300,7 +300,7 @@ static void step_opening(struct app *app)
     struct run_entry *entry = reading_entry(app, read->directory);
     if (entry && !entry->run)
         run_entry_take(entry, read);
-    app->table.stale = true;
+    app->shared.runs_changed = true;
     end_waiting(app);
     if (entry)
         show(app, entry);
@@ -308,7 +308,7 @@ static void step_opening(struct app *app)
 
 void reading_open(struct app *app, const struct run_entry *entry, bool attached)
 {
-    struct reading_view *view = &app->reading;
+    struct run_loading *view = app->loading;
     struct error error;
     const char *directory = entry->directory;
     char text[160];
@@ -330,7 +330,7 @@ void reading_open(struct app *app, const struct run_entry *entry, bool attached)
 
 bool reading_abandon(struct app *app)
 {
-    if (!(app->reading.whole || app->reading.then) || !is_in_front(app))
+    if (!(app->loading->whole || app->loading->then) || !is_in_front(app))
         return false;
     end_waiting(app);
     return true;
@@ -346,7 +346,7 @@ void reading_step(struct app *app)
 
 bool reading_busy(const struct app *app)
 {
-    const struct reading_view *view = &app->reading;
+    const struct run_loading *view = app->loading;
     const bool wanted = (view->whole || view->then) && is_in_front(app);
     return view->listing || view->outlines || wanted;
 }

@@ -4,6 +4,8 @@
 #ifndef TINCA_UI_APP_RUN_LOADING_H
 #define TINCA_UI_APP_RUN_LOADING_H
 
+#include "ui/app/screen.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +15,10 @@ struct app;
 struct run_entry;
 struct run_listing;
 struct run_reader;
-struct screen;
 
 typedef void reading_action(struct app *app);
 
-struct reading_view {            /* starts as {0} */
+struct run_loading {             /* starts as {0} */
     struct run_listing *listing; /* NULL: the folder of all runs is not being read */
     bool listed;                 /* it has been, once */
     bool asked;                  /* the user is to hear why it cannot be read */
@@ -29,11 +30,11 @@ struct reading_view {            /* starts as {0} */
     struct run_reader *outlines; /* NULL: none are being read */
     size_t taken;                /* of the outlines' results */
     struct run_reader *whole;    /* the run that is to be shown; NULL: none */
-    const struct screen *from;   /* that, or `then`, waits until this screen is in front */
+    enum screen_id from;         /* that, or `then`, waits until this screen is in front */
     bool attached;               /* `tinca attach` asked for it */
 };
 
-void reading_free(struct reading_view *view);
+void reading_free(struct run_loading *view);
 
 /* Takes what has been read, and shows the run that was asked for. */
 void reading_step(struct app *app);

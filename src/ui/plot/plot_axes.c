@@ -75,3 +75,15 @@ void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis
         free_from = start + width + 1;
     }
 }
+
+void plot_draw(struct canvas *canvas, struct rect area, const struct plot *plot,
+               const enum role *roles, const enum plot_style *styles)
+{
+    char text[5];
+    for (size_t row = 0; row < plot->rows; row++)
+        for (size_t column = 0; column < plot->columns; column++) {
+            uint8_t series = plot->cells[row * plot->columns + column].series;
+            plot_cell_text(plot, row, column, styles[series], text);
+            draw_text(canvas, area, (int)row, (int)column, roles[series], text);
+        }
+}

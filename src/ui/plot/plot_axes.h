@@ -13,4 +13,8 @@ void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct ax
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left);
 
+/* Draws a plot cell by cell. `roles` and `styles` are indexed by series; series 0 is not used. */
+void plot_draw(struct canvas *canvas, struct rect area, const struct plot *plot,
+               const enum role *roles, const enum plot_style *styles);
+
 #endif

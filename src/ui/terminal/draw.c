@@ -118,18 +118,6 @@ int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names,
     return column;
 }
 
-void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
-               const enum role *roles, const enum plot_style *styles)
-{
-    char text[5];
-    for (size_t row = 0; row < plot->rows; row++)
-        for (size_t column = 0; column < plot->columns; column++) {
-            uint8_t series = plot->cells[row * plot->columns + column].series;
-            plot_cell_text(plot, row, column, styles[series], text);
-            draw_text(canvas, area, (int)row, (int)column, roles[series], text);
-        }
-}
-
 /* --- pictures --- */
 
 static void mean_colour(const struct halfblock *cell, uint8_t rgb[3])

@@ -4,7 +4,6 @@
 #ifndef TINCA_UI_TERMINAL_DRAW_H
 #define TINCA_UI_TERMINAL_DRAW_H
 
-#include "ui/plot/plot.h"
 #include "ui/terminal/glyphs.h"
 #include "ui/terminal/halfblock.h"
 #include "ui/terminal/layout.h"
@@ -41,10 +40,6 @@ void draw_gauge(struct canvas *canvas, struct rect area, int row, int column, in
  * on one presses v until it is there. Returns the column after. */
 int draw_tabs(struct canvas *canvas, struct rect area, const char *const *names, size_t count,
               size_t selected);
-
-/* `roles` and `styles` by series; series 0 is not used. */
-void draw_plot(struct canvas *canvas, struct rect area, const struct plot *plot,
-               const enum role *roles, const enum plot_style *styles);
 
 /* A picture: in 256 colours two pixels a cell (one where the locale has no half blocks), else grey
  * values as characters, from the darkest to the brightest that it holds. */

@@ -1,7 +1,5 @@
 #include "ui/terminal/glyphs.h"
 
-#include "ui/ui.h"
-
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>

@@ -33,6 +33,9 @@ const struct glyphs *glyphs_for(bool unicode);
 /* Whether the locale in force shows the characters above. */
 bool glyphs_unicode_works(void);
 
+/* The names of enum graph_symbols, NULL-terminated. */
+extern const char *const ui_symbols[];
+
 /* The symbols by name, or the best that this locale and terminal can show. */
 bool glyphs_parse_symbols(const char *name, enum graph_symbols *symbols);
 enum graph_symbols glyphs_default_symbols(bool unicode, const char *terminal);

@@ -1,7 +1,5 @@
 #include "ui/terminal/theme.h"
 
-#include "ui/ui.h"
-
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,12 +120,6 @@ static bool find_scheme(const char *name, enum scheme *scheme)
             return true;
         }
     return false;
-}
-
-bool theme_is_known(const char *name)
-{
-    enum scheme scheme;
-    return find_scheme(name, &scheme);
 }
 
 /* Eight colours: a bright one is its dark one in bold; grey, which would be black, is dim. */

@@ -38,8 +38,8 @@ struct theme {
     bool dark;                       /* light letters on a dark ground, as far as is known */
 };
 
-/* Whether `name` is one of ui_colours. */
-bool theme_is_known(const char *name);
+/* The names of the colour schemes, NULL-terminated. */
+extern const char *const ui_colours[];
 
 /* Fills the theme for the terminal that is open. With NO_COLOR set (and not empty) every scheme is
  * "mono". */

@@ -18,14 +18,14 @@ static void narrow(struct chooser *chooser)
     chooser->top = 0;
 }
 
-void chooser_begin(struct chooser *chooser, const char *title, const struct form_item *items,
+void chooser_begin(struct chooser *chooser, const char *title, const struct chooser_item *items,
                    size_t count, const char *current, bool free_text)
 {
     memset(chooser, 0, sizeof *chooser);
     chooser->open = true;
     chooser->free_text = free_text;
     snprintf(chooser->title, sizeof chooser->title, "%s", title);
-    chooser->count = count < FORM_MAX_ITEMS ? count : FORM_MAX_ITEMS;
+    chooser->count = count < CHOOSER_MAX_ITEMS ? count : CHOOSER_MAX_ITEMS;
     memcpy(chooser->items, items, chooser->count * sizeof *items);
     line_edit_begin(&chooser->filter, "", sizeof chooser->filter.text, false);
     narrow(chooser);
@@ -73,7 +73,7 @@ const char *chooser_choice(const struct chooser *chooser)
 static void draw_item(struct chooser *chooser, struct canvas *canvas, struct rect list, int row,
                       int note_column)
 {
-    const struct form_item *item = &chooser->items[chooser->shown[chooser->top + (size_t)row]];
+    const struct chooser_item *item = &chooser->items[chooser->shown[chooser->top + (size_t)row]];
     bool selected = chooser->top + (size_t)row == chooser->selected;
     struct rect line = {list.row + row, list.column, 1, list.columns};
     if (selected) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void advisor_view_begin(struct advisor_view *view)
+void advisor_model_begin(struct advisor_model *view)
 {
     static const char *const first[ADVISOR_FIELDS] = {
         [ADVISOR_NEED] = "faster", [ADVISOR_DEVICE] = "cpu", [ADVISOR_LOSS] = "5"};
@@ -17,7 +17,7 @@ void advisor_view_begin(struct advisor_view *view)
     view->begun = true;
 }
 
-void advisor_view_forget(struct advisor_view *view)
+void advisor_model_forget(struct advisor_model *view)
 {
     run_reader_drop(view->reader);
     view->reader = NULL;
@@ -32,15 +32,15 @@ void advisor_view_forget(struct advisor_view *view)
     view->error.kind = ERROR_NONE;
 }
 
-void advisor_view_free(struct advisor_view *view)
+void advisor_model_free(struct advisor_model *view)
 {
     if (view->errand) {
         errand_call_off(view->errand);
         errand_finish(view->errand, NULL);
     }
-    advisor_view_forget(view);
+    advisor_model_forget(view);
     free(view->own);
-    *view = (struct advisor_view){0};
+    *view = (struct advisor_model){0};
 }
 
 /* --- fields --- */
@@ -55,8 +55,8 @@ static size_t add_choice(const char **choices, size_t count, const char *text)
     return count;
 }
 
-size_t advisor_view_choices(const struct advisor_view *view, enum advisor_field field,
-                            const char **choices)
+size_t advisor_model_choices(const struct advisor_model *view, enum advisor_field field,
+                             const char **choices)
 {
     static const char *const devices[] = {"cpu", "cuda", "reference", "weak", "powerful"};
     const struct comparison *table = &view->comparison;
@@ -78,13 +78,13 @@ size_t advisor_view_choices(const struct advisor_view *view, enum advisor_field 
     return count;
 }
 
-void advisor_view_cycle(struct advisor_view *view, int direction)
+void advisor_model_cycle(struct advisor_model *view, int direction)
 {
     const char *choices[ADVISOR_CHOICES];
     if (view->focus >= ADVISOR_FIELDS)
         return;
     char *value = view->values[view->focus];
-    size_t count = advisor_view_choices(view, (enum advisor_field)view->focus, choices), at = 0;
+    size_t count = advisor_model_choices(view, (enum advisor_field)view->focus, choices), at = 0;
     for (size_t i = 0; i < count; i++)
         if (strcmp(choices[i], value) == 0)
             at = i;
@@ -93,7 +93,7 @@ void advisor_view_cycle(struct advisor_view *view, int direction)
                  choices[(at + count + (size_t)(direction + (int)count)) % count]);
 }
 
-bool advisor_view_set(struct advisor_view *view, const char *text)
+bool advisor_model_set(struct advisor_model *view, const char *text)
 {
     double number;
     const bool limit = view->focus == ADVISOR_LIMIT_MS || view->focus == ADVISOR_LIMIT_MB;
@@ -105,14 +105,14 @@ bool advisor_view_set(struct advisor_view *view, const char *text)
 
 /* --- answers --- */
 
-static double number_of(const struct advisor_view *view, enum advisor_field field)
+static double number_of(const struct advisor_model *view, enum advisor_field field)
 {
     double number = NAN;
     return view->values[field][0] && text_to_double(view->values[field], &number) ? number
                                                                                   : (double)NAN;
 }
 
-static bool add_answer(struct advisor_view *view, const struct advise_request *request)
+static bool add_answer(struct advisor_model *view, const struct advise_request *request)
 {
     size_t capacity = view->answer_count;
     if (!memory_grow(&view->answers, &capacity, view->answer_count + 1, sizeof *view->answers,
@@ -123,7 +123,7 @@ static bool add_answer(struct advisor_view *view, const struct advise_request *r
     return true;
 }
 
-void advisor_view_answer(struct advisor_view *view)
+void advisor_model_answer(struct advisor_model *view)
 {
     const char *networks[ADVISOR_CHOICES];
     struct advise_request request = {.device = view->values[ADVISOR_DEVICE],
@@ -131,7 +131,7 @@ void advisor_view_answer(struct advisor_view *view)
                                      .limit_mb = number_of(view, ADVISOR_LIMIT_MB),
                                      .accept_loss = number_of(view, ADVISOR_LOSS)};
     const char *wanted = view->values[ADVISOR_NETWORK];
-    const size_t count = advisor_view_choices(view, ADVISOR_NETWORK, networks);
+    const size_t count = advisor_model_choices(view, ADVISOR_NETWORK, networks);
     for (size_t i = 0; advise_need_names[i]; i++)
         if (strcmp(view->values[ADVISOR_NEED], advise_need_names[i]) == 0)
             request.need = (enum advise_need)i;
@@ -144,12 +144,12 @@ void advisor_view_answer(struct advisor_view *view)
         if ((!wanted[0] || strcmp(wanted, networks[i]) == 0) && !add_answer(view, &request))
             break;
     }
-    const size_t last = ADVISOR_FIELDS + advisor_view_gap_count(view) - 1;
+    const size_t last = ADVISOR_FIELDS + advisor_model_gap_count(view) - 1;
     if (view->focus > last)
         view->focus = last;
 }
 
-size_t advisor_view_gap_count(const struct advisor_view *view)
+size_t advisor_model_gap_count(const struct advisor_model *view)
 {
     size_t count = 0;
     for (size_t i = 0; i < view->answer_count; i++)
@@ -157,8 +157,8 @@ size_t advisor_view_gap_count(const struct advisor_view *view)
     return count;
 }
 
-const struct advise_gap *advisor_view_gap(const struct advisor_view *view,
-                                          const struct advice **answer)
+const struct advise_gap *advisor_model_gap(const struct advisor_model *view,
+                                           const struct advice **answer)
 {
     size_t gap = view->focus - ADVISOR_FIELDS;
     if (view->focus < ADVISOR_FIELDS)

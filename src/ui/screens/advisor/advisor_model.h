@@ -22,7 +22,7 @@ enum advisor_field {
 };
 enum { ADVISOR_CHOICES = 24 };
 
-struct advisor_view {
+struct advisor_model {
     /* what is asked */
     bool begun;                      /* the fields hold their first values */
     char values[ADVISOR_FIELDS][64]; /* "": none; of the network: all of them */
@@ -52,26 +52,26 @@ struct advisor_view {
     uint64_t done, of;
 };
 
-void advisor_view_begin(struct advisor_view *view);
-void advisor_view_free(struct advisor_view *view);
+void advisor_model_begin(struct advisor_model *view);
+void advisor_model_free(struct advisor_model *view);
 
 /* Forgets the runs, to read them again. */
-void advisor_view_forget(struct advisor_view *view);
+void advisor_model_forget(struct advisor_model *view);
 
 /* What a field offers; returns how many. None: a number is typed. Texts live as the view does. */
-size_t advisor_view_choices(const struct advisor_view *view, enum advisor_field field,
-                            const char **choices);
+size_t advisor_model_choices(const struct advisor_model *view, enum advisor_field field,
+                             const char **choices);
 /* The next (+1) or previous (-1) choice of the focused field. */
-void advisor_view_cycle(struct advisor_view *view, int direction);
+void advisor_model_cycle(struct advisor_model *view, int direction);
 /* Sets the focused number; false: it is none. "" takes a limit away. */
-bool advisor_view_set(struct advisor_view *view, const char *text);
+bool advisor_model_set(struct advisor_model *view, const char *text);
 
 /* Answers what is asked from the runs that are there. */
-void advisor_view_answer(struct advisor_view *view);
+void advisor_model_answer(struct advisor_model *view);
 
-size_t advisor_view_gap_count(const struct advisor_view *view);
+size_t advisor_model_gap_count(const struct advisor_model *view);
 /* The gap and the answer it belongs to; NULL: the focus is on a field. */
-const struct advise_gap *advisor_view_gap(const struct advisor_view *view,
-                                          const struct advice **answer);
+const struct advise_gap *advisor_model_gap(const struct advisor_model *view,
+                                           const struct advice **answer);
 
 #endif

@@ -2,11 +2,13 @@
  * it beside. Runs are read one after the other in the background: it needs their settings and
  * measurements. What is not known is a list that Enter sets going. */
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
 
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/advisor/advisor_view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,27 +30,32 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Asking the advisor"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
+static const double POLL_SECONDS = 0.25, POLL_READ_SECONDS = 0.02;
 static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
 
 /* --- reading the runs --- */
 
+static struct advisor_model *advisor_model(const struct app *app)
+{
+    return app_state(app, SCREEN_ADVISOR);
+}
+
 static void gather_again(struct app *app)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     reading_list(app, true);
-    advisor_view_forget(view);
+    advisor_model_forget(view);
     view->gathering = true;
     view->next = 0;
 }
 
-void advisor_open(struct app *app)
+static void open(struct app *app)
 {
-    advisor_view_begin(&app->advisor);
+    advisor_model_begin(advisor_model(app));
     gather_again(app);
-    app_show(app, &screen_advisor);
 }
 
-static bool keep_own(struct advisor_view *view, struct run *run, struct error *error)
+static bool keep_own(struct advisor_model *view, struct run *run, struct error *error)
 {
     if (!memory_grow(&view->own, &view->own_capacity, view->own_count + 1, sizeof *view->own,
                      "the list of runs", error)) {
@@ -63,7 +70,7 @@ static bool keep_own(struct advisor_view *view, struct run *run, struct error *e
  */
 static void take_read(struct app *app)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     struct run_read *read = run_reader_result(view->reader, 0);
     struct run *run = read->run;
     struct error error;
@@ -84,7 +91,7 @@ static void take_read(struct app *app)
  * ones are read for the advisor alone. */
 static void begin_read(struct app *app, size_t index)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     const bool kept = run_entry_is_kept(entry);
     const char *directory = run_entry_directory(entry);
@@ -97,10 +104,10 @@ static void begin_read(struct app *app, size_t index)
         app_say_error(app, &error);
 }
 
-static bool work(struct app *app)
+static bool gather(struct app *app)
 {
-    struct advisor_view *view = &app->advisor;
-    if (!view->gathering || reading_is_listing(app))
+    struct advisor_model *view = advisor_model(app);
+    if (!view->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || reading_is_listing(app))
         return false;
     if (view->reader) {
         if (!run_reader_wait(view->reader, READ_SECONDS))
@@ -114,7 +121,7 @@ static bool work(struct app *app)
     view->gathering = view->reader != NULL;
     if (!view->gathering) {
         compare_complete(&view->comparison);
-        advisor_view_answer(view);
+        advisor_model_answer(view);
     }
     return view->gathering;
 }
@@ -136,9 +143,9 @@ static void train(struct app *app, const struct advise_gap *gap, const struct ad
         app_say_error(app, &error);
         return;
     }
-    form_begin(&app->form, &config);
+    form_begin(&app->shared.form, &config);
     app_form_changed(app);
-    app_show(app, &screen_form);
+    app_show(app, SCREEN_SETUP);
     app_say(app, ROLE_GOOD, "%s",
             _("The form holds the training that is missing: r runs it. Its time is measured "
               "afterwards, by the advisor again."));
@@ -146,7 +153,7 @@ static void train(struct app *app, const struct advise_gap *gap, const struct ad
 
 static void answer_measure(struct app *app, size_t choice)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     struct error error;
     if (choice != 0)
         return;
@@ -158,9 +165,9 @@ static void answer_measure(struct app *app, size_t choice)
 
 static void ask_measure(struct app *app, const struct advise_gap *gap, const struct advice *answer)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     struct dialog *dialog = &app->dialog;
-    const bool on = run_list_active(&app->runs) != NULL;
+    const bool on = run_list_active(&app->shared.runs) != NULL;
     if (view->errand) {
         app_say(app, ROLE_WARNING, "%s", _("Something is being measured; s calls it off."));
         return;
@@ -184,9 +191,9 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
     dialog->selected = on;
 }
 
-void advisor_step(struct app *app)
+static void take_measurement(struct app *app)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     struct error error = {0};
     if (!view->errand || !errand_look(view->errand, &view->done, &view->of))
         return;
@@ -211,7 +218,7 @@ static bool is_number(size_t field)
     return field == ADVISOR_LIMIT_MS || field == ADVISOR_LIMIT_MB || field == ADVISOR_LOSS;
 }
 
-static void edit(struct advisor_view *view, int key)
+static void edit(struct advisor_model *view, int key)
 {
     line_edit_begin(&view->edit, view->values[view->focus], 32, true);
     if (key)
@@ -221,19 +228,19 @@ static void edit(struct advisor_view *view, int key)
 
 static void end_edit(struct app *app, int key)
 {
-    struct advisor_view *view = &app->advisor;
-    if (key == UI_ENTER && !advisor_view_set(view, view->edit.text)) {
+    struct advisor_model *view = advisor_model(app);
+    if (key == UI_ENTER && !advisor_model_set(view, view->edit.text)) {
         app_say(app, ROLE_WARNING, "%s", _("Give a number from 0; a limit may be empty."));
         return;
     }
     view->editing = false;
     if (key == UI_ENTER)
-        advisor_view_answer(view);
+        advisor_model_answer(view);
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     if (view->editing && (key == UI_ENTER || key == UI_ESCAPE))
         end_edit(app, key);
     else if (view->editing)
@@ -247,15 +254,15 @@ static bool take_key(struct app *app, int key)
 
 static void cycle(struct app *app, int direction)
 {
-    advisor_view_cycle(&app->advisor, direction);
-    advisor_view_answer(&app->advisor);
+    advisor_model_cycle(advisor_model(app), direction);
+    advisor_model_answer(advisor_model(app));
 }
 
 static void open_focused(struct app *app)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     const struct advice *answer;
-    const struct advise_gap *gap = advisor_view_gap(view, &answer);
+    const struct advise_gap *gap = advisor_model_gap(view, &answer);
     if (gap && gap->training)
         train(app, gap, answer);
     else if (gap && gap->run)
@@ -266,9 +273,9 @@ static void open_focused(struct app *app)
         cycle(app, 1);
 }
 
-static void move(struct advisor_view *view, int steps)
+static void move(struct advisor_model *view, int steps)
 {
-    const long last = (long)(ADVISOR_FIELDS + advisor_view_gap_count(view)) - 1;
+    const long last = (long)(ADVISOR_FIELDS + advisor_model_gap_count(view)) - 1;
     const long to = (long)view->focus + steps;
     view->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
     view->follow = true;
@@ -276,7 +283,7 @@ static void move(struct advisor_view *view, int steps)
 
 static void act(struct app *app, enum action action)
 {
-    struct advisor_view *view = &app->advisor;
+    struct advisor_model *view = advisor_model(app);
     switch (action) {
     case ACTION_OPEN:
         open_focused(app);
@@ -308,8 +315,8 @@ static void act(struct app *app, enum action action)
             app_say(app, ROLE_WARNING, "%s", _("Nothing is being measured."));
         break;
     case ACTION_REMOVE:
-        if (is_number(view->focus) && advisor_view_set(view, ""))
-            advisor_view_answer(view);
+        if (is_number(view->focus) && advisor_model_set(view, ""))
+            advisor_model_answer(view);
         break;
     default:
         break;
@@ -318,7 +325,58 @@ static void act(struct app *app, enum action action)
 
 static void draw(struct app *app, struct rect body)
 {
-    advisor_draw(&app->advisor, &app->canvas, body);
+    advisor_draw(advisor_model(app), &app->canvas, body);
 }
 
-const struct screen screen_advisor = {N_("Advisor"), &table, NULL, take_key, act, draw, work};
+static void close(struct app *app)
+{
+    advisor_model_free(advisor_model(app));
+}
+
+static bool typing(const struct app *app)
+{
+    return advisor_model(app)->editing;
+}
+
+static bool work(struct app *app)
+{
+    take_measurement(app);
+    return gather(app);
+}
+
+static double busy(const struct app *app)
+{
+    const struct advisor_model *view = advisor_model(app);
+    if (view->gathering && app_is_in_front(app, SCREEN_ADVISOR))
+        return POLL_READ_SECONDS;
+    return view->errand ? POLL_SECONDS : INFINITY;
+}
+
+/* The advisor borrows the runs of this session; a run that is removed takes its answers along. */
+static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
+{
+    struct advisor_model *view = advisor_model(app);
+    (void)entry;
+    if (event != EVENT_RUN_REMOVED)
+        return;
+    advisor_model_forget(view);
+    view->gathering = true;
+    view->next = 0;
+}
+
+const struct screen advisor_screen = {
+    .name = N_("Advisor"),
+    .letter = 'a',
+    .purpose = N_("which technique to use, read off one's own runs"),
+    .keys = &table,
+    .state_size = sizeof(struct advisor_model),
+    .open = open,
+    .close = close,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .work = work,
+    .busy = busy,
+    .notice = notice,
+};

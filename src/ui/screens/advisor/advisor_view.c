@@ -14,7 +14,7 @@ enum { FORM_COLUMNS = 42, MIN_WIDE = 100 };
 
 /* --- the form --- */
 
-static const char *value_words(const struct advisor_view *view, size_t field)
+static const char *value_words(const struct advisor_model *view, size_t field)
 {
     static const struct {
         enum advisor_field field;
@@ -33,7 +33,7 @@ static const char *value_words(const struct advisor_view *view, size_t field)
     return view->values[field];
 }
 
-static void draw_value(const struct advisor_view *view, struct canvas *canvas, struct rect line,
+static void draw_value(const struct advisor_model *view, struct canvas *canvas, struct rect line,
                        size_t field, int column)
 {
     const bool focused = view->focus == field;
@@ -53,7 +53,7 @@ static void draw_value(const struct advisor_view *view, struct canvas *canvas, s
         draw_cursor(canvas, line, 0, 0);
 }
 
-static void draw_form(const struct advisor_view *view, struct canvas *canvas, struct rect area)
+static void draw_form(const struct advisor_model *view, struct canvas *canvas, struct rect area)
 {
     static const char *const labels[ADVISOR_FIELDS] = {
         N_("To become"),  N_("On the device"),      N_("At most ms/image"),
@@ -82,7 +82,7 @@ static void draw_form(const struct advisor_view *view, struct canvas *canvas, st
 /* --- the answer, line by line --- */
 
 struct writer {
-    struct advisor_view *view;
+    struct advisor_model *view;
     struct canvas *canvas;
     struct rect area;
     int line;             /* of the whole answer */
@@ -200,7 +200,7 @@ static void put_gap(struct writer *writer, const struct advise_gap *gap, size_t 
 
 static void put_answer(struct writer *writer, size_t number, size_t *gap)
 {
-    const struct advisor_view *view = writer->view;
+    const struct advisor_model *view = writer->view;
     const struct advice *advice = &view->answers[number];
     put_verdict(writer, advice);
     put_path(writer, advice);
@@ -220,7 +220,7 @@ static void put_answer(struct writer *writer, size_t number, size_t *gap)
 
 static void put_state(struct writer *writer)
 {
-    struct advisor_view *view = writer->view;
+    struct advisor_model *view = writer->view;
     char text[1100];
     if (view->errand && view->of)
         snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s calls it off."),
@@ -242,7 +242,7 @@ static void put_state(struct writer *writer)
 }
 
 /* Returns the lines of the whole. */
-static int write_all(struct advisor_view *view, struct canvas *canvas, struct rect area,
+static int write_all(struct advisor_model *view, struct canvas *canvas, struct rect area,
                      struct writer *writer)
 {
     size_t gap = 0;
@@ -253,7 +253,7 @@ static int write_all(struct advisor_view *view, struct canvas *canvas, struct re
     return writer->line;
 }
 
-static int scroll_for(const struct advisor_view *view, const struct writer *writer)
+static int scroll_for(const struct advisor_model *view, const struct writer *writer)
 {
     const int rows = writer->area.rows, furthest = writer->line > rows ? writer->line - rows : 0;
     int scroll = view->scroll;
@@ -266,7 +266,7 @@ static int scroll_for(const struct advisor_view *view, const struct writer *writ
     return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
 }
 
-static void draw_answers(struct advisor_view *view, struct canvas *canvas, struct rect area)
+static void draw_answers(struct advisor_model *view, struct canvas *canvas, struct rect area)
 {
     struct writer writer;
     if (rect_is_empty(area))
@@ -286,7 +286,7 @@ static void draw_answers(struct advisor_view *view, struct canvas *canvas, struc
         draw_right(canvas, area, area.rows - 1, ROLE_FAINT, canvas->glyphs->down);
 }
 
-void advisor_draw(struct advisor_view *view, struct canvas *canvas, struct rect body)
+void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect body)
 {
     const bool wide = body.columns >= MIN_WIDE;
     const int gap = body.rows >= 20;

@@ -6,6 +6,6 @@
 #include "ui/terminal/draw.h"
 
 /* Sets view->scroll so that it is within the answer, and follows the focus. */
-void advisor_draw(struct advisor_view *view, struct canvas *canvas, struct rect body);
+void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect body);
 
 #endif

@@ -16,7 +16,7 @@ enum { FIXED_COLUMNS = 8, MAX_FIELDS = 64 };
 static const char *const sort_names[FIXED_COLUMNS] = {"",    "network", "top1", "parameters",
                                                       "e_p", "flops",   "size", "memory"};
 
-void compare_view_clear(struct compare_view *view)
+void compare_model_clear(struct compare_model *view)
 {
     compare_free(&view->table);
     for (size_t i = 0; i < COMPARE_RUNS; i++) {
@@ -31,13 +31,15 @@ void compare_view_clear(struct compare_view *view)
     view->reader = NULL;
 }
 
-void compare_view_free(struct compare_view *view)
+void compare_model_free(struct compare_model *view)
 {
-    compare_view_clear(view);
-    *view = (struct compare_view){0};
+    compare_model_clear(view);
+    plot_free(&view->plot);
+    *view = (struct compare_model){0};
 }
 
-bool compare_view_add(struct compare_view *view, const struct run *run, struct compare_files *files)
+bool compare_model_add(struct compare_model *view, const struct run *run,
+                       struct compare_files *files)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->runs[i] == run)
@@ -54,14 +56,14 @@ bool compare_view_add(struct compare_view *view, const struct run *run, struct c
 
 /* --- the table --- */
 
-static const char *sort_key(const struct compare_view *view)
+static const char *sort_key(const struct compare_model *view)
 {
     if (view->sort < FIXED_COLUMNS)
         return sort_names[view->sort];
     return view->table.devices[view->sort - FIXED_COLUMNS];
 }
 
-bool compare_view_build(struct compare_view *view, struct error *error)
+bool compare_model_build(struct compare_model *view, struct error *error)
 {
     bool made = true;
     compare_free(&view->table);
@@ -78,18 +80,18 @@ bool compare_view_build(struct compare_view *view, struct error *error)
     return made && (view->sort == 0 || compare_sort(&view->table, sort_key(view), error));
 }
 
-const char *compare_view_sort_name(const struct compare_view *view)
+const char *compare_model_sort_name(const struct compare_model *view)
 {
     return view->sort == 0 ? _("as chosen") : sort_key(view);
 }
 
-const char *compare_view_next_sort(struct compare_view *view, struct error *error)
+const char *compare_model_next_sort(struct compare_model *view, struct error *error)
 {
     view->sort = (view->sort + 1) % compare_columns(&view->table);
-    return compare_view_build(view, error) ? compare_view_sort_name(view) : NULL;
+    return compare_model_build(view, error) ? compare_model_sort_name(view) : NULL;
 }
 
-size_t compare_view_run(const struct compare_view *view, size_t row)
+size_t compare_model_run(const struct compare_model *view, size_t row)
 {
     for (size_t i = 0; i < view->count; i++)
         if (view->table.rows[row].run == view->runs[i])
@@ -97,7 +99,7 @@ size_t compare_view_run(const struct compare_view *view, size_t row)
     return COMPARE_RUNS;
 }
 
-size_t compare_view_row(const struct compare_view *view, size_t run)
+size_t compare_model_row(const struct compare_model *view, size_t run)
 {
     size_t row = 0;
     while (row < view->table.count && view->table.rows[row].run != view->runs[run])
@@ -105,14 +107,14 @@ size_t compare_view_row(const struct compare_view *view, size_t run)
     return row;
 }
 
-char compare_view_mark(size_t row)
+char compare_model_mark(size_t row)
 {
     return row < 9 ? (char)('1' + row) : row < 35 ? (char)('a' + row - 9) : '+';
 }
 
 /* --- what tells the runs apart --- */
 
-static bool differs(const struct compare_view *view, const char *key)
+static bool differs(const struct compare_model *view, const char *key)
 {
     char first[512], other[512];
     for (size_t i = 0; i < view->count; i++) {
@@ -123,7 +125,8 @@ static bool differs(const struct compare_view *view, const char *key)
     return false;
 }
 
-size_t compare_view_differences(const struct compare_view *view, const struct config_field **fields)
+size_t compare_model_differences(const struct compare_model *view,
+                                 const struct config_field **fields)
 {
     size_t count = 0;
     for (size_t i = 0; i < config_field_count && count < MAX_FIELDS; i++)
@@ -143,10 +146,10 @@ static bool is_in_name(const struct config_field *field)
     return false;
 }
 
-char *compare_view_label(const struct compare_view *view, size_t run, char *text, size_t size)
+char *compare_model_label(const struct compare_model *view, size_t run, char *text, size_t size)
 {
     const struct config_field *fields[MAX_FIELDS];
-    size_t count = compare_view_differences(view, fields);
+    size_t count = compare_model_differences(view, fields);
     size_t used = (size_t)snprintf(text, size, "%s", run_facts(view->runs[run])->network);
     char value[512];
     for (size_t i = 0; i < count && used < size; i++) {
@@ -161,7 +164,7 @@ char *compare_view_label(const struct compare_view *view, size_t run, char *text
 
 /* --- curves --- */
 
-bool compare_view_has(const struct compare_view *view, enum trace trace)
+bool compare_model_has(const struct compare_model *view, enum trace trace)
 {
     for (size_t i = 0; i < view->count; i++)
         if (trace_is_known(run_series(view->runs[i]), trace))
@@ -169,7 +172,7 @@ bool compare_view_has(const struct compare_view *view, enum trace trace)
     return false;
 }
 
-void compare_view_next_trace(struct compare_view *view)
+void compare_model_next_trace(struct compare_model *view)
 {
     static const enum trace order[] = {
         TRACE_SMOOTHED, TRACE_DISCRIMINATOR, TRACE_L1,   TRACE_VALIDATION, TRACE_TOP1, TRACE_TOP5,
@@ -180,12 +183,12 @@ void compare_view_next_trace(struct compare_view *view)
         at++;
     for (size_t tried = 0; tried < count; tried++) {
         view->trace = order[++at % count];
-        if (compare_view_has(view, view->trace))
+        if (compare_model_has(view, view->trace))
             return;
     }
 }
 
-static bool all_over(const struct compare_view *view)
+static bool all_over(const struct compare_model *view)
 {
     struct run_snapshot snapshot;
     for (size_t i = 0; i < view->count; i++) {
@@ -196,7 +199,7 @@ static bool all_over(const struct compare_view *view)
     return true;
 }
 
-static struct axis common_axis(const struct compare_view *view, const struct curve_view *wanted)
+static struct axis common_axis(const struct compare_model *view, const struct curve_view *wanted)
 {
     double low = DBL_MAX, high = 0, first, last;
     for (size_t i = 0; i < view->count; i++)
@@ -213,7 +216,7 @@ static struct axis common_axis(const struct compare_view *view, const struct cur
     return (struct axis){wanted->log_x ? low : 0, high, wanted->log_x};
 }
 
-static struct plot_extent extent_of(const struct compare_view *view,
+static struct plot_extent extent_of(const struct compare_model *view,
                                     const struct curve_view *wanted, size_t columns)
 {
     struct plot_extent extent = {.all = common_axis(view, wanted),
@@ -232,8 +235,8 @@ static struct plot_extent extent_of(const struct compare_view *view,
     return extent;
 }
 
-bool compare_view_gather(struct compare_view *view, const struct curve_view *wanted, size_t columns,
-                         struct error *error)
+bool compare_model_gather(struct compare_model *view, const struct curve_view *wanted,
+                          size_t columns, struct error *error)
 {
     struct curve_view each = *wanted;
     struct plot_extent extent = extent_of(view, wanted, columns);
@@ -246,7 +249,7 @@ bool compare_view_gather(struct compare_view *view, const struct curve_view *wan
     return true;
 }
 
-struct axis compare_view_y_axis(const struct compare_view *view, bool log)
+struct axis compare_model_y_axis(const struct compare_model *view, bool log)
 {
     double low = DBL_MAX, high = -DBL_MAX;
     for (size_t i = 0; i < view->count; i++)
@@ -257,7 +260,7 @@ struct axis compare_view_y_axis(const struct compare_view *view, bool log)
     return axis_around(low, high, log);
 }
 
-size_t compare_view_unplaced(const struct compare_view *view)
+size_t compare_model_unplaced(const struct compare_model *view)
 {
     size_t count = 0;
     for (size_t i = 0; i < view->count; i++)
@@ -267,7 +270,7 @@ size_t compare_view_unplaced(const struct compare_view *view)
 }
 
 /* Where a run has ended there is nothing under the cursor any more. */
-static double value_at_cursor(const struct compare_view *view, size_t run)
+static double value_at_cursor(const struct compare_model *view, size_t run)
 {
     const struct curves *curves = &view->curves[run];
     double first, last, cursor = view->window.cursor;
@@ -279,7 +282,7 @@ static double value_at_cursor(const struct compare_view *view, size_t run)
                         curves_nearest(curves->series, curves->view.x, cursor));
 }
 
-double compare_view_value(const struct compare_view *view, size_t run)
+double compare_model_value(const struct compare_model *view, size_t run)
 {
     const struct curves *curves = &view->curves[run];
     if (!curves->series)
@@ -292,8 +295,8 @@ double compare_view_value(const struct compare_view *view, size_t run)
 
 /* --- cells --- */
 
-char *compare_view_cell(const struct compare_view *view, size_t row, size_t column, char *text,
-                        size_t size)
+char *compare_model_cell(const struct compare_model *view, size_t row, size_t column, char *text,
+                         size_t size)
 {
     compare_cell(&view->table, row, column, text, size);
     if (strcmp(text, "not measured") == 0)
@@ -301,8 +304,8 @@ char *compare_view_cell(const struct compare_view *view, size_t row, size_t colu
     return text;
 }
 
-void compare_view_heading(const struct compare_view *view, size_t column, char *upper, char *lower,
-                          size_t size)
+void compare_model_heading(const struct compare_model *view, size_t column, char *upper,
+                           char *lower, size_t size)
 {
     char text[128];
     compare_heading(&view->table, column, text, sizeof text);

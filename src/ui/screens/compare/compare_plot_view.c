@@ -3,7 +3,9 @@
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
+#include "ui/app/plot_actions.h"
 #include "ui/plot/plot_axes.h"
+#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/legend.h"
 
@@ -25,29 +27,29 @@ static const char *value_text(double value, char *text, size_t size)
 
 static void draw_entry(struct app *app, struct rect line, size_t row)
 {
-    const struct compare_view *view = &app->compare;
-    size_t run = compare_view_run(view, row);
+    const struct compare_model *view = compare_model(app);
+    size_t run = compare_model_run(view, row);
     char label[256], value[32];
     if (run == COMPARE_RUNS)
         return;
-    value_text(compare_view_value(view, run), value, sizeof value);
+    value_text(compare_model_value(view, run), value, sizeof value);
     struct rect left = line;
     left.columns -= (int)columns_of(value) + 1;
     draw_format(&app->canvas, left, 0, 0, compare_row_role(view, row), "%c%s%s",
-                compare_view_mark(row), app->canvas.glyphs->horizontal,
+                compare_model_mark(row), app->canvas.glyphs->horizontal,
                 app->canvas.glyphs->horizontal);
     draw_text(&app->canvas, left, 0, 4, ROLE_TEXT,
-              compare_view_label(view, run, label, sizeof label));
+              compare_model_label(view, run, label, sizeof label));
     draw_right(&app->canvas, line, 0, ROLE_STRONG, value);
 }
 
 /* In columns beside each other, filled line by line. */
 static void draw_entries(struct app *app, struct rect area, int across)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     int width = area.columns / across, shown = 0;
     for (size_t row = 0; row < view->table.count; row++) {
-        if (compare_view_run(view, row) == COMPARE_RUNS)
+        if (compare_model_run(view, row) == COMPARE_RUNS)
             continue;
         struct rect line = {area.row + shown / across, area.column + shown % across * width,
                             shown / across < area.rows, width - (across > 1 ? 2 : 0)};
@@ -62,14 +64,14 @@ static void draw_entries(struct app *app, struct rect area, int across)
 /* What all of them know; see curves_known_x. */
 static enum curve_x known_x(const struct app *app)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     for (size_t i = 0; i < view->count; i++)
-        if (curves_known_x(run_series(view->runs[i]), app->run.x) != app->run.x)
+        if (curves_known_x(run_series(view->runs[i]), app->shared.axes.x) != app->shared.axes.x)
             return X_ITERATION;
-    return app->run.x;
+    return app->shared.axes.x;
 }
 
-static double end_of(const struct compare_view *view, size_t run, enum curve_x x)
+static double end_of(const struct compare_model *view, size_t run, enum curve_x x)
 {
     double first, last;
     if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
@@ -79,37 +81,37 @@ static double end_of(const struct compare_view *view, size_t run, enum curve_x x
 
 static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     double end = end_of(view, run, known_x(app)), shift = 0.06 * (double)(row % 5);
-    curve_draw_unplaced(&view->curves[run].trace[view->trace], y, &app->run.plot,
+    curve_draw_unplaced(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
                         (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
-        curve_mark(&view->curves[run].trace[view->trace], y, &app->run.plot, (uint8_t)(run + 1),
-                   end * (0.1 + shift + 0.3 * i), compare_view_mark(row));
+        curve_mark(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
+                   (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_mark(row));
 }
 
 static void add_curves(struct app *app, const struct axis *y)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     for (int pass = 0; pass < 2; pass++)
         for (size_t row = view->table.count; row-- > 0;) {
-            size_t run = compare_view_run(view, row);
+            size_t run = compare_model_run(view, row);
             if (run == COMPARE_RUNS)
                 continue;
             if (view->trace >= TRACES_TRAINED && pass == 0)
                 continue;
             if (view->trace >= TRACES_TRAINED)
-                validations_draw(&view->curves[run], view->trace, y, &app->run.plot,
-                                 (uint8_t)(run + 1), compare_view_mark(row));
+                validations_draw(&view->curves[run], view->trace, y, &compare_model(app)->plot,
+                                 (uint8_t)(run + 1), compare_model_mark(row));
             else if (pass == 0)
-                curve_draw(&view->curves[run].trace[view->trace], y, &app->run.plot,
+                curve_draw(&view->curves[run].trace[view->trace], y, &compare_model(app)->plot,
                            (uint8_t)(run + 1));
             else
                 add_unplaced_and_marks(app, row, run, y);
         }
 }
 
-static bool all_adversarial(const struct compare_view *view)
+static bool all_adversarial(const struct compare_model *view)
 {
     for (size_t i = 0; i < view->count; i++)
         if (!trace_is_contest(run_series(view->runs[i])))
@@ -118,7 +120,7 @@ static bool all_adversarial(const struct compare_view *view)
 }
 
 /* What is drawn; of smoothed losses how many iterations' mean they are, where all are one. */
-static void print_trace(const struct compare_view *view, char *text, size_t size)
+static void print_trace(const struct compare_model *view, char *text, size_t size)
 {
     const char *name = trace_name(view->trace, all_adversarial(view));
     size_t window =
@@ -137,7 +139,7 @@ static void print_trace(const struct compare_view *view, char *text, size_t size
 /* Where the cursor stands, as a value of the x axis. */
 static void add_cursor_words(const struct app *app, struct legend *legend)
 {
-    double at = app->compare.window.cursor;
+    double at = compare_model(app)->window.cursor;
     if (known_x(app) == X_ITERATION)
         legend_add(legend, ROLE_STRONG, "", _("at iteration %.0f"), at);
     else if (known_x(app) == X_EPOCH)
@@ -148,12 +150,12 @@ static void add_cursor_words(const struct app *app, struct legend *legend)
 
 static void draw_legend(struct app *app, struct rect area)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     struct legend legend = {.count = 0};
-    size_t unplaced = app->run.log_y ? compare_view_unplaced(view) : 0;
+    size_t unplaced = app->shared.axes.log_y ? compare_model_unplaced(view) : 0;
     char name[64];
     print_trace(view, name, sizeof name);
-    snprintf(legend.title, sizeof legend.title, app->run.log_y ? _("%s, log") : "%s", name);
+    snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
     if (view->window.cursor_on)
         add_cursor_words(app, &legend);
     if (view->window.zoomed)
@@ -169,22 +171,22 @@ static void draw_curves(struct app *app, struct rect area)
 {
     enum role roles[COMPARE_RUNS + 1] = {ROLE_TEXT};
     enum plot_style styles[COMPARE_RUNS + 1] = {PLOT_SOLID};
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     struct plot_layout layout = layout_plot(area, true);
     struct error error;
     if (rect_is_empty(layout.plot))
         return;
     struct curve_view wanted = {.x = known_x(app),
-                                .log_x = app->run.log_x,
+                                .log_x = app->shared.axes.log_x,
                                 .width =
                                     (size_t)layout.plot.columns * plot_dots_across(app->symbols)};
-    if (!compare_view_gather(view, &wanted, (size_t)layout.plot.columns, &error) ||
-        !plot_reset(&app->run.plot, (size_t)layout.plot.rows, (size_t)layout.plot.columns,
-                    app->symbols, &error)) {
+    if (!compare_model_gather(view, &wanted, (size_t)layout.plot.columns, &error) ||
+        !plot_reset(&compare_model(app)->plot, (size_t)layout.plot.rows,
+                    (size_t)layout.plot.columns, app->symbols, &error)) {
         app_say_error(app, &error);
         return;
     }
-    struct axis y = compare_view_y_axis(view, app->run.log_y);
+    struct axis y = compare_model_y_axis(view, app->shared.axes.log_y);
     for (size_t i = 0; i < COMPARE_RUNS; i++) {
         roles[i + 1] = (enum role)(ROLE_SERIES + i % THEME_SERIES);
         styles[i + 1] = PLOT_SOLID;
@@ -192,8 +194,8 @@ static void draw_curves(struct app *app, struct rect area)
     add_curves(app, &y);
     draw_legend(app, layout.legend);
     plot_axes_draw_y(&app->canvas, layout.labels, &y);
-    draw_plot(&app->canvas, layout.plot, &app->run.plot, roles, styles);
-    plot_draw_cursor(app, &view->window, layout.plot);
+    plot_draw(&app->canvas, layout.plot, &compare_model(app)->plot, roles, styles);
+    plot_draw_cursor(&app->canvas, &compare_model(app)->plot, &view->window, layout.plot);
     plot_axes_draw_x(&app->canvas, layout.axis, &view->x, known_x(app), layout.labels.columns > 0);
 }
 
@@ -201,7 +203,7 @@ static void draw_curves(struct app *app, struct rect area)
 void compare_draw_curves(struct app *app, struct rect area)
 {
     bool wide = area.columns >= PANEL_FROM;
-    int across = wide || area.columns < 60 ? 1 : 2, runs = (int)app->compare.count;
+    int across = wide || area.columns < 60 ? 1 : 2, runs = (int)compare_model(app)->count;
     struct rect key = area;
     if (wide) {
         key.column += area.columns - PANEL;

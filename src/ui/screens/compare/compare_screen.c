@@ -1,12 +1,18 @@
 /* Runs side by side. They are looked up and read one after the other between frames, since a kept
  * run may have a long journal; when the last one is there the table is made. */
 #include "ui/app/app.h"
+#include "ui/app/plot_actions.h"
+#include "ui/app/run_cells.h"
+#include "ui/app/run_loading.h"
+#include "ui/screens/compare/compare_dialog.h"
 
 #include "base/clock.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
+#include "ui/screens/compare/compare_model.h"
 #include "ui/screens/compare/compare_view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +53,7 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
+static const double POLL_SECONDS = 0.02;
 static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
 
 /* --- gathering --- */
@@ -59,26 +66,31 @@ static bool any_marked(const struct app *app)
     return false;
 }
 
+struct compare_model *compare_model(const struct app *app)
+{
+    return app_state(app, SCREEN_COMPARE);
+}
+
 /* Curves of runs that are not looked at any more would only take memory. */
 static void close_kept(struct app *app)
 {
     const struct run_entry *in_sight = app_entry(app);
-    for (size_t i = 0; i < app->kept.count; i++)
-        if (&app->kept.entries[i] != in_sight)
-            run_entry_close(&app->kept.entries[i]);
+    for (size_t i = 0; i < app->shared.kept.count; i++)
+        if (&app->shared.kept.entries[i] != in_sight)
+            run_entry_close(&app->shared.kept.entries[i]);
 }
 
-void compare_open(struct app *app)
+static void go(struct app *app)
 {
-    struct compare_view *view = &app->compare;
-    const struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct compare_model *view = compare_model(app);
+    const struct run_entry *entry = app_run_in_front(app);
     reading_list(app, true);
-    compare_view_clear(view);
+    compare_model_clear(view);
     close_kept(app);
     view->in_sight = entry ? entry->run : NULL;
     view->marked_only = any_marked(app);
     view->gathering = true;
-    app_show(app, &screen_compare);
+    app_show(app, SCREEN_COMPARE);
 }
 
 static bool is_finished(const struct run_snapshot *snapshot)
@@ -89,7 +101,7 @@ static bool is_finished(const struct run_snapshot *snapshot)
 
 static bool is_wanted(const struct app *app, size_t index)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     if (entry->run && entry->run == view->in_sight)
         return entry->snapshot.status != RUN_PREPARING;
@@ -113,21 +125,21 @@ static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 /* Takes over what was being read. False: it is not there yet. */
 static bool take_read(struct app *app)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     if (!run_reader_wait(view->reader, READ_SECONDS))
         return false;
     struct run_read *read = run_reader_result(view->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
         run_entry_take(entry, read);
-        app->table.stale = true;
+        app->shared.runs_changed = true;
         if (!entry->run)
             app_say_error(app, &entry->error);
     }
     if (read->files_error.kind != ERROR_NONE)
         app_say_error(app, &read->files_error);
     if (entry && entry->run)
-        compare_view_add(view, entry->run, &read->files);
+        compare_model_add(view, entry->run, &read->files);
     view->next++;
     run_reader_drop(view->reader);
     view->reader = NULL;
@@ -137,7 +149,7 @@ static bool take_read(struct app *app)
 /* Begins to read one run, if it is wanted. */
 static void gather_one(struct app *app, size_t index)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     const char *directory = run_entry_directory(entry);
     struct error error;
@@ -157,23 +169,23 @@ static void gather_one(struct app *app, size_t index)
 
 static void end_gathering(struct app *app)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     struct error error;
     view->gathering = false;
-    if (!compare_view_build(view, &error))
+    if (!compare_model_build(view, &error))
         app_say_error(app, &error);
     else if (view->left_out)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_view_has(view, view->trace))
-        compare_view_next_trace(view);
+    if (!compare_model_has(view, view->trace))
+        compare_model_next_trace(view);
 }
 
 static bool work(struct app *app)
 {
-    struct compare_view *view = &app->compare;
-    if (!view->gathering)
+    struct compare_model *view = compare_model(app);
+    if (!view->gathering || !app_is_in_front(app, SCREEN_COMPARE))
         return false;
     if (reading_outlines(app))
         return true;
@@ -188,7 +200,7 @@ static bool work(struct app *app)
 
 /* --- deciding --- */
 
-static void move(struct compare_view *view, long steps)
+static void move(struct compare_model *view, long steps)
 {
     long last = (long)view->table.count - 1, to = (long)view->selected + steps;
     view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
@@ -198,7 +210,7 @@ static void move(struct compare_view *view, long steps)
 static void sort(struct app *app)
 {
     struct error error;
-    const char *name = compare_view_next_sort(&app->compare, &error);
+    const char *name = compare_model_next_sort(compare_model(app), &error);
     if (name)
         app_say(app, ROLE_STRONG, "Sorted: %s.", name);
     else
@@ -207,10 +219,10 @@ static void sort(struct app *app)
 
 static void toggle_published(struct app *app)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     struct error error;
     view->published = !view->published;
-    if (!compare_view_build(view, &error))
+    if (!compare_model_build(view, &error))
         app_say_error(app, &error);
     else if (view->published)
         app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
@@ -220,7 +232,7 @@ static void toggle_published(struct app *app)
 
 static void open_selected(struct app *app)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
         if (entry->run && entry->run == view->table.rows[view->selected].run) {
@@ -232,7 +244,7 @@ static void open_selected(struct app *app)
 }
 
 /* Home and End stay with the rows. */
-static bool act_on_cursor(struct compare_view *view, enum action action)
+static bool act_on_cursor(struct compare_model *view, enum action action)
 {
     return view->kind == COMPARE_CURVES && view->window.cursor_on && action != ACTION_FIRST &&
            action != ACTION_LAST && plot_move_cursor(&view->window, action);
@@ -240,12 +252,13 @@ static bool act_on_cursor(struct compare_view *view, enum action action)
 
 static bool take_key(struct app *app, int key)
 {
-    return app->compare.kind == COMPARE_CURVES && plot_leave_cursor(&app->compare.window, key);
+    return compare_model(app)->kind == COMPARE_CURVES &&
+           plot_leave_cursor(&compare_model(app)->window, key);
 }
 
 static void act(struct app *app, enum action action)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     if (view->gathering || view->count == 0 || act_on_cursor(view, action))
         return;
     switch (action) {
@@ -260,7 +273,7 @@ static void act(struct app *app, enum action action)
         toggle_published(app);
         break;
     case ACTION_QUANTITY:
-        compare_view_next_trace(view);
+        compare_model_next_trace(view);
         break;
     case ACTION_EXPORT:
         ask_compare_export(app);
@@ -283,7 +296,7 @@ static void act(struct app *app, enum action action)
         view->left++; /* drawing takes it back where nothing is left over */
         break;
     default:
-        plot_act(app, action);
+        plot_act(app, &view->window, action);
         break;
     }
 }
@@ -293,7 +306,7 @@ static void act(struct app *app, enum action action)
 /* A run that is on moves its row, too. */
 static void refresh(struct app *app)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     struct run_snapshot snapshot;
     struct error error;
     bool on = false;
@@ -302,13 +315,13 @@ static void refresh(struct app *app)
         on = on || !run_status_is_over(snapshot.status);
     }
     if (on && clock_seconds(view->built, clock_nanoseconds()) >= 1 &&
-        !compare_view_build(view, &error))
+        !compare_model_build(view, &error))
         app_say_error(app, &error);
 }
 
 static void draw_empty(struct app *app, struct rect body)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
     if (view->gathering)
         draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
@@ -323,7 +336,7 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_body(struct app *app, struct rect body)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     if (view->kind == COMPARE_SETTINGS)
         compare_draw_settings(app, body);
     else if (view->kind == COMPARE_TABLE)
@@ -341,7 +354,7 @@ static void draw_body(struct app *app, struct rect body)
 
 static void draw(struct app *app, struct rect body)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     if (view->gathering || view->table.count == 0) {
         draw_empty(app, body);
         return;
@@ -352,7 +365,7 @@ static void draw(struct app *app, struct rect body)
         int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
         char text[64];
         int room = tabs.columns - end - 2,
-            width = snprintf(text, sizeof text, _("sorted: %s"), compare_view_sort_name(view));
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_model_sort_name(view));
         if (width <= room)
             draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
         body.row++;
@@ -365,11 +378,49 @@ static void draw(struct app *app, struct rect body)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    size_t count = app->compare.count;
-    if (app->compare.gathering)
+    size_t count = compare_model(app)->count;
+    if (compare_model(app)->gathering)
         snprintf(text, size, _("Compare"));
     else
         snprintf(text, size, ngettext("Compare %zu run", "Compare %zu runs", count), count);
 }
 
-const struct screen screen_compare = {N_("Compare"), &table, title, take_key, act, draw, work};
+static void close(struct app *app)
+{
+    compare_model_free(compare_model(app));
+}
+
+static double busy(const struct app *app)
+{
+    const bool reading = compare_model(app)->gathering && app_is_in_front(app, SCREEN_COMPARE);
+    return reading ? POLL_SECONDS : INFINITY;
+}
+
+/* The comparison borrows the runs that it shows: it is left when one of them goes. */
+static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
+{
+    struct compare_model *view = compare_model(app);
+    if (event == EVENT_X_AXIS) /* each run would have another stretch */
+        view->window = (struct plot_window){0};
+    else if (event == EVENT_RUN_REMOVED || (event == EVENT_RUN_REPLACED && entry->run)) {
+        compare_model_clear(view);
+        app_leave(app, SCREEN_COMPARE);
+    }
+}
+
+const struct screen compare_screen = {
+    .name = N_("Compare"),
+    .letter = 'c',
+    .purpose = N_("curves and tables of several runs"),
+    .keys = &table,
+    .state_size = sizeof(struct compare_model),
+    .go = go,
+    .close = close,
+    .title = title,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .work = work,
+    .busy = busy,
+    .notice = notice,
+};

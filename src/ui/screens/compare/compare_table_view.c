@@ -4,6 +4,8 @@
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
+#include "session/compare/compare.h"
+#include "ui/screens/compare/compare_model.h"
 #include "ui/terminal/columns.h"
 #include "ui/widgets/table.h"
 
@@ -13,27 +15,27 @@
 enum { CELL = 640, NETWORK = 1, FIRST_TIME = 8, WIDEST = 36, HEAD_ROWS = 2, NOTE_ROWS = 4 };
 enum { MAX_COLUMNS = FIRST_TIME + COMPARE_DEVICES };
 
-enum role compare_row_role(const struct compare_view *view, size_t row)
+enum role compare_row_role(const struct compare_model *view, size_t row)
 {
-    size_t run = compare_view_run(view, row);
+    size_t run = compare_model_run(view, row);
     return run < COMPARE_RUNS ? (enum role)(ROLE_SERIES + run % THEME_SERIES) : ROLE_FAINT;
 }
 
-int compare_table_rows(const struct compare_view *view)
+int compare_table_rows(const struct compare_model *view)
 {
     return HEAD_ROWS + (int)view->table.count + 1 + NOTE_ROWS;
 }
 
 /* --- columns --- */
 
-static int width_of(const struct compare_view *view, size_t column)
+static int width_of(const struct compare_model *view, size_t column)
 {
     char cell[CELL], lower[CELL];
-    compare_view_heading(view, column, cell, lower, sizeof cell);
+    compare_model_heading(view, column, cell, lower, sizeof cell);
     size_t widest = columns_of(cell), width = columns_of(lower);
     widest = (width > widest ? width : widest) + (column == view->sort && column > 0);
     for (size_t row = 0; row < view->table.count; row++) {
-        width = columns_of(compare_view_cell(view, row, column, cell, sizeof cell));
+        width = columns_of(compare_model_cell(view, row, column, cell, sizeof cell));
         widest = width > widest ? width : widest;
     }
     return widest > WIDEST ? WIDEST : (int)widest;
@@ -41,7 +43,7 @@ static int width_of(const struct compare_view *view, size_t column)
 
 /* Fills starts and widths (0: out of sight) for the room there is; returns whether columns are left
  * over on the right. */
-static bool place_columns(const struct compare_view *view, int columns, int *starts, int *widths)
+static bool place_columns(const struct compare_model *view, int columns, int *starts, int *widths)
 {
     int at = 1;
     size_t count = compare_columns(&view->table);
@@ -62,7 +64,7 @@ static bool place_columns(const struct compare_view *view, int columns, int *sta
 }
 
 /* No farther than until the last column is in sight. */
-static bool fit_columns(struct compare_view *view, int columns, int *starts, int *widths)
+static bool fit_columns(struct compare_model *view, int columns, int *starts, int *widths)
 {
     while (view->left > 0) {
         view->left--;
@@ -86,11 +88,11 @@ static void put(struct app *app, struct rect line, size_t column, int start, int
 
 static void draw_head(struct app *app, struct rect area, const int *starts, const int *widths)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     char upper[CELL], lower[CELL], marked[CELL + 8];
     for (size_t i = 0; i < compare_columns(&view->table); i++) {
         bool sorted = i > 0 && i == view->sort;
-        compare_view_heading(view, i, upper, lower, sizeof upper);
+        compare_model_heading(view, i, upper, lower, sizeof upper);
         snprintf(marked, sizeof marked, "%s%s", sorted ? app->canvas.glyphs->down : "",
                  lower[0] ? lower : upper);
         struct rect line = {area.row, area.column, 1, area.columns};
@@ -104,7 +106,7 @@ static void draw_head(struct app *app, struct rect area, const int *starts, cons
 static void draw_row(struct app *app, struct rect line, size_t row, const int *starts,
                      const int *widths)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     bool selected = row == view->selected;
     char cell[CELL];
     if (selected) {
@@ -116,9 +118,9 @@ static void draw_row(struct app *app, struct rect line, size_t row, const int *s
         enum role role = i <= NETWORK                ? compare_row_role(view, row)
                          : view->table.rows[row].run ? ROLE_TEXT
                                                      : ROLE_FAINT;
-        compare_view_cell(view, row, i, cell, sizeof cell);
+        compare_model_cell(view, row, i, cell, sizeof cell);
         if (i == 0) /* the mark that its curve carries */
-            snprintf(cell, sizeof cell, "%c", compare_view_mark(row));
+            snprintf(cell, sizeof cell, "%c", compare_model_mark(row));
         put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
     }
 }
@@ -137,7 +139,7 @@ static bool any_alike(const struct comparison *table, size_t row)
 /* What one device gains over another; returns the row after. */
 static int draw_speed_ups(struct app *app, struct rect area, int line)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     const struct comparison *table = &view->table;
     char text[160];
     for (size_t fast = 0; fast < table->device_count; fast++)
@@ -162,7 +164,7 @@ static const char *accuracy_words(const char *accuracy)
 
 static void draw_notes(struct app *app, struct rect area)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     const struct comparison *table = &view->table;
     const struct compare_row *row = &table->rows[view->selected];
     struct compare_gap gap;
@@ -189,7 +191,7 @@ static void draw_notes(struct app *app, struct rect area)
 
 void compare_draw_table(struct app *app, struct rect area)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     int starts[MAX_COLUMNS] = {0}, widths[MAX_COLUMNS] = {0};
     bool notes = area.rows >= 10;
     if (area.rows < HEAD_ROWS + 1 || view->table.count == 0)
@@ -218,11 +220,11 @@ enum { LABEL = 17, VALUE = 20 };
 
 static void draw_setting(struct app *app, struct rect line, const struct config_field *field)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     char value[512], shown[512];
     draw_text(&app->canvas, line, 0, 1, ROLE_FAINT, gettext(field->label));
     for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_view_run(view, row);
+        size_t run = compare_model_run(view, row);
         if (run == COMPARE_RUNS)
             continue;
         config_get(run_config(view->runs[run]), field->key, value, sizeof value);
@@ -234,13 +236,13 @@ static void draw_setting(struct app *app, struct rect line, const struct config_
 
 static void draw_setting_heads(struct app *app, struct rect line)
 {
-    const struct compare_view *view = &app->compare;
+    const struct compare_model *view = compare_model(app);
     char shown[128], text[160];
     for (size_t row = view->left, column = LABEL; row < view->table.count; row++) {
-        size_t run = compare_view_run(view, row);
+        size_t run = compare_model_run(view, row);
         if (run == COMPARE_RUNS)
             continue;
-        snprintf(text, sizeof text, "%c %s", compare_view_mark(row),
+        snprintf(text, sizeof text, "%c %s", compare_model_mark(row),
                  run_facts(view->runs[run])->network);
         columns_fit(text, VALUE - 2, shown, sizeof shown);
         draw_text(&app->canvas, line, 0, (int)column, compare_row_role(view, row), shown);
@@ -250,9 +252,9 @@ static void draw_setting_heads(struct app *app, struct rect line)
 
 void compare_draw_settings(struct app *app, struct rect area)
 {
-    struct compare_view *view = &app->compare;
+    struct compare_model *view = compare_model(app);
     const struct config_field *fields[64];
-    size_t count = compare_view_differences(view, fields);
+    size_t count = compare_model_differences(view, fields);
     size_t fitting = area.columns > LABEL + VALUE ? (size_t)(area.columns - LABEL) / VALUE : 1;
     if (view->left + fitting > view->count)
         view->left = view->count > fitting ? view->count - fitting : 0;

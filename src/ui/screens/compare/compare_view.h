@@ -3,14 +3,15 @@
 #define TINCA_UI_SCREENS_COMPARE_COMPARE_VIEW_H
 
 #include "ui/app/app.h"
+#include "ui/screens/compare/compare_model.h"
 
 void compare_draw_table(struct app *app, struct rect area);
 /* The rows that the table would like to have. */
-int compare_table_rows(const struct compare_view *view);
+int compare_table_rows(const struct compare_model *view);
 void compare_draw_settings(struct app *app, struct rect area);
 void compare_draw_curves(struct app *app, struct rect area);
 
 /* The colour of a row. */
-enum role compare_row_role(const struct compare_view *view, size_t row);
+enum role compare_row_role(const struct compare_model *view, size_t row);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/host.h"
 #include "session/measure/device_meter.h"
 
-struct devices_view {
+struct devices_model {
     struct device_meter *meter; /* NULL: the screen was not shown yet */
     struct host host;
     struct host_processor processor;

@@ -4,10 +4,14 @@
 #include "ui/app/app.h"
 
 #include "base/host.h"
+#include "base/host_load.h"
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "engine/devices/device.h"
+#include "session/measure/device_meter.h"
+#include "session/measure/gpu_meter.h"
+#include "ui/screens/devices/devices_model.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -28,10 +32,17 @@ static const struct key_table table = {N_("The devices"), bindings,
 
 enum { CORE_COLUMNS = 20, GAUGE_COLUMNS = 8, LABEL_COLUMNS = 14 };
 
-void devices_open(struct app *app)
+static const double SAMPLE_SECONDS = 0.25;
+
+static struct devices_model *devices_model(const struct app *app)
+{
+    return app_state(app, SCREEN_DEVICES);
+}
+
+static void open(struct app *app)
 {
     struct error error;
-    struct devices_view *view = &app->devices;
+    struct devices_model *view = devices_model(app);
     if (!view->meter) {
         host_describe(&view->host);
         host_describe_processor(&view->processor);
@@ -40,7 +51,6 @@ void devices_open(struct app *app)
             app_say_error(app, &error);
     }
     view->scroll = 0;
-    app_show(app, &screen_devices);
 }
 
 static void act(struct app *app, enum action action)
@@ -52,9 +62,9 @@ static void act(struct app *app, enum action action)
                  {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].action == action)
-            app->devices.scroll += moves[i].lines;
-    if (app->devices.scroll < 0)
-        app->devices.scroll = 0;
+            devices_model(app)->scroll += moves[i].lines;
+    if (devices_model(app)->scroll < 0)
+        devices_model(app)->scroll = 0;
 }
 
 /* --- lines --- */
@@ -67,7 +77,7 @@ struct writer {
 
 static int row_of(const struct writer *writer)
 {
-    return writer->line - writer->app->devices.scroll;
+    return writer->line - devices_model(writer->app)->scroll;
 }
 
 static void put_heading(struct writer *writer, const char *text)
@@ -131,7 +141,7 @@ static void put_caches(struct writer *writer, const uint64_t *caches)
 
 static void put_processor(struct writer *writer)
 {
-    const struct devices_view *view = &writer->app->devices;
+    const struct devices_model *view = devices_model(writer->app);
     const char *chosen = instruction_set_name(host_instruction_set());
     const char *best = instruction_set_name(view->host.instruction_set);
     put_heading(writer, _("Processor"));
@@ -286,7 +296,7 @@ static void put_drivers(struct writer *writer)
 
 static void draw(struct app *app, struct rect body)
 {
-    struct devices_view *view = &app->devices;
+    struct devices_model *view = devices_model(app);
     struct writer writer = {app, body, 0};
     bool sampled = view->meter && device_meter_read(view->meter, &view->sample);
     put_processor(&writer);
@@ -310,4 +320,33 @@ static void draw(struct app *app, struct rect body)
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_devices = {N_("Devices"), &table, NULL, NULL, act, draw, NULL};
+static void close(struct app *app)
+{
+    device_meter_stop(devices_model(app)->meter);
+}
+
+static bool work(struct app *app)
+{
+    if (devices_model(app)->meter)
+        device_meter_look(devices_model(app)->meter, app_is_in_front(app, SCREEN_DEVICES));
+    return false;
+}
+
+static double busy(const struct app *app)
+{
+    return app_is_in_front(app, SCREEN_DEVICES) ? SAMPLE_SECONDS : INFINITY;
+}
+
+const struct screen devices_screen = {
+    .name = N_("Devices"),
+    .letter = 'd',
+    .purpose = N_("processor, memory and GPUs, and how busy they are"),
+    .keys = &table,
+    .state_size = sizeof(struct devices_model),
+    .open = open,
+    .close = close,
+    .act = act,
+    .draw = draw,
+    .work = work,
+    .busy = busy,
+};

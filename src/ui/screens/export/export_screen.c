@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "ui/screens/runs/runs_actions.h"
+#include "ui/app/exporting.h"
+#include "ui/app/run_actions.h"
+#include "ui/app/run_cells.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -26,18 +28,18 @@ static const struct {
     [EXPORT_REPORT_PICTURE] = {".md", N_("Markdown: a report and its picture")},
 };
 
-/* --- what --- */
+/* The answers of the dialog so far. */
+struct export_state {
+    enum export_format format; /* which the name's ending stands for */
+    enum what parts[WHATS];    /* the meaning of each choice of "What" */
+};
 
-/* The run in sight, or the one selected in the list; NULL: none that has begun. */
-static const struct run_entry *in_sight(const struct app *app)
+static struct export_state *export_state(const struct app *app)
 {
-    const struct run_entry *entry = NULL;
-    if (app_screen(app) == &screen_run)
-        entry = app_entry(app);
-    else if (app_screen(app) == &screen_runs && runs_view_index(app) < app_run_count(app))
-        entry = app_run_at(app, runs_view_index(app));
-    return entry && run_entry_directory(entry) ? entry : NULL;
+    return app_state(app, SCREEN_EXPORT);
 }
+
+/* --- what --- */
 
 static bool is_part(const struct app *app, enum what what, const struct run_entry *entry)
 {
@@ -45,7 +47,7 @@ static bool is_part(const struct app *app, enum what what, const struct run_entr
         return false;
     return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
            : what == WHAT_MARKED ? entry->marked
-                                 : entry == shelf_subject(app);
+                                 : entry == run_subject(app);
 }
 
 static size_t count_parts(const struct app *app, enum what what)
@@ -74,7 +76,7 @@ static void describe(const struct app *app, enum what what, char *text, size_t s
     else if (what == WHAT_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
-        snprintf(text, size, _("this run, %.63s"), runs_called(shelf_subject(app)));
+        snprintf(text, size, _("this run, %.63s"), runs_called(run_subject(app)));
 }
 
 /* --- the name --- */
@@ -100,11 +102,11 @@ static void change_ending(struct dialog *dialog, enum export_format from, enum e
 static void follow_ending(struct app *app)
 {
     const char *name = app->dialog.edit.text;
-    if (ends_in(name, formats[app->export_format].ending))
+    if (ends_in(name, formats[export_state(app)->format].ending))
         return;
     for (size_t i = 0; i < EXPORT_FORMATS; i++)
         if (ends_in(name, formats[i].ending)) {
-            app->export_format = (enum export_format)i;
+            export_state(app)->format = (enum export_format)i;
             app->dialog.picks[PICK_FORMAT].selected = i;
             return;
         }
@@ -130,13 +132,13 @@ static void edited(struct app *app)
 {
     struct dialog *dialog = &app->dialog;
     enum export_format chosen = (enum export_format)dialog->picks[PICK_FORMAT].selected;
-    if (chosen != app->export_format) {
-        change_ending(dialog, app->export_format, chosen);
-        app->export_format = chosen;
+    if (chosen != export_state(app)->format) {
+        change_ending(dialog, export_state(app)->format, chosen);
+        export_state(app)->format = chosen;
     } else
         follow_ending(app);
     dialog_note_path(dialog);
-    if (app->export_format == EXPORT_CSV && dialog->edit.text[0])
+    if (export_state(app)->format == EXPORT_CSV && dialog->edit.text[0])
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("loss_HOST_tinca.csv and times_HOST_tinca.csv go into this folder."));
 }
@@ -160,50 +162,26 @@ static struct export_item *gather(const struct app *app, enum what what, size_t 
     return items;
 }
 
-static void reopen(struct app *app, const struct error *error)
-{
-    app->dialog.open = true; /* so that the name can be mended */
-    snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
-    app_say_error(app, error);
-}
-
 static void answer_export(struct app *app, size_t choice)
 {
     struct error error = {0};
     struct dialog *dialog = &app->dialog;
-    enum what what = app->export_parts[dialog->picks[PICK_WHAT].selected];
+    enum what what = export_state(app)->parts[dialog->picks[PICK_WHAT].selected];
     size_t count;
     (void)choice;
     if (!dialog->edit.text[0] || what == WHATS) {
         dialog->open = what != WHATS;
         return;
     }
-    if (!dialog_may_write(dialog, replaces(app->export_format, dialog->edit.text)))
+    if (!dialog_may_write(dialog, replaces(export_state(app)->format, dialog->edit.text)))
         return;
     struct export_item *items = gather(app, what, &count, &error);
-    if (items &&
-        export_job_start(&app->export, app->export_format, items, count, dialog->edit.text, &error))
-        app_say(app, ROLE_TEXT, _("Writing %s ..."), app->export.path);
+    if (items && export_job_start(&app->shared.export, export_state(app)->format, items, count,
+                                  dialog->edit.text, &error))
+        app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
     else
-        reopen(app, &error);
+        exporting_refuse(app, &error);
     free(items);
-}
-
-bool export_is_on(const struct app *app)
-{
-    return app->export.on;
-}
-
-void export_tell(struct app *app)
-{
-    const struct export_job *job = &app->export;
-    if (!export_job_poll(&app->export))
-        return;
-    if (job->written)
-        app_say(app, ROLE_GOOD, ngettext("Wrote %s: %zu run.", "Wrote %s: %zu runs.", job->count),
-                job->path, job->count);
-    else
-        app_say_error(app, &job->error);
 }
 
 /* --- the question --- */
@@ -219,38 +197,41 @@ static void fill_picks(struct app *app)
         snprintf(format->values[format->count++], sizeof format->values[0], "%s",
                  gettext(formats[i].name));
     for (enum what one; (one = offered(app, what->count)) != WHATS; what->count++) {
-        app->export_parts[what->count] = one;
+        export_state(app)->parts[what->count] = one;
         describe(app, one, what->values[what->count], sizeof what->values[0]);
-        if (app_screen(app) == &screen_runs && one == WHAT_MARKED) /* what they are marked for */
+        if (app_is_in_front(app, SCREEN_RUNS) && one == WHAT_MARKED) /* what they are marked for */
             what->selected = what->count;
     }
 }
 
-void export_in_folder(const struct app *app, const char *name, char *path, size_t size)
-{
-    const char *folder = app->preferences.export_directory;
-    snprintf(path, size, "%s%s%s", folder, folder[0] ? "/" : "", name);
-}
-
-void ask_export(struct app *app)
+static void ask_export(struct app *app)
 {
     char name[64], path[sizeof app->dialog.edit.text];
     time_t now = time(NULL);
     struct tm date;
-    const struct run_entry *entry = in_sight(app);
-    snprintf(app->table.subject, sizeof app->table.subject, "%s",
-             entry ? run_entry_directory(entry) : "");
+    const struct screen *front = app_screen(app);
+    const struct run_entry *entry = front->run ? front->run(app) : NULL;
+    const char *directory = entry ? run_entry_directory(entry) : NULL;
+    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory ? directory : "");
     if (offered(app, 0) == WHATS) {
         app_say(app, ROLE_WARNING, _("There is no run to export yet: r starts one."));
         return;
     }
     strftime(name, sizeof name, "tinca-%Y%m%d-%H%M%S.json", localtime_r(&now, &date));
-    export_in_folder(app, name, path, sizeof path);
+    exporting_path(app, name, path, sizeof path);
     struct dialog *dialog = dialog_begin(app, _("Export"), answer_export);
-    app->export_format = EXPORT_JSON;
+    export_state(app)->format = EXPORT_JSON;
     fill_picks(app);
     line_edit_begin(&dialog->edit, app->options->export_path ? app->options->export_path : path,
                     sizeof dialog->edit.text, true);
     dialog->edited = edited;
     edited(app);
 }
+
+const struct screen export_screen = {
+    .name = N_("Export"),
+    .letter = 'e',
+    .purpose = N_("write runs as JSON, CSV, a picture or a report"),
+    .state_size = sizeof(struct export_state),
+    .go = ask_export,
+};

@@ -8,22 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct key_binding everywhere[] = {
-    {'?', UI_F1, ACTION_HELP, "? F1", N_("help"), N_("this help")},
-    {'q', UI_ESCAPE, ACTION_BACK, "q Esc", N_("back"),
-     N_("back; q on the first screen: quit (asks while a run is on)")},
-    {'m', 0, ACTION_MENU, "m", N_("menu"),
-     N_("everywhere one can go; a letter there goes at once")},
-    {'o', 0, ACTION_RUNS, "o", N_("runs"), N_("the runs, of this session and of earlier ones")},
-    {'e', 0, ACTION_EXPORT, "e", N_("export"),
-     N_("export the session, this run or the marked ones: JSON, CSV, picture, report; asks")},
-    {'c', 0, ACTION_COMPARE, "c", N_("compare"),
-     N_("compare runs: the marked ones, or all that are finished")},
-    {UI_CTRL_L, 0, ACTION_REDRAW, "C-l", NULL, N_("draw the screen afresh")},
-};
-const struct key_table keys_everywhere = {N_("Everywhere"), everywhere,
-                                          sizeof everywhere / sizeof *everywhere};
-
 static const struct key_binding bindings[] = {
     {UI_UP, 0, ACTION_UP, N_("Up"), N_("scroll"), NULL},
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), N_("scroll"), NULL},
@@ -64,6 +48,15 @@ static const struct {
     {N_("memory"), N_("what the program holds, and what the plan forecast for the run")},
 };
 
+struct help_state {
+    int scroll; /* lines */
+};
+
+static struct help_state *help_state(const struct app *app)
+{
+    return app_state(app, SCREEN_HELP);
+}
+
 static void act(struct app *app, enum action action)
 {
     static const struct {
@@ -73,9 +66,9 @@ static void act(struct app *app, enum action action)
                  {ACTION_PAGE_DOWN, 10}, {ACTION_FIRST, -10000}, {ACTION_LAST, 10000}};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].action == action)
-            app->help_scroll += moves[i].lines;
-    if (app->help_scroll < 0)
-        app->help_scroll = 0;
+            help_state(app)->scroll += moves[i].lines;
+    if (help_state(app)->scroll < 0)
+        help_state(app)->scroll = 0;
     if (action == ACTION_BACK)
         app_back(app);
 }
@@ -90,7 +83,7 @@ struct writer {
 
 static void put_heading(struct writer *writer, const char *title)
 {
-    int row = writer->line - writer->app->help_scroll;
+    int row = writer->line - help_state(writer->app)->scroll;
     draw_text(&writer->app->canvas, writer->area, row, 1, ROLE_HEADING, gettext(title));
     writer->line++;
 }
@@ -105,7 +98,7 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
     bool first = true;
     text = gettext(text);
     while (text && width > 4) {
-        int row = writer->line - writer->app->help_scroll;
+        int row = writer->line - help_state(writer->app)->scroll;
         text = columns_wrap(text, (size_t)width, line, sizeof line);
         if (first)
             draw_text(&writer->app->canvas, writer->area, row, 2, ROLE_KEY, gettext(name));
@@ -126,38 +119,51 @@ static void put_table(struct writer *writer, const struct key_table *keys)
 
 static void draw(struct app *app, struct rect body)
 {
-    const struct key_table *tables[] = {screen_form.keys,    &keys_editing,    screen_pictures.keys,
-                                        screen_run.keys,     screen_runs.keys, screen_compare.keys,
-                                        screen_sweep.keys,   screen_try.keys,  screen_advisor.keys,
-                                        screen_study.keys,   screen_log.keys,  screen_devices.keys,
-                                        screen_settings.keys};
-    const struct key_table *here = app->depth > 1 ? app->stack[app->depth - 2]->keys : NULL;
+    const struct key_table *here =
+        app->depth > 1 ? app->screens[app->stack[app->depth - 2]]->keys : NULL;
     struct writer writer = {app, body, 0};
     if (here)
         put_table(&writer, here);
     put_table(&writer, &keys_everywhere);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (tables[i] != here)
-            put_table(&writer, tables[i]);
+    put_table(&writer, &keys_editing);
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        if (i != SCREEN_HELP && app->screens[i]->keys && app->screens[i]->keys != here)
+            put_table(&writer, app->screens[i]->keys);
     put_heading(&writer, N_("The menu (m)"));
-    for (size_t i = 0; i < place_count; i++)
-        put_entry(&writer, (char[2]){(char)places[i].key}, gettext(places[i].what));
+    for (size_t i = 0; i < SCREEN_COUNT; i++)
+        put_entry(&writer, (char[2]){(char)app->screens[i]->letter},
+                  gettext(app->screens[i]->purpose));
     writer.line++;
     put_heading(&writer, N_("Words and marks"));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (app->help_scroll > furthest) { /* draw again from where the text still fills the screen */
-        app->help_scroll = furthest;
+    if (help_state(app)->scroll >
+        furthest) { /* draw again from where the text still fills the screen */
+        help_state(app)->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
         draw(app, body);
         return;
     }
-    if (app->help_scroll > 0)
+    if (help_state(app)->scroll > 0)
         draw_right(&app->canvas, body, 0, ROLE_FAINT, app->canvas.glyphs->up);
-    if (app->help_scroll < furthest)
+    if (help_state(app)->scroll < furthest)
         draw_right(&app->canvas, body, body.rows - 1, ROLE_FAINT, app->canvas.glyphs->down);
     draw_cursor(&app->canvas, body, 0, 1);
 }
 
-const struct screen screen_help = {N_("Help"), &table, NULL, NULL, act, draw, NULL};
+static void open(struct app *app)
+{
+    help_state(app)->scroll = 0;
+}
+
+const struct screen help_screen = {
+    .name = N_("Help"),
+    .letter = 'h',
+    .purpose = N_("every key, and the words used"),
+    .keys = &table,
+    .state_size = sizeof(struct help_state),
+    .open = open,
+    .act = act,
+    .draw = draw,
+};

@@ -3,6 +3,7 @@
 
 #include "base/language.h"
 #include "ui/terminal/columns.h"
+#include "ui/widgets/table.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,25 +25,37 @@ enum { PAGE = 10, DETAIL_ROWS = 3 };
 
 /* --- deciding --- */
 
+struct log_state {
+    size_t selected, top; /* among the lines that match */
+    bool left_end;        /* the user went up: new lines do not move the selection */
+    bool searching;
+    struct line_edit search;
+};
+
+static struct log_state *log_state(const struct app *app)
+{
+    return app_state(app, SCREEN_LOG);
+}
+
 static size_t match_count(const struct app *app)
 {
     size_t count = 0;
-    for (size_t i = 0; i < app->log.count; i++)
-        count += log_matches(log_line(&app->log, i), app->log_view.search.text);
+    for (size_t i = 0; i < app->shared.log.count; i++)
+        count += log_matches(log_line(&app->shared.log, i), log_state(app)->search.text);
     return count;
 }
 
 static const struct log_line *nth_match(const struct app *app, size_t nth)
 {
-    for (size_t i = 0; i < app->log.count; i++)
-        if (log_matches(log_line(&app->log, i), app->log_view.search.text) && nth-- == 0)
-            return log_line(&app->log, i);
+    for (size_t i = 0; i < app->shared.log.count; i++)
+        if (log_matches(log_line(&app->shared.log, i), log_state(app)->search.text) && nth-- == 0)
+            return log_line(&app->shared.log, i);
     return NULL;
 }
 
 static void move(struct app *app, long steps)
 {
-    struct log_view *view = &app->log_view;
+    struct log_state *view = log_state(app);
     long last = (long)match_count(app) - 1, to = (long)view->selected + steps;
     view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
     view->left_end = (long)view->selected < last;
@@ -50,7 +63,7 @@ static void move(struct app *app, long steps)
 
 static bool take_key(struct app *app, int key)
 {
-    struct log_view *view = &app->log_view;
+    struct log_state *view = log_state(app);
     if (!view->searching && !(key == UI_ESCAPE && view->search.text[0]))
         return false;
     if (key == UI_UP || key == UI_DOWN)
@@ -67,7 +80,7 @@ static bool take_key(struct app *app, int key)
 
 static void open_run(struct app *app)
 {
-    const struct log_line *line = nth_match(app, app->log_view.selected);
+    const struct log_line *line = nth_match(app, log_state(app)->selected);
     for (size_t i = 0; line && line->directory[0] && i < app_run_count(app); i++) {
         const char *directory = run_entry_directory(app_run_at(app, i));
         if (directory && strcmp(directory, line->directory) == 0) {
@@ -82,14 +95,14 @@ static void open_run(struct app *app)
 
 static void act(struct app *app, enum action action)
 {
-    long all = (long)app->log.count;
+    long all = (long)app->shared.log.count;
     switch (action) {
     case ACTION_OPEN:
         open_run(app);
         break;
     case ACTION_SEARCH:
-        app->log_view.searching = true;
-        line_edit_begin(&app->log_view.search, "", sizeof app->log_view.search.text, false);
+        log_state(app)->searching = true;
+        line_edit_begin(&log_state(app)->search, "", sizeof log_state(app)->search.text, false);
         break;
     case ACTION_UP:
     case ACTION_DOWN:
@@ -123,7 +136,7 @@ static void draw_line(struct app *app, struct rect row, const struct log_line *l
 
 static void draw_search(struct app *app, struct rect area)
 {
-    const struct log_view *view = &app->log_view;
+    const struct log_state *view = log_state(app);
     int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
     size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
     size_t start = line_edit_window(&view->search, room, &cursor);
@@ -135,7 +148,7 @@ static void draw_search(struct app *app, struct rect area)
 /* The selected line in full, below the others. */
 static void draw_detail(struct app *app, struct rect area, const struct log_line *line)
 {
-    struct log_view *view = &app->log_view;
+    struct log_state *view = log_state(app);
     if (view->searching || view->search.text[0]) {
         struct rect row = {area.row, area.column, area.rows > 0, area.columns};
         draw_search(app, row);
@@ -150,12 +163,12 @@ static void draw_detail(struct app *app, struct rect area, const struct log_line
 
 static void draw(struct app *app, struct rect body)
 {
-    struct log_view *view = &app->log_view;
+    struct log_state *view = log_state(app);
     int detail = body.rows >= 8 ? DETAIL_ROWS : body.rows > 2;
     struct rect list = {body.row, body.column, body.rows - detail, body.columns};
     struct rect foot = {body.row + list.rows, body.column, detail, body.columns};
     size_t count = match_count(app), rows = list.rows > 0 ? (size_t)list.rows : 0;
-    if (app->log.count == 0)
+    if (app->shared.log.count == 0)
         draw_wrapped(
             &app->canvas, list, 1, ROLE_FAINT,
             _("Nothing was told yet: starts, ends, findings and errors of runs come here."));
@@ -163,8 +176,8 @@ static void draw(struct app *app, struct rect body)
         view->selected = count > 0 ? count - 1 : 0;
     view->top = table_scroll(view->top, view->selected, rows, count);
     size_t nth = 0;
-    for (size_t i = 0; i < app->log.count; i++) {
-        const struct log_line *line = log_line(&app->log, i);
+    for (size_t i = 0; i < app->shared.log.count; i++) {
+        const struct log_line *line = log_line(&app->shared.log, i);
         if (!log_matches(line, view->search.text))
             continue;
         size_t place = nth++;
@@ -177,4 +190,25 @@ static void draw(struct app *app, struct rect body)
     draw_detail(app, foot, nth_match(app, view->selected));
 }
 
-const struct screen screen_log = {N_("Log"), &table, NULL, take_key, act, draw, NULL};
+static void open(struct app *app)
+{
+    log_state(app)->left_end = false;
+}
+
+static bool typing(const struct app *app)
+{
+    return log_state(app)->searching;
+}
+
+const struct screen log_screen = {
+    .name = N_("Log"),
+    .letter = 'l',
+    .purpose = N_("what was told: starts, ends, findings, errors"),
+    .keys = &table,
+    .state_size = sizeof(struct log_state),
+    .open = open,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+};

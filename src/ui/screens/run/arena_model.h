@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-struct arena_view {
+struct arena_model {
     size_t arena;    /* of the networks' plans */
     size_t selected; /* of its arrays by size, the largest first */
 };

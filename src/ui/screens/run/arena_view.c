@@ -3,10 +3,13 @@
  * selected array is shown however small it is. The workspace lies above all of them at all times,
  * and gets one line. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -41,7 +44,7 @@ static const struct inspection_array *nth_largest(const struct inspection_arena 
 
 static bool act(struct app *app, enum action action)
 {
-    struct arena_view *view = &app->run.arena;
+    struct arena_model *view = &run_model(app)->arena;
     switch (action) {
     case ACTION_DOWN:
         view->selected++;
@@ -204,7 +207,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_news *news)
 {
     (void)news;
-    struct arena_view *view = &app->run.arena;
+    struct arena_model *view = &run_model(app)->arena;
     struct rect area = layout->view;
     const struct inspection *seen = insight_get(app, entry, area);
     if (!seen || seen->arena_count == 0)

@@ -1,7 +1,11 @@
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
+#include "ui/app/plot_actions.h"
 #include "ui/screens/run/run_plot.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
                  const struct run_news *news)
@@ -20,9 +24,10 @@ static bool act(struct app *app, enum action action)
     else if (action == ACTION_FINDING)
         run_plot_to_finding(app, entry);
     else if (action == ACTION_TRACES)
-        trace_list_open(&app->run.choice, run_series(entry->run), app->run.curves.view.traces);
+        trace_list_open(&run_model(app)->choice, run_series(entry->run),
+                        run_model(app)->curves.view.traces);
     else
-        return plot_move_cursor(&app->run.window, action);
+        return plot_move_cursor(&run_model(app)->window, action);
     return true;
 }
 

@@ -1,7 +1,10 @@
 /* What was found amiss: each with the iteration it set in and what it means. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 #include <math.h>
 
@@ -30,12 +33,12 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                        "overfitting, divergence, plateaus, memory beyond the forecast."));
         return;
     }
-    if (app->run.scroll > count - 1)
-        app->run.scroll = count - 1;
-    for (int i = app->run.scroll; i < count && row < inside.rows; i++) {
+    if (run_model(app)->scroll > count - 1)
+        run_model(app)->scroll = count - 1;
+    for (int i = run_model(app)->scroll; i < count && row < inside.rows; i++) {
         struct finding finding;
         run_finding(entry->run, (size_t)i, &finding);
-        if (i == app->run.scroll)
+        if (i == run_model(app)->scroll)
             draw_cursor(&app->canvas, area, row, 0);
         draw_finding(app, area, row++, &finding);
         row = draw_wrapped(&app->canvas, inside, row, ROLE_TEXT, finding.text) + 1;
@@ -45,9 +48,9 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 static bool act(struct app *app, enum action action)
 {
     if (action == ACTION_DOWN)
-        app->run.scroll++;
-    else if (action == ACTION_UP && app->run.scroll > 0)
-        app->run.scroll--;
+        run_model(app)->scroll++;
+    else if (action == ACTION_UP && run_model(app)->scroll > 0)
+        run_model(app)->scroll--;
     return action == ACTION_DOWN || action == ACTION_UP;
 }
 

@@ -1,9 +1,12 @@
 /* Matrix products by kind and shape, as Trindade's study tabulated SGEMM calls: nn, nt and tn say
  * which operand is transposed. Seconds are summed over threads. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "base/text.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 #include <stdio.h>
 
@@ -128,7 +131,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 {
     (void)news;
     char whole[160];
-    struct insight_table_view *view = &app->run.gemm;
+    struct insight_table_view *view = &run_model(app)->gemm;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
@@ -163,7 +166,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 
 static bool act(struct app *app, enum action action)
 {
-    return insight_table_act(&app->run.gemm, action);
+    return insight_table_act(&run_model(app)->gemm, action);
 }
 
 const struct view view_gemm = {

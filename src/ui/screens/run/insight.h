@@ -4,7 +4,7 @@
 #define TINCA_UI_SCREENS_RUN_INSIGHT_H
 
 #include "session/values/inspection.h"
-#include "ui/model/run_list.h"
+#include "ui/shared/run_list.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"
 #include "ui/widgets/table.h"

@@ -1,10 +1,13 @@
 /* Layer by layer: where an iteration's time goes, how fast each works, which kernel it has and why
  * not a faster one. Of a generator and a discriminator both, in one table. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/choice.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -152,7 +155,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_news *news)
 {
     (void)news;
-    struct insight_table_view *view = &app->run.layers;
+    struct insight_table_view *view = &run_model(app)->layers;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
@@ -179,7 +182,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 
 static bool act(struct app *app, enum action action)
 {
-    return insight_table_act(&app->run.layers, action);
+    return insight_table_act(&run_model(app)->layers, action);
 }
 
 const struct view view_layers = {

@@ -4,7 +4,7 @@
 
 #include "session/findings/loss_lesson.h"
 
-struct loss_view {               /* starts as {0} */
+struct loss_model {              /* starts as {0} */
     const struct series *series; /* of the run in sight */
     struct loss_walk walk;
     double cursor;      /* of the curves, when the view went there; NaN: never */

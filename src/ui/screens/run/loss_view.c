@@ -2,8 +2,11 @@
  * explain prints it. Without a choice it is the iteration most worth looking at, or the one under
  * the cursor of the curves. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -22,11 +25,12 @@ static uint64_t last_of(const struct series *series)
 /* Where the cursor of the curves has been moved, the view goes too. */
 static void follow_cursor(struct app *app, const struct series *series)
 {
-    struct loss_view *view = &app->run.loss;
-    const struct plot_window *window = &app->run.window;
+    struct loss_model *view = &run_model(app)->loss;
+    const struct plot_window *window = &run_model(app)->window;
     if (!window->cursor_on || window->cursor == view->cursor)
         return;
-    const size_t point = curves_nearest(series, curves_known_x(series, app->run.x), window->cursor);
+    const size_t point =
+        curves_nearest(series, curves_known_x(series, app->shared.axes.x), window->cursor);
     view->cursor = window->cursor;
     if (point < series_count(series))
         view->iteration = series->points[point].iteration;
@@ -35,23 +39,23 @@ static void follow_cursor(struct app *app, const struct series *series)
 /* The iteration in sight; 0: there is none. */
 static uint64_t shown(struct app *app, const struct run_entry *entry)
 {
-    struct loss_view *view = &app->run.loss;
+    struct loss_model *view = &run_model(app)->loss;
     const struct series *series = run_series(entry->run);
     const uint64_t last = last_of(series);
     if (view->series != series)
-        *view = (struct loss_view){.series = series, .cursor = NAN};
+        *view = (struct loss_model){.series = series, .cursor = NAN};
     follow_cursor(app, series);
     if (view->iteration == 0)
         return loss_lesson_choose(series);
     return view->iteration < last ? view->iteration : last;
 }
 
-static void go(struct loss_view *view, uint64_t iteration, uint64_t last)
+static void go(struct loss_model *view, uint64_t iteration, uint64_t last)
 {
     view->iteration = iteration < 1 ? 1 : iteration > last ? last : iteration;
 }
 
-static void go_to_negative(struct app *app, struct loss_view *view, uint64_t now)
+static void go_to_negative(struct app *app, struct loss_model *view, uint64_t now)
 {
     const uint64_t next = loss_lesson_next_negative(view->series, now);
     if (next > 0)
@@ -60,7 +64,7 @@ static void go_to_negative(struct app *app, struct loss_view *view, uint64_t now
         app_say(app, ROLE_FAINT, _("Caffe's mean is nowhere negative in this run."));
 }
 
-static void scroll(struct loss_view *view, int by)
+static void scroll(struct loss_model *view, int by)
 {
     view->top += by;
     if (view->top > view->hidden)
@@ -71,7 +75,7 @@ static void scroll(struct loss_view *view, int by)
 
 static bool act(struct app *app, enum action action)
 {
-    struct loss_view *view = &app->run.loss;
+    struct loss_model *view = &run_model(app)->loss;
     const struct run_entry *entry = app_entry(app);
     if (!entry || !entry->run)
         return false;
@@ -201,7 +205,7 @@ static void draw_rest(struct canvas *canvas, struct rect area, int hidden)
 static void draw_lesson(struct app *app, struct rect area, const struct loss_lesson *lesson)
 {
     enum { MARKED_ROWS = 4 }; /* less room is for the lesson alone */
-    struct loss_view *view = &app->run.loss;
+    struct loss_model *view = &run_model(app)->loss;
     struct lesson_line lines[LESSON_LINES_MAX];
     const int count = (int)loss_lesson_lines(lesson, lines);
     const struct widths widths = measure(lines, (size_t)count);
@@ -223,7 +227,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     (void)news;
     struct error error;
     struct loss_lesson lesson;
-    struct loss_view *view = &app->run.loss;
+    struct loss_model *view = &run_model(app)->loss;
     const struct series *series = run_series(entry->run);
     struct rect area = {layout->view.row, layout->view.column + MARGIN, layout->view.rows,
                         layout->view.columns - 2 * MARGIN};

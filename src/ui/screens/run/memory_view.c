@@ -1,9 +1,13 @@
 /* The forecast by kind beside what was measured, and the measured over time. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "base/text.h"
 #include "session/measure/forecast.h"
+#include "ui/plot/plot_axes.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,7 +92,7 @@ static void draw_curve(struct app *app, struct rect area, const struct series *s
 {
     static const enum role roles[] = {ROLE_TEXT, ROLE_GAUGE};
     static const enum plot_style styles[] = {PLOT_SOLID, PLOT_SOLID};
-    struct plot *plot = &app->run.plot;
+    struct plot *plot = &run_model(app)->plot;
     const size_t count = series_count(series);
     if (!plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, NULL))
         return;
@@ -104,7 +108,7 @@ static void draw_curve(struct app *app, struct rect area, const struct series *s
             plot_dot(plot, 1, (long)x, y);
         before = bytes > 0 ? y : -1;
     }
-    draw_plot(&app->canvas, area, plot, roles, styles);
+    plot_draw(&app->canvas, area, plot, roles, styles);
 }
 
 static void draw_history(struct app *app, struct rect area, const struct series *series,
@@ -131,7 +135,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     uint64_t least, most;
     const struct series *series = run_series(entry->run);
     find_extremes(series, &least, &most);
-    int row = draw_table(&app->canvas, area, news->facts, news->calm.memory_measured, most) + 1;
+    int row = draw_table(&app->canvas, area, news->facts, news->steady.memory_measured, most) + 1;
     struct rect note = {area.row, area.column + 1, area.rows, area.columns - 2};
     row = draw_limit(&app->canvas, note, row, &news->facts->forecast);
     if (area.rows >= row + 8)

@@ -1,6 +1,10 @@
 /* The words above a run's plots: what its curves are called, their values under the cursor, and
  * what concerns them all. */
 #include "base/language.h"
+#include "ui/plot/curves.h"
+#include "ui/plot/plot_window.h"
+#include "ui/plot/trace.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_panel.h"
 
 #include <math.h>
@@ -21,7 +25,7 @@ static size_t count_kind(unsigned traces, enum trace_kind kind)
 
 static size_t count_unplaced(const struct run_picture *picture, const struct run_panel *panel)
 {
-    const struct curves *curves = &picture->app->run.curves;
+    const struct curves *curves = &run_model(picture->app)->curves;
     size_t count = 0;
     for (enum trace trace = 0; trace < TRACES && panel->log; trace++)
         if (has(panel->traces, trace))
@@ -33,10 +37,10 @@ static size_t count_unplaced(const struct run_picture *picture, const struct run
 const char *run_panel_value(const struct run_picture *picture, enum trace trace, char *text,
                             size_t size)
 {
-    const struct curves *curves = &picture->app->run.curves;
+    const struct curves *curves = &run_model(picture->app)->curves;
     double value = trace < TRACES_TRAINED
                        ? curves_value(curves, trace, picture->point)
-                       : curves_validated(curves, trace, picture->app->run.window.cursor);
+                       : curves_validated(curves, trace, run_model(picture->app)->window.cursor);
     if (isfinite(value))
         snprintf(text, size, "%.4g", value);
     else
@@ -89,7 +93,7 @@ static void add_trace_words(const struct run_picture *picture, struct run_panel 
 static void add_common_words(const struct run_picture *picture, struct legend *legend)
 {
     const struct app *app = picture->app;
-    const struct plot_window *window = &app->run.window;
+    const struct plot_window *window = &run_model(app)->window;
     size_t best = series_best(picture->series);
     if (window->zoomed)
         legend_add(legend, ROLE_STRONG, "<>", "%s", window->follow ? _("follows") : _("zoomed"));

@@ -2,6 +2,10 @@
  * cursor with what can be read there. */
 #include "base/language.h"
 #include "base/text.h"
+#include "ui/plot/curves.h"
+#include "ui/plot/plot_window.h"
+#include "ui/plot/trace.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_panel.h"
 #include "ui/screens/run/run_plot.h"
 #include "ui/terminal/columns.h"
@@ -22,7 +26,7 @@ static struct finding finding_at(const struct run_picture *picture, size_t index
 static const struct curve *curve_of(const struct run_picture *picture,
                                     const struct run_panel *panel, enum finding_kind kind)
 {
-    const struct curve *curves = picture->app->run.curves.trace;
+    const struct curve *curves = run_model(picture->app)->curves.trace;
     if ((kind == FINDING_NEGATIVE_LOSS || kind == FINDING_RESIDUE) &&
         panel->traces & TRACE_BIT(TRACE_CAFFE))
         return &curves[TRACE_CAFFE];
@@ -36,8 +40,8 @@ static const struct curve *curve_of(const struct run_picture *picture,
 static bool spot_of(const struct run_picture *picture, const struct run_panel *panel,
                     const struct finding *finding, long *x, long *y)
 {
-    const struct curves *curves = &picture->app->run.curves;
-    const struct plot *plot = &picture->app->run.plot;
+    const struct curves *curves = &run_model(picture->app)->curves;
+    const struct plot *plot = &run_model(picture->app)->plot;
     const struct curve *curve = curve_of(picture, panel, finding->kind);
     double at = axis_place(&curves->x, curves_x(curves, finding->iteration, finding->epoch));
     double up = 1;
@@ -57,7 +61,7 @@ void run_marks_add(const struct run_picture *picture, const struct run_panel *pa
     for (size_t i = 0; panel->first && i < picture->entry->snapshot.finding_count; i++) {
         struct finding finding = finding_at(picture, i);
         if (spot_of(picture, panel, &finding, &x, &y))
-            plot_mark(&picture->app->run.plot, OWNER_FINDING, x, y, '!');
+            plot_mark(&run_model(picture->app)->plot, OWNER_FINDING, x, y, '!');
     }
 }
 
@@ -83,7 +87,7 @@ static void draw_words(const struct run_picture *picture, const struct run_panel
                        long column, const char *words)
 {
     static const int nearby[] = {0, -1, 1, -2, 2};
-    struct plot *plot = &picture->app->run.plot;
+    struct plot *plot = &run_model(picture->app)->plot;
     long width = (long)columns_of(words);
     for (size_t i = 0; i < 2 * sizeof nearby / sizeof *nearby; i++) {
         long at_row = row + nearby[i / 2], at = i % 2 == 0 ? column + 2 : column - width - 1;
@@ -98,7 +102,7 @@ static void draw_words(const struct run_picture *picture, const struct run_panel
 void run_marks_draw_words(const struct run_picture *picture, const struct run_panel *panel)
 {
     enum { LEAST_ROWS = 6 };
-    const struct plot *plot = &picture->app->run.plot;
+    const struct plot *plot = &run_model(picture->app)->plot;
     long x, y;
     for (size_t i = 0; panel->first && i < picture->entry->snapshot.finding_count; i++) {
         struct finding finding = finding_at(picture, i);
@@ -117,7 +121,7 @@ static size_t finding_beyond(const struct app *app, const struct run_entry *entr
     for (size_t i = 0; i < entry->snapshot.finding_count; i++) {
         struct finding finding;
         run_finding(entry->run, i, &finding);
-        double at = curves_x(&app->run.curves, finding.iteration, finding.epoch);
+        double at = curves_x(&run_model(app)->curves, finding.iteration, finding.epoch);
         if (at > x && (found == SIZE_MAX || at < *found_at)) {
             found = i;
             *found_at = at;
@@ -128,7 +132,7 @@ static size_t finding_beyond(const struct app *app, const struct run_entry *entr
 
 void run_plot_to_finding(struct app *app, const struct run_entry *entry)
 {
-    struct plot_window *window = &app->run.window;
+    struct plot_window *window = &run_model(app)->window;
     struct finding finding;
     double at = 0, here = window->cursor_on ? window->cursor : -INFINITY;
     size_t next = finding_beyond(app, entry, here + fabs(here) * 1e-9, &at);
@@ -151,7 +155,7 @@ void run_marks_draw_best(const struct run_picture *picture, struct rect axis)
     size_t best = series_best(picture->series);
     if (best == SIZE_MAX || axis.rows < 2)
         return;
-    const struct curves *curves = &app->run.curves;
+    const struct curves *curves = &run_model(app)->curves;
     double at =
         axis_place(&curves->x, curves_x_of_validation(curves, &picture->series->validations[best]));
     if (at >= 0 && at <= 1)
@@ -167,8 +171,9 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
         app_say(app, ROLE_FAINT, _("There is no best epoch without a validation."));
         return;
     }
-    plot_window_put_cursor(&app->run.window,
-                           curves_x_of_validation(&app->run.curves, &series->validations[best]));
+    plot_window_put_cursor(
+        &run_model(app)->window,
+        curves_x_of_validation(&run_model(app)->curves, &series->validations[best]));
 }
 
 /* --- the cursor --- */
@@ -176,8 +181,8 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
 /* The words of findings in the cursor's column. */
 static int draw_findings_there(const struct run_picture *picture, struct rect area, int column)
 {
-    const struct plot_window *window = &picture->app->run.window;
-    const struct curves *curves = &picture->app->run.curves;
+    const struct plot_window *window = &run_model(picture->app)->window;
+    const struct curves *curves = &run_model(picture->app)->curves;
     for (size_t i = 0; i < picture->entry->snapshot.finding_count; i++) {
         struct finding finding = finding_at(picture, i);
         double away = axis_place(&curves->x, curves_x(curves, finding.iteration, finding.epoch)) -
@@ -216,7 +221,7 @@ static int draw_position(const struct run_picture *picture, struct rect area, bo
     if (!brief)
         return draw_format(canvas, area, 0, 0, ROLE_STRONG, _("iteration %llu, epoch %.2f, %s"),
                            iteration, (double)point->epoch, time);
-    if (picture->app->run.x == X_TIME)
+    if (picture->app->shared.axes.x == X_TIME)
         return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %s", iteration, time);
     return draw_format(canvas, area, 0, 0, ROLE_STRONG, "%llu  %.2f", iteration,
                        (double)point->epoch);

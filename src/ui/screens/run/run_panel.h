@@ -4,6 +4,7 @@
 #define TINCA_UI_SCREENS_RUN_RUN_PANEL_H
 
 #include "ui/app/app.h"
+#include "ui/plot/trace.h"
 #include "ui/widgets/legend.h"
 
 /* What owns a cell of a plot: trace + 1, or one of these. */

@@ -7,7 +7,11 @@
 
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
+#include "ui/app/plot_actions.h"
 #include "ui/plot/plot_axes.h"
+#include "ui/plot/plot_window.h"
+#include "ui/plot/trace_choice.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_panel.h"
 
 #include <float.h>
@@ -22,7 +26,7 @@ unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
                          const struct run_layout *run)
 {
     const struct series *series = run_series(entry->run);
-    const struct trace_choice *choice = &app->run.choice;
+    const struct trace_choice *choice = &run_model(app)->choice;
     unsigned traces = trace_choice_shown(choice, series);
     if (!choice->own && !rect_is_empty(run->rate) && trace_is_known(series, TRACE_RATE))
         traces |= TRACE_BIT(TRACE_RATE);
@@ -44,8 +48,8 @@ void run_plot_gather(struct app *app, const struct run_entry *entry, const struc
     const struct series *series = run_series(entry->run);
     struct plot_layout layout = layout_plot(run->view, true);
     size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
-    struct curve_view wanted = {.x = curves_known_x(series, app->run.x),
-                                .log_x = app->run.log_x,
+    struct curve_view wanted = {.x = curves_known_x(series, app->shared.axes.x),
+                                .log_x = app->shared.axes.log_x,
                                 .width = columns * plot_dots_across(app->symbols),
                                 .traces = run_plot_traces(app, entry, run),
                                 .iterations = (double)now->iterations,
@@ -58,9 +62,9 @@ void run_plot_gather(struct app *app, const struct run_entry *entry, const struc
                                  .live = !wanted.over};
     struct error error;
     curves_extent(series, wanted.x, &extent.first, &extent.last);
-    struct axis axis = plot_window_show(&app->run.window, &extent);
+    struct axis axis = plot_window_show(&run_model(app)->window, &extent);
     wanted.axis = &axis;
-    if (!curves_update(&app->run.curves, series, &wanted, &error))
+    if (!curves_update(&run_model(app)->curves, series, &wanted, &error))
         app_say_error(app, &error);
 }
 
@@ -85,12 +89,12 @@ static bool is_log(const struct run_picture *picture, unsigned traces)
 {
     size_t losses =
         has(traces, TRACE_SMOOTHED) + has(traces, TRACE_DISCRIMINATOR) + has(traces, TRACE_L1);
-    return picture->app->run.log_y || (picture->contest && losses > 1);
+    return picture->app->shared.axes.log_y || (picture->contest && losses > 1);
 }
 
 static struct axis y_axis(const struct run_picture *picture, const struct run_panel *panel)
 {
-    const struct curves *curves = &picture->app->run.curves;
+    const struct curves *curves = &run_model(picture->app)->curves;
     double low = DBL_MAX, high = -DBL_MAX;
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (has(panel->traces, trace) && trace < TRACES_TRAINED)
@@ -122,10 +126,10 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
         if (!has(panel->traces, trace) || trace_kind(trace) != kind)
             continue;
         if (kind == TRACE_IS_VALIDATION)
-            validations_draw(&app->run.curves, trace, &panel->y, &app->run.plot,
+            validations_draw(&run_model(app)->curves, trace, &panel->y, &run_model(app)->plot,
                              (uint8_t)(trace + 1), trace_letter(trace, picture->contest));
         else
-            curve_draw(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+            curve_draw(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
                        (uint8_t)(trace + 1));
     }
 }
@@ -133,7 +137,7 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
 /* Where the newest point lies along the plot: letters are spread over what is there. */
 static double end_of(const struct app *app)
 {
-    const struct plot_window *window = &app->run.window;
+    const struct plot_window *window = &run_model(app)->window;
     double place = axis_place(&window->shown, window->extent.last);
     return place > 0 && place < 1 ? place : 1;
 }
@@ -146,7 +150,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
         if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
             continue;
         for (int i = 0; i < LETTERS; i++)
-            curve_mark(&app->run.curves.trace[trace], &panel->y, &app->run.plot,
+            curve_mark(&run_model(app)->curves.trace[trace], &panel->y, &run_model(app)->plot,
                        (uint8_t)(trace + 1), end_of(app) * (0.15 + 0.3 * i + shift),
                        trace_letter(trace, picture->contest));
         shift += 0.05;
@@ -162,13 +166,14 @@ static void draw_cells(const struct run_picture *picture, const struct run_panel
         styles[trace + 1] = trace_kind(trace) == TRACE_IS_RAW ? PLOT_DOTTED : PLOT_SOLID;
     }
     styles[OWNER_FINDING] = PLOT_SOLID;
-    draw_plot(&picture->app->canvas, panel->layout.plot, &picture->app->run.plot, roles, styles);
+    plot_draw(&picture->app->canvas, panel->layout.plot, &run_model(picture->app)->plot, roles,
+              styles);
 }
 
 static void draw_panel(const struct run_picture *picture, struct run_panel *panel)
 {
     struct app *app = picture->app;
-    struct plot *plot = &app->run.plot;
+    struct plot *plot = &run_model(app)->plot;
     struct rect area = panel->layout.plot;
     struct error error;
     if (rect_is_empty(area))
@@ -185,14 +190,14 @@ static void draw_panel(const struct run_picture *picture, struct run_panel *pane
     }
     for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
         if (has(panel->traces, trace))
-            curve_draw_unplaced(&app->run.curves.trace[trace], &panel->y, plot,
+            curve_draw_unplaced(&run_model(app)->curves.trace[trace], &panel->y, plot,
                                 (uint8_t)(trace + 1));
     add_letters(picture, panel);
     run_marks_add(picture, panel);
     legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
     plot_axes_draw_y(&app->canvas, panel->layout.labels, &panel->y);
     draw_cells(picture, panel);
-    plot_draw_cursor(app, &app->run.window, area);
+    plot_draw_cursor(&app->canvas, &run_model(app)->plot, &run_model(app)->window, area);
     run_marks_draw_words(picture, panel);
 }
 
@@ -220,9 +225,10 @@ static void draw_nothing(struct app *app, struct rect area)
 {
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
     draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                 app->run.choice.own ? _("No curve that is switched on has values; Y shows the "
-                                         "list of curves, y goes to the next picture.")
-                                     : _("The first iteration is on its way ..."));
+                 run_model(app)->choice.own
+                     ? _("No curve that is switched on has values; Y shows the "
+                         "list of curves, y goes to the next picture.")
+                     : _("The first iteration is on its way ..."));
 }
 
 static void tell_left_out(struct legend *legend, size_t count)
@@ -237,11 +243,11 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     struct rect area = plots_area(run);
     struct run_picture picture = {app, entry, run_series(entry->run), false, SIZE_MAX};
     struct run_panel panels[UNITS];
-    const struct plot_window *window = &app->run.window;
+    const struct plot_window *window = &run_model(app)->window;
     unsigned traces = run_plot_traces(app, entry, run);
-    if (app->run.curves.series != picture.series)
+    if (run_model(app)->curves.series != picture.series)
         return;
-    const enum curve_x x = curves_known_x(picture.series, app->run.x);
+    const enum curve_x x = curves_known_x(picture.series, app->shared.axes.x);
     picture.contest = trace_is_contest(picture.series);
     if (window->cursor_on)
         picture.point = curves_nearest(picture.series, x, window->cursor);
@@ -264,7 +270,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
             tell_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
-    plot_axes_draw_x(&app->canvas, layout.axis, &app->run.curves.x, x,
+    plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,
                      layout.panels[0].labels.columns > 0);
     run_marks_draw_best(&picture, layout.axis);
     if (readout)

@@ -2,12 +2,19 @@
  * run looks as it did at its last moment. */
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
+#include "ui/app/other_runs.h"
+#include "ui/app/plot_actions.h"
+#include "ui/app/questions.h"
+#include "ui/app/run_actions.h"
+#include "ui/screens/run/rate_dialog.h"
+#include "ui/screens/run/run_model.h"
+#include "ui/screens/run/views.h"
 
 #include "base/clock.h"
 #include "base/language.h"
+#include "ui/app/run_actions.h"
 #include "ui/screens/run/run_plot.h"
 #include "ui/screens/run/run_text.h"
-#include "ui/screens/runs/runs_actions.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -78,6 +85,8 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Watching a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
+static const double POLL_SECONDS = 0.02;
+
 /* --- deciding --- */
 
 static bool send(struct app *app, enum run_command command, const char *words)
@@ -107,7 +116,7 @@ static void next_picture(struct app *app)
     const struct run_entry *entry = app_entry(app);
     if (entry && entry->run)
         app_say(app, ROLE_STRONG, _("Curves: %s."),
-                trace_choice_next(&app->run.choice, run_series(entry->run)));
+                trace_choice_next(&run_model(app)->choice, run_series(entry->run)));
 }
 
 /* Keys that ask for something of the curves bring them up. */
@@ -124,12 +133,14 @@ static bool is_about_curves(enum action action)
 
 static void switch_run(struct app *app, size_t step)
 {
-    bool earlier = app->run.kept;
-    if (app->runs.count < 2 - (size_t)earlier) {
+    bool earlier = app->shared.shown_kept;
+    if (app->shared.runs.count < 2 - (size_t)earlier) {
         app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
         return;
     }
-    app_show_run(app, earlier ? 0 : (app->run.entry + app->runs.count + step) % app->runs.count);
+    app_show_run(app, earlier ? 0
+                              : (app->shared.shown + app->shared.runs.count + step) %
+                                    app->shared.runs.count);
 }
 
 static bool take_key(struct app *app, int key)
@@ -137,9 +148,9 @@ static bool take_key(struct app *app, int key)
     const struct run_entry *entry = app_entry(app);
     if (views_shown(app, entry) != &view_curves || !entry || !entry->run)
         return false;
-    if (!app->run.choice.open)
-        return plot_leave_cursor(&app->run.window, key);
-    trace_list_key(&app->run.choice, run_series(entry->run), key);
+    if (!run_model(app)->choice.open)
+        return plot_leave_cursor(&run_model(app)->window, key);
+    trace_list_key(&run_model(app)->choice, run_series(entry->run), key);
     return true;
 }
 
@@ -155,7 +166,7 @@ static void resume(struct app *app, const struct run_entry *entry)
     size_t index = 0;
     while (index < app_run_count(app) && app_run_at(app, index) != entry)
         index++;
-    shelf_resume(app, index);
+    run_go_on(app, index);
 }
 
 static void act(struct app *app, enum action action)
@@ -202,13 +213,13 @@ static void act(struct app *app, enum action action)
         switch_run(app, 1);
         break;
     case ACTION_PREVIOUS:
-        switch_run(app, app->runs.count - 1);
+        switch_run(app, app->shared.runs.count - 1);
         break;
     case ACTION_FORM:
-        app_show(app, &screen_form);
+        app_show(app, SCREEN_SETUP);
         break;
     default:
-        plot_act(app, action);
+        plot_act(app, &run_model(app)->window, action);
         break;
     }
 }
@@ -217,18 +228,18 @@ static void act(struct app *app, enum action action)
 
 static struct run_news news_of(struct app *app, const struct run_entry *entry)
 {
-    struct run_view *view = &app->run;
+    struct run_model *view = run_model(app);
     struct run_news news = {.config = &entry->config, .now = entry->snapshot, .smoothed = NAN};
     if (entry->run && entry->snapshot.status != RUN_PREPARING)
         news.facts = run_facts(entry->run);
     if (entry->run && view->curves.series == run_series(entry->run))
         news.smoothed = curves_newest(&view->curves, TRACE_SMOOTHED);
-    if (view->calm_since == 0 || clock_seconds(view->calm_since, clock_nanoseconds()) >= 1 ||
-        view->calm.status != entry->snapshot.status) {
-        view->calm = entry->snapshot;
-        view->calm_since = clock_nanoseconds();
+    if (view->steady_since == 0 || clock_seconds(view->steady_since, clock_nanoseconds()) >= 1 ||
+        view->steady.status != entry->snapshot.status) {
+        view->steady = entry->snapshot;
+        view->steady_since = clock_nanoseconds();
     }
-    news.calm = view->calm;
+    news.steady = view->steady;
     return news;
 }
 
@@ -412,7 +423,7 @@ static void draw(struct app *app, struct rect body)
         draw_facts(app, &layout, &news);
     draw_progress(app, layout.progress, &news);
     draw_tab_line(app, entry, layout.tabs);
-    if (app->run.choice.open && view == &view_curves && entry->run)
+    if (run_model(app)->choice.open && view == &view_curves && entry->run)
         trace_list_draw(app, entry, body);
 }
 
@@ -443,10 +454,11 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
-    else if (app->run.kept)
+    else if (app->shared.shown_kept)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
-    else if (app->runs.count > 1)
-        snprintf(number, sizeof number, _(" %zu of %zu"), app->run.entry + 1, app->runs.count);
+    else if (app->shared.runs.count > 1)
+        snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
+                 app->shared.runs.count);
     shorten_data(config_short_value("data", entry->config.data, spec, sizeof spec), data,
                  sizeof data);
     config_short_value("network", entry->config.network, network, sizeof network);
@@ -457,13 +469,70 @@ static void title(const struct app *app, char *text, size_t size)
              entry->config.device);
 }
 
-/* Nothing slow: the run is asked for what the view in sight needs. */
+static void go(struct app *app)
+{
+    if (app->shared.runs.count > 0)
+        app_show_run(app, app->shared.runs.count - 1);
+    else
+        app_say(app, ROLE_WARNING,
+                _("No run was started in this session; r on the form starts one."));
+}
+
+static void open(struct app *app)
+{
+    run_model_reset(run_model(app));
+}
+
+static void close(struct app *app)
+{
+    run_model_free(run_model(app));
+}
+
+/* Asks the run for the measurements that the view in front shows; the run's worker takes them. */
 static bool work(struct app *app)
 {
-    struct run_entry *entry = app_entry(app);
+    struct run_entry *entry = app_run_in_front(app);
     if (entry && entry->run && views_shown(app, entry)->looks)
-        insight_ask(&app->run.insight, entry);
+        insight_ask(&run_model(app)->insight, entry);
     return false;
 }
 
-const struct screen screen_run = {N_("Run"), &table, title, take_key, act, draw, work};
+static double busy(const struct app *app)
+{
+    const bool reading =
+        app_is_in_front(app, SCREEN_RUN) && sample_model_busy(&run_model(app)->sample);
+    return reading ? POLL_SECONDS : INFINITY;
+}
+
+static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
+{
+    struct run_model *model = run_model(app);
+    const struct axes *axes = &app->shared.axes;
+    const struct run_entry *shown = app_entry(app);
+    if (event == EVENT_RUN_REMOVED) {
+        model->curves.series = NULL;
+        app_leave(app, SCREEN_RUN);
+    } else if (event == EVENT_RUN_REPLACED && entry == shown)
+        curves_forget(&model->curves);
+    else if (event == EVENT_X_AXIS && shown && shown->run)
+        run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
+}
+
+const struct screen run_screen = {
+    .name = N_("Run"),
+    .letter = 'r',
+    .purpose = N_("the latest run: curves, memory, findings"),
+    .keys = &table,
+    .state_size = sizeof(struct run_model),
+    .go = go,
+    .open = open,
+    .close = close,
+    .title = title,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .run = app_entry,
+    .work = work,
+    .busy = busy,
+    .notice = notice,
+};

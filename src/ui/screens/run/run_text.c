@@ -152,7 +152,7 @@ static void put_class_losses(struct writer *writer, const struct run_news *news)
 
 static void grid_normal(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24], epochs[24];
     if (is_contest(now))
         put_contest(writer, news, N_("gen. loss"), N_("disc. loss"), N_("pixel acc."));
@@ -163,10 +163,10 @@ static void grid_normal(struct writer *writer, const struct run_news *news)
     put(writer, N_("iteration"), ROLE_TEXT, _("%llu of %llu"), (unsigned long long)now->iteration,
         (unsigned long long)now->iterations);
     put_rate(writer, N_("learning rate"), now->learning_rate);
-    put_images(writer, calm->images_per_second);
-    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
-    put_speed(writer, N_(" median"), calm->ms_per_image_median);
-    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_images(writer, steady->images_per_second);
+    put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
+    put_speed(writer, N_(" median"), steady->ms_per_image_median);
+    put_bytes(writer, N_("memory"), steady->memory_measured);
     put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
@@ -179,12 +179,12 @@ static void small_losses(struct writer *writer, const struct run_news *news)
         put(writer, N_("top-1"), ROLE_VALIDATION, "%.2f %%", now->top1);
     else
         put_rate(writer, N_("rate"), now->learning_rate);
-    put_bytes(writer, N_("memory"), news->calm.memory_measured);
+    put_bytes(writer, N_("memory"), news->steady.memory_measured);
 }
 
 static void grid_small(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24], epochs[24];
     if (is_contest(now))
         put_contest(writer, news, N_("gen. loss"), N_("disc.loss"), N_("pixels"));
@@ -193,19 +193,19 @@ static void grid_small(struct writer *writer, const struct run_news *news)
     put(writer, N_("epoch"), ROLE_TEXT, "%s/%s", epoch_text(now->epoch, epoch, sizeof epoch),
         epochs_text(now->epochs, epochs, sizeof epochs));
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
-    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
-    put_images(writer, calm->images_per_second);
+    put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
+    put_images(writer, steady->images_per_second);
 }
 
 static void tiny(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char epoch[24];
     put_number(writer, N_("loss"), ROLE_STRONG, loss_now(now));
-    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
+    put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
     put(writer, N_("epoch"), ROLE_TEXT, "%s", epoch_text(now->epoch, epoch, sizeof epoch));
     put(writer, N_("iteration"), ROLE_TEXT, "%" PRIu64, now->iteration);
-    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_("memory"), steady->memory_measured);
 }
 
 static void panel_losses(struct writer *writer, const struct run_news *news)
@@ -236,7 +236,7 @@ static void put_checkpoint(struct writer *writer, const struct run_snapshot *now
 
 static void panel_progress(struct writer *writer, const struct run_news *news)
 {
-    const struct run_snapshot *now = &news->now, *calm = &news->calm;
+    const struct run_snapshot *now = &news->now, *steady = &news->steady;
     char text[48], epochs[24];
     put(writer, N_("Loss"), ROLE_HEADING, "%s", "");
     if (is_contest(now))
@@ -251,13 +251,13 @@ static void panel_progress(struct writer *writer, const struct run_news *news)
         (unsigned long long)now->iterations);
     put_checkpoint(writer, now);
     put(writer, N_("Speed"), ROLE_HEADING, "%s", "");
-    put_speed(writer, N_("ms/image"), calm->ms_per_image_now);
-    put_speed(writer, N_(" median"), calm->ms_per_image_median);
-    put_images(writer, calm->images_per_second);
+    put_speed(writer, N_("ms/image"), steady->ms_per_image_now);
+    put_speed(writer, N_(" median"), steady->ms_per_image_median);
+    put_images(writer, steady->images_per_second);
     put(writer, N_("data waited"), ROLE_TEXT, "%s",
-        text_duration(calm->feed_wait_seconds, text, sizeof text));
+        text_duration(steady->feed_wait_seconds, text, sizeof text));
     put(writer, N_("Memory"), ROLE_HEADING, "%s", "");
-    put_bytes(writer, N_("memory"), calm->memory_measured);
+    put_bytes(writer, N_("memory"), steady->memory_measured);
     put_bytes(writer, N_(" forecast"), forecast_bytes(news));
 }
 
@@ -331,9 +331,9 @@ char *run_text_progress(const struct run_news *news, int columns, char *text, si
 {
     char gone[32], left[32];
     double percent = 100 * run_text_fraction(&news->now);
-    text_duration(floor(news->calm.elapsed_seconds), gone, sizeof gone);
-    text_duration(ceil(news->calm.eta_seconds), left, sizeof left);
-    bool over = run_status_is_over(news->now.status), known = news->calm.eta_seconds >= 0;
+    text_duration(floor(news->steady.elapsed_seconds), gone, sizeof gone);
+    text_duration(ceil(news->steady.eta_seconds), left, sizeof left);
+    bool over = run_status_is_over(news->now.status), known = news->steady.eta_seconds >= 0;
     if (over)
         snprintf(text, size, _("%.0f %%  %s after %s"), percent,
                  gettext(run_status_name(news->now.status)), gone);

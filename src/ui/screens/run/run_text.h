@@ -16,12 +16,12 @@ struct run_line {
 
 enum { RUN_LINES_MAX = 40, RUN_GRID_ROWS = 4 };
 
-/* What the lines are made from: `now` is the newest snapshot, `calm` one of at most a second ago,
+/* What the lines are made from: `now` is the newest snapshot, `steady` one of at most a second ago,
  * for what jitters. */
 struct run_news {
     const struct run_config *config;
     const struct run_facts *facts; /* NULL while preparing */
-    struct run_snapshot now, calm;
+    struct run_snapshot now, steady;
     double smoothed; /* NaN: none yet */
 };
 

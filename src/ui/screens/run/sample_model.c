@@ -22,21 +22,21 @@ struct sample_look {
     struct error error;
 };
 
-static void forget_cells(struct sample_view *view)
+static void forget_cells(struct sample_model *view)
 {
     for (size_t i = 0; i < 3; i++)
         halfblocks_free(&view->thirds[i]);
 }
 
-void sample_view_free(struct sample_view *view)
+void sample_model_free(struct sample_model *view)
 {
     background_drop(view->background);
     forget_cells(view);
     image_free(&view->image);
-    *view = (struct sample_view){0};
+    *view = (struct sample_model){0};
 }
 
-void sample_view_move(struct sample_view *view, int step)
+void sample_model_move(struct sample_model *view, int step)
 {
     if (step > 0 || view->example > 0) /* the end is known when it is drawn */
         view->example += (size_t)step;
@@ -62,7 +62,7 @@ static void work(void *state)
 }
 
 /* Without memory or a thread it is tried again a second later. */
-static void begin_look(struct sample_view *view)
+static void begin_look(struct sample_model *view)
 {
     struct sample_look *look = memory_new(1, sizeof *look, "a picture", NULL);
     view->looked = clock_nanoseconds();
@@ -78,7 +78,7 @@ static void begin_look(struct sample_view *view)
         free(look);
 }
 
-static void end_look(struct sample_view *view)
+static void end_look(struct sample_model *view)
 {
     struct sample_look *look = view->look;
     if (look->newer) {
@@ -95,11 +95,11 @@ static void end_look(struct sample_view *view)
     view->look = NULL;
 }
 
-static void look(struct sample_view *view, const char *directory)
+static void look(struct sample_model *view, const char *directory)
 {
     const bool first = strcmp(view->directory, directory) != 0;
     if (first) {
-        sample_view_free(view);
+        sample_model_free(view);
         snprintf(view->directory, sizeof view->directory, "%s", directory);
     }
     if (!view->background &&
@@ -109,14 +109,14 @@ static void look(struct sample_view *view, const char *directory)
         end_look(view);
 }
 
-bool sample_view_busy(const struct sample_view *view)
+bool sample_model_busy(const struct sample_model *view)
 {
     return view->background;
 }
 
 /* --- the cells --- */
 
-size_t sample_view_fit(size_t examples, size_t height, size_t width, int rows, int columns)
+size_t sample_model_fit(size_t examples, size_t height, size_t width, int rows, int columns)
 {
     size_t fit = 1;
     if (rows <= 0 || columns <= 0 || width == 0)
@@ -132,7 +132,7 @@ static bool same_room(struct rect a, struct rect b)
     return a.rows == b.rows && a.columns == b.columns;
 }
 
-static bool make_third(struct sample_view *view, size_t third, const struct rect *room, size_t top,
+static bool make_third(struct sample_model *view, size_t third, const struct rect *room, size_t top,
                        size_t height)
 {
     struct image part = {0};
@@ -145,7 +145,7 @@ static bool make_third(struct sample_view *view, size_t third, const struct rect
 }
 
 /* Makes the cells again when what they were made for has changed. `room` is one third's. */
-static bool make_cells(struct sample_view *view, struct rect room, size_t from, size_t count,
+static bool make_cells(struct sample_model *view, struct rect room, size_t from, size_t count,
                        size_t height)
 {
     bool made = true;
@@ -163,7 +163,7 @@ static bool make_cells(struct sample_view *view, struct rect room, size_t from, 
 
 /* --- drawing --- */
 
-static void draw_caption(const struct sample_view *view, struct canvas *canvas, struct rect area,
+static void draw_caption(const struct sample_model *view, struct canvas *canvas, struct rect area,
                          size_t from, size_t count, size_t examples)
 {
     int column = draw_format(canvas, area, 0, 1, ROLE_STRONG, _("epoch %zu"), view->file.epoch);
@@ -175,7 +175,7 @@ static void draw_caption(const struct sample_view *view, struct canvas *canvas, 
 }
 
 /* The three pictures beside each other, a column apart, with what they are above. */
-static void draw_thirds(const struct sample_view *view, struct canvas *canvas, struct rect area,
+static void draw_thirds(const struct sample_model *view, struct canvas *canvas, struct rect area,
                         bool labels)
 {
     static const char *const words[] = {N_("input"), N_("generated"), N_("target")};
@@ -188,7 +188,7 @@ static void draw_thirds(const struct sample_view *view, struct canvas *canvas, s
     }
 }
 
-static void draw_picture(struct sample_view *view, struct canvas *canvas, struct rect area,
+static void draw_picture(struct sample_model *view, struct canvas *canvas, struct rect area,
                          size_t examples)
 {
     bool labels = area.rows >= 5, caption = area.rows >= 3;
@@ -200,7 +200,7 @@ static void draw_picture(struct sample_view *view, struct canvas *canvas, struct
         examples = 1;
     size_t height = view->image.height / examples;
     size_t count =
-        sample_view_fit(examples, height, view->image.width / 3, room.rows, room.columns);
+        sample_model_fit(examples, height, view->image.width / 3, room.rows, room.columns);
     if (view->example + count > examples)
         view->example = examples - count;
     if (!make_cells(view, room, view->example, count, height))
@@ -212,8 +212,8 @@ static void draw_picture(struct sample_view *view, struct canvas *canvas, struct
     draw_caption(view, canvas, last, view->example, count, examples);
 }
 
-void sample_view_draw(struct sample_view *view, struct canvas *canvas, struct rect area,
-                      const char *run_directory, size_t examples)
+void sample_model_draw(struct sample_model *view, struct canvas *canvas, struct rect area,
+                       const char *run_directory, size_t examples)
 {
     char text[1100];
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};

@@ -11,7 +11,7 @@
 struct background;
 struct sample_look;
 
-struct sample_view {
+struct sample_model {
     size_t example; /* the first one in sight */
     /* what was looked at last */
     char directory[512];
@@ -30,19 +30,19 @@ struct sample_view {
 
 /* Has a newer picture of the run looked for, and draws the newest one that was found. `examples` is
  * sample_examples' of the run. */
-void sample_view_draw(struct sample_view *view, struct canvas *canvas, struct rect area,
-                      const char *run_directory, size_t examples);
+void sample_model_draw(struct sample_model *view, struct canvas *canvas, struct rect area,
+                       const char *run_directory, size_t examples);
 
 /* Whether a look goes on: then it should be drawn again soon. */
-bool sample_view_busy(const struct sample_view *view);
+bool sample_model_busy(const struct sample_model *view);
 
 /* The next or previous example; stops at the ends. */
-void sample_view_move(struct sample_view *view, int step);
+void sample_model_move(struct sample_model *view, int step);
 
-void sample_view_free(struct sample_view *view);
+void sample_model_free(struct sample_model *view);
 
 /* How many of `examples` pictures of height x width pixels are shown one above the other in rows x
  * columns cells: as many as leave each three quarters of the size it could have, one at least. */
-size_t sample_view_fit(size_t examples, size_t height, size_t width, int rows, int columns);
+size_t sample_model_fit(size_t examples, size_t height, size_t width, int rows, int columns);
 
 #endif

@@ -1,8 +1,11 @@
 /* Of networks that make pictures: the newest ones. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "session/files/sample_files.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 /* How many examples the run's samples show; 0: it makes no pictures, or nobody knows yet. */
 static size_t examples_of(const struct run_entry *entry)
@@ -21,15 +24,15 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_news *news)
 {
     (void)news;
-    sample_view_draw(&app->run.sample, &app->canvas, layout->view, run_facts(entry->run)->directory,
-                     examples_of(entry));
+    sample_model_draw(&run_model(app)->sample, &app->canvas, layout->view,
+                      run_facts(entry->run)->directory, examples_of(entry));
 }
 
 static bool act(struct app *app, enum action action)
 {
     if (action != ACTION_UP && action != ACTION_DOWN)
         return false;
-    sample_view_move(&app->run.sample, action == ACTION_UP ? -1 : 1);
+    sample_model_move(&run_model(app)->sample, action == ACTION_UP ? -1 : 1);
     return true;
 }
 

@@ -1,5 +1,8 @@
 /* The list of curves, over the right part of the screen, so that one sees what one switches. */
 #include "base/language.h"
+#include "ui/plot/trace.h"
+#include "ui/plot/trace_choice.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/screens/run/run_plot.h"
 #include "ui/terminal/columns.h"
 
@@ -10,7 +13,7 @@ enum { WIDTH = 38 };
 static void draw_item(struct app *app, const struct series *series, struct rect line,
                       enum trace trace, bool selected)
 {
-    bool contest = trace_is_contest(series), on = app->run.choice.chosen & TRACE_BIT(trace);
+    bool contest = trace_is_contest(series), on = run_model(app)->choice.chosen & TRACE_BIT(trace);
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected)
         draw_fill(&app->canvas, line, ROLE_FOCUS);
@@ -28,7 +31,7 @@ static void draw_item(struct app *app, const struct series *series, struct rect 
 
 void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect body)
 {
-    struct trace_choice *choice = &app->run.choice;
+    struct trace_choice *choice = &run_model(app)->choice;
     const struct series *series = run_series(entry->run);
     enum trace items[TRACES];
     size_t count = trace_list_items(series, items);

@@ -2,6 +2,7 @@
 
 #include "base/language.h"
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 #include "ui/terminal/columns.h"
 
 static const struct view *const views[] = {&view_curves,  &view_findings, &view_memory,
@@ -16,19 +17,19 @@ static bool is_available(const struct view *view, const struct run_entry *entry)
 
 const struct view *views_shown(const struct app *app, const struct run_entry *entry)
 {
-    const struct view *view = views[app->run.view];
+    const struct view *view = views[run_model(app)->view];
     return is_available(view, entry) ? view : views[0];
 }
 
 static void show(struct app *app, size_t index)
 {
-    app->run.view = index;
-    app->run.scroll = 0;
+    run_model(app)->view = index;
+    run_model(app)->scroll = 0;
 }
 
 void views_next(struct app *app, const struct run_entry *entry)
 {
-    size_t next = app->run.view;
+    size_t next = run_model(app)->view;
     do
         next = (next + 1) % VIEWS;
     while (!is_available(views[next], entry));

@@ -3,8 +3,8 @@
 #ifndef TINCA_UI_SCREENS_RUN_VIEWS_H
 #define TINCA_UI_SCREENS_RUN_VIEWS_H
 
-#include "ui/model/run_list.h"
 #include "ui/screens/run/run_text.h"
+#include "ui/shared/run_list.h"
 #include "ui/terminal/keys.h"
 #include "ui/terminal/layout.h"
 

@@ -1,9 +1,12 @@
 /* Every array of weights: mean, deviation, histogram, the gradient's norm, and how far a step moves
  * it, with the usual advice where that is far from usual. */
 #include "ui/app/app.h"
+#include "ui/screens/run/run_model.h"
 
 #include "base/language.h"
 #include "base/text.h"
+#include "ui/screens/run/run_text.h"
+#include "ui/screens/run/views.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -193,7 +196,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
                  const struct run_news *news)
 {
     (void)news;
-    struct insight_table_view *view = &app->run.weights;
+    struct insight_table_view *view = &run_model(app)->weights;
     const struct inspection *seen = insight_get(app, entry, layout->view);
     if (!seen)
         return;
@@ -221,7 +224,7 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
 
 static bool act(struct app *app, enum action action)
 {
-    return insight_table_act(&app->run.weights, action);
+    return insight_table_act(&run_model(app)->weights, action);
 }
 
 const struct view view_weights = {

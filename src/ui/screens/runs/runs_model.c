@@ -1,208 +1,35 @@
+/* The order of the run table: which runs match the search, sorted by one column. The selection
+ * stays with its run when the order changes. */
 #include "ui/screens/runs/runs_model.h"
-#include "session/config/config_paths.h"
 
-#include "base/file.h"
-#include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Widths hold the headings of every language there is; see runs_columns. */
-static const struct table_column columns[RUNS_COLUMNS] = {
-    [RUNS_MARK] = {"", 1, 0, false, false},
-    [RUNS_NUMBER] = {N_("#"), 3, 3, true, false},
-    [RUNS_STATUS] = {N_("status"), 11, 0, false, false},
-    [RUNS_NETWORK] = {N_("network"), 10, 0, false, true},
-    [RUNS_TECHNIQUE] = {N_("technique"), 9, 4, false, false},
-    [RUNS_NAME] = {N_("name"), 10, 5, false, true},
-    [RUNS_DATA] = {N_("data"), 8, 6, false, true},
-    [RUNS_BATCH] = {N_("batch"), 5, 7, true, false},
-    [RUNS_DEVICE] = {N_("device"), 9, 10, false, false},
-    [RUNS_EPOCHS] = {N_("epochs"), 9, 8, true, false},
-    [RUNS_LOSS] = {N_("loss"), 8, 1, true, false},
-    [RUNS_TOP1] = {N_("top-1"), 6, 2, true, false},
-    [RUNS_SPEED] = {N_("ms/image"), 8, 9, true, false},
-    [RUNS_BEGUN] = {N_("begun (UTC)"), 11, 11, false, false},
-};
+struct runs_model *runs_model(const struct app *app)
+{
+    return app_state(app, SCREEN_RUNS);
+}
 
-void runs_view_free(struct runs_view *view)
+void runs_model_free(struct runs_model *view)
 {
     free(view->order);
-    *view = (struct runs_view){0};
+    *view = (struct runs_model){0};
 }
 
-const char *runs_heading(enum runs_column column)
+void runs_columns(const struct runs_model *view, struct table_column *fitted)
 {
-    return columns[column].title[0] ? gettext(columns[column].title) : "";
-}
-
-void runs_columns(const struct runs_view *view, struct table_column *fitted)
-{
-    memcpy(fitted, columns, sizeof columns);
+    memcpy(fitted, runs_table_columns(), RUNS_COLUMNS * sizeof *fitted);
     if (!view->named)
         fitted[RUNS_NAME].width = 0;
 }
 
-/* --- cells --- */
-
-const char *runs_id(const struct run_entry *entry)
-{
-    if (run_entry_is_kept(entry))
-        return file_base_name(entry->directory);
-    return entry->run ? run_facts(entry->run)->id : "";
-}
-
-const char *runs_called(const struct run_entry *entry)
-{
-    return entry->name[0] ? entry->name : runs_id(entry);
-}
-
-/* The name of a run's folder begins with the time: 20261121-063012-lenet-1a2b. */
-static void begun_text(const struct run_entry *entry, char *text, size_t size)
-{
-    const char *id = runs_id(entry);
-    if (strspn(id, "0123456789") == 8 && id[8] == '-' && strspn(id + 9, "0123456789") == 6)
-        snprintf(text, size, "%.2s-%.2s %.2s:%.2s", id + 4, id + 6, id + 9, id + 11);
-}
-
-static bool is_started(const struct run_entry *entry)
-{
-    return (entry->run || entry->peeked) && entry->snapshot.iterations > 0;
-}
-
-static bool has_top1(const struct run_entry *entry)
-{
-    return entry->snapshot.has_validation && isfinite(entry->snapshot.top1);
-}
-
-/* "3/10": epochs done, of; or what a run that has not begun is asked for. */
-static void epochs_text(const struct run_entry *entry, char *text, size_t size)
-{
-    const struct run_snapshot *now = &entry->snapshot;
-    if (!is_started(entry) && entry->config.has_iterations)
-        return;
-    if (!is_started(entry))
-        snprintf(text, size, "%zu", entry->config.epochs);
-    else if (now->epoch >= now->epochs)
-        snprintf(text, size, "%.4g", now->epochs);
-    else
-        snprintf(text, size, "%.3g/%.4g", now->epoch, now->epochs);
-}
-
-static void figure_text(const struct run_entry *entry, enum runs_column column, char *text,
-                        size_t size)
-{
-    const struct run_snapshot *now = &entry->snapshot;
-    if (column == RUNS_BATCH)
-        snprintf(text, size, entry->config.batch ? "%zu" : "?", entry->config.batch);
-    else if (column == RUNS_EPOCHS)
-        epochs_text(entry, text, size);
-    else if (column == RUNS_LOSS && is_started(entry) && now->iteration > 0)
-        snprintf(text, size, "%.4g", (double)now->loss);
-    else if (column == RUNS_TOP1 && has_top1(entry))
-        snprintf(text, size, "%.2f", now->top1);
-    else if (column == RUNS_SPEED && is_started(entry) && now->ms_per_image_median > 0)
-        snprintf(text, size, "%.3g", now->ms_per_image_median);
-}
-
-static bool is_figure(enum runs_column column)
-{
-    return columns[column].right && column != RUNS_NUMBER;
-}
-
-/* What a column says in words; NULL: it is one of figures. */
-static const char *words_of(const struct run_entry *entry, enum runs_column column)
-{
-    switch (column) {
-    case RUNS_MARK:
-        return entry->marked ? "*" : "";
-    case RUNS_STATUS:
-        return language_text(run_entry_status(entry));
-    case RUNS_NETWORK:
-        return file_base_name(entry->config.network);
-    case RUNS_TECHNIQUE:
-        return technique_name((enum technique)entry->config.technique);
-    case RUNS_NAME:
-        return entry->name;
-    case RUNS_DATA:
-        return entry->config.data;
-    case RUNS_DEVICE:
-        return entry->config.device;
-    default:
-        return NULL;
-    }
-}
-
-char *runs_cell(const struct app *app, size_t index, enum runs_column column, char *text,
-                size_t size)
-{
-    const struct run_entry *entry = app_run_at(app, index);
-    bool blank = run_entry_is_kept(entry) && !entry->peeked; /* its settings are not known */
-    text[0] = '\0';
-    if (column == RUNS_BEGUN)
-        begun_text(entry, text, size);
-    else if (column == RUNS_NUMBER && !run_entry_is_kept(entry))
-        snprintf(text, size, "%zu", index + 1);
-    else if (blank && column == RUNS_NETWORK)
-        snprintf(text, size, "%s", runs_id(entry));
-    else if (column == RUNS_DATA && !blank)
-        config_short_value("data", entry->config.data, text, size);
-    else if (column <= RUNS_STATUS || !blank) {
-        const char *words = words_of(entry, column);
-        if (words)
-            snprintf(text, size, "%s", words);
-        else if (is_figure(column))
-            figure_text(entry, column, text, size);
-    }
-    return text;
-}
-
-/* --- searching --- */
-
-static bool word_occurs(const struct app *app, size_t index, const char *word)
-{
-    char text[512];
-    if (strcasestr(runs_id(app_run_at(app, index)), word))
-        return true;
-    for (enum runs_column column = RUNS_NUMBER; column < RUNS_COLUMNS; column++)
-        if (strcasestr(runs_cell(app, index, column, text, sizeof text), word))
-            return true;
-    return false;
-}
-
-bool runs_match(const struct app *app, size_t index)
-{
-    char words[sizeof app->table.search.text], *rest = words;
-    snprintf(words, sizeof words, "%s", app->table.search.text);
-    for (char *word; (word = strtok_r(rest, " ", &rest));)
-        if (!word_occurs(app, index, word))
-            return false;
-    return true;
-}
-
 /* --- order --- */
-
-/* What is sorted by: NaN: unknown. */
-static double figure_of(const struct run_entry *entry, enum runs_column column)
-{
-    const struct run_snapshot *now = &entry->snapshot;
-    switch (column) {
-    case RUNS_BATCH:
-        return (double)entry->config.batch;
-    case RUNS_EPOCHS:
-        return is_started(entry) ? now->epoch : NAN;
-    case RUNS_LOSS:
-        return is_started(entry) && now->iteration > 0 ? (double)now->loss : NAN;
-    case RUNS_TOP1:
-        return has_top1(entry) ? now->top1 : NAN;
-    default:
-        return is_started(entry) && now->ms_per_image_median > 0 ? now->ms_per_image_median : NAN;
-    }
-}
 
 static int compare_figures(double a, double b, bool backwards)
 {
@@ -224,31 +51,32 @@ static int by_column(const void *first, const void *second, void *context)
 {
     const struct app *app = context;
     size_t i = *(const size_t *)first, j = *(const size_t *)second;
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     const struct run_entry *a = app_run_at(app, i), *b = app_run_at(app, j);
     int order = (int)reading_is_unread(a) - (int)reading_is_unread(b);
-    if (order == 0 && is_figure(view->sort))
-        order =
-            compare_figures(figure_of(a, view->sort), figure_of(b, view->sort), view->backwards);
+    if (order == 0 && runs_is_figure(view->sort))
+        order = compare_figures(runs_figure(a, view->sort), runs_figure(b, view->sort),
+                                view->backwards);
     else if (order == 0 && view->sort == RUNS_BEGUN)
         order = compare_words(runs_id(a), runs_id(b), view->backwards);
     else if (order == 0 && view->sort != RUNS_NUMBER)
-        order = compare_words(words_of(a, view->sort), words_of(b, view->sort), view->backwards);
+        order =
+            compare_words(runs_words(a, view->sort), runs_words(b, view->sort), view->backwards);
     if (order != 0)
         return order;
     order = (i > j) - (i < j);
     return view->sort == RUNS_NUMBER && view->backwards ? -order : order;
 }
 
-size_t runs_view_index(const struct app *app)
+size_t runs_model_index(const struct app *app)
 {
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     return view->selected < view->count ? view->order[view->selected] : app_run_count(app);
 }
 
 static bool make_order(struct app *app)
 {
-    struct runs_view *view = &app->table;
+    struct runs_model *view = runs_model(app);
     struct error error;
     size_t count = app_run_count(app);
     if (!memory_grow(&view->order, &view->capacity, count, sizeof *view->order, "the list of runs",
@@ -273,8 +101,8 @@ static bool make_order(struct app *app)
 /* Places shift when the list grows; a run's directory is its own. */
 static void remember_selected(struct app *app)
 {
-    struct runs_view *view = &app->table;
-    view->at_index = runs_view_index(app);
+    struct runs_model *view = runs_model(app);
+    view->at_index = runs_model_index(app);
     view->at[0] = '\0';
     if (view->at_index >= app_run_count(app))
         return;
@@ -285,16 +113,16 @@ static void remember_selected(struct app *app)
 static bool was_selected(const struct app *app, size_t index)
 {
     const char *directory = run_entry_directory(app_run_at(app, index));
-    if (!app->table.at[0])
-        return index == app->table.at_index;
-    return directory && strcmp(directory, app->table.at) == 0;
+    if (!runs_model(app)->at[0])
+        return index == runs_model(app)->at_index;
+    return directory && strcmp(directory, runs_model(app)->at) == 0;
 }
 
-void runs_view_update(struct app *app)
+void runs_model_update(struct app *app)
 {
-    struct runs_view *view = &app->table;
+    struct runs_model *view = runs_model(app);
     size_t count = app_run_count(app);
-    if (view->known == count && !view->stale && !run_list_active(&app->runs))
+    if (view->known == count && !app->shared.runs_changed && !run_list_active(&app->shared.runs))
         return;
     if (!make_order(app))
         return;
@@ -307,21 +135,21 @@ void runs_view_update(struct app *app)
         }
     remember_selected(app);
     view->known = count;
-    view->stale = false;
+    app->shared.runs_changed = false;
 }
 
-void runs_view_move(struct app *app, long steps)
+void runs_model_move(struct app *app, long steps)
 {
-    struct runs_view *view = &app->table;
+    struct runs_model *view = runs_model(app);
     long last = (long)view->count - 1, to = (long)view->selected + steps;
     view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
     view->moved = true;
     remember_selected(app);
 }
 
-void runs_view_sort(struct app *app, int direction)
+void runs_model_sort(struct app *app, int direction)
 {
-    struct runs_view *view = &app->table;
+    struct runs_model *view = runs_model(app);
     size_t steps = direction > 0 ? 1 : RUNS_COLUMNS - 1;
     do
         view->sort = (enum runs_column)(((size_t)view->sort + steps) % RUNS_COLUMNS);
@@ -329,11 +157,11 @@ void runs_view_sort(struct app *app, int direction)
     view->backwards = view->sort == RUNS_TOP1 || view->sort == RUNS_BEGUN; /* the best first */
     if (view->sort == RUNS_MARK)
         view->backwards = false;
-    view->stale = true;
+    app->shared.runs_changed = true;
 }
 
-bool runs_view_read(struct app *app)
+bool runs_model_read(struct app *app)
 {
-    runs_view_update(app);
+    runs_model_update(app);
     return reading_outlines(app);
 }

@@ -4,7 +4,11 @@
 #include "ui/app/app.h"
 
 #include "base/language.h"
-#include "ui/screens/runs/runs_actions.h"
+#include "ui/app/other_runs.h"
+#include "ui/app/questions.h"
+#include "ui/app/run_actions.h"
+#include "ui/app/run_loading.h"
+#include "ui/screens/runs/runs_model.h"
 #include "ui/terminal/columns.h"
 
 #include <stdio.h>
@@ -48,19 +52,20 @@ enum { PAGE = 10 };
 /* Esc ends the search, and takes a search away that is in force. */
 static bool take_key(struct app *app, int key)
 {
-    struct runs_view *view = &app->table;
-    if (!view->searching && !(key == UI_ESCAPE && view->search.text[0]))
+    struct runs_model *view = runs_model(app);
+    struct line_edit *search = &app->shared.runs_search;
+    if (!view->searching && !(key == UI_ESCAPE && search->text[0]))
         return false;
     if (key == UI_UP || key == UI_DOWN)
         return false;
     if (key == UI_ENTER || key == UI_ESCAPE) {
         view->searching = false;
         if (key == UI_ESCAPE)
-            view->search.text[0] = '\0';
+            search->text[0] = '\0';
     } else
-        line_edit_key(&view->search, key);
-    view->stale = true;
-    runs_view_update(app);
+        line_edit_key(search, key);
+    app->shared.runs_changed = true;
+    runs_model_update(app);
     return true;
 }
 
@@ -78,8 +83,8 @@ static void mark(struct app *app, size_t index)
         entry->marked = !entry->marked;
     else
         app_say(app, ROLE_WARNING, _("This run has nothing to compare."));
-    app->table.stale = true;
-    runs_view_move(app, 1);
+    app->shared.runs_changed = true;
+    runs_model_move(app, 1);
 }
 
 static void mark_all(struct app *app, bool marked)
@@ -93,7 +98,7 @@ static void mark_all(struct app *app, bool marked)
             entry->marked = false;
         count += entry->marked;
     }
-    app->table.stale = true;
+    app->shared.runs_changed = true;
     if (marked)
         app_say(app, ROLE_GOOD, ngettext("%zu run is marked.", "%zu runs are marked.", count),
                 count);
@@ -110,13 +115,13 @@ static void move(struct app *app, enum action action)
                  : action == ACTION_PAGE_DOWN ? PAGE
                  : action == ACTION_FIRST     ? -all
                                               : all;
-    runs_view_move(app, steps);
+    runs_model_move(app, steps);
 }
 
 static void act(struct app *app, enum action action)
 {
-    runs_view_update(app);
-    size_t index = runs_view_index(app);
+    runs_model_update(app);
+    size_t index = runs_model_index(app);
     switch (action) {
     case ACTION_OPEN:
         if (index < app_run_count(app))
@@ -130,39 +135,39 @@ static void act(struct app *app, enum action action)
         mark_all(app, action == ACTION_ALL);
         break;
     case ACTION_COMPARE:
-        compare_open(app);
+        app_go(app, SCREEN_COMPARE);
         break;
     case ACTION_SEARCH:
-        app->table.searching = true;
-        app->table.stale = true;
-        line_edit_begin(&app->table.search, "", sizeof app->table.search.text, false);
+        runs_model(app)->searching = true;
+        app->shared.runs_changed = true;
+        line_edit_begin(&app->shared.runs_search, "", sizeof app->shared.runs_search.text, false);
         break;
     case ACTION_SORT:
     case ACTION_SORT_BACK:
-        runs_view_sort(app, action == ACTION_SORT ? 1 : -1);
+        runs_model_sort(app, action == ACTION_SORT ? 1 : -1);
         break;
     case ACTION_REVERSE:
-        app->table.backwards = !app->table.backwards;
-        app->table.stale = true;
+        runs_model(app)->backwards = !runs_model(app)->backwards;
+        app->shared.runs_changed = true;
         break;
     case ACTION_RENAME:
-        shelf_rename(app, index);
+        ask_run_name(app, index);
         break;
     case ACTION_CLONE:
-        shelf_clone(app, index);
+        run_clone(app, index);
         break;
     case ACTION_RESUME:
-        shelf_resume(app, index);
+        run_go_on(app, index);
         break;
     case ACTION_REMOVE:
-        shelf_delete(app, index);
+        ask_run_removal(app, index);
         break;
     case ACTION_STOP:
         if (index >= app_run_count(app) || !others_ask_stop(app, app_run_at(app, index)))
             ask_stop(app);
         break;
     case ACTION_FORM:
-        app_show(app, &screen_form);
+        app_show(app, SCREEN_SETUP);
         break;
     default:
         move(app, action);
@@ -174,7 +179,7 @@ static void act(struct app *app, enum action action)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     const struct glyphs *glyphs = app->canvas.glyphs;
     if (view->sort == RUNS_NUMBER && !view->backwards)
         snprintf(text, size, "%s", _("Runs"));
@@ -190,7 +195,7 @@ static void draw_row(struct app *app, struct rect line, size_t index, bool selec
     char text[FORM_TEXT];
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     struct table_column columns[RUNS_COLUMNS];
-    runs_columns(&app->table, columns);
+    runs_columns(runs_model(app), columns);
     if (selected) {
         draw_fill(&app->canvas, line, ROLE_FOCUS);
         draw_text(&app->canvas, line, 0, 0, ROLE_FOCUS, ">");
@@ -209,7 +214,7 @@ static void draw_row(struct app *app, struct rect line, size_t index, bool selec
 /* The column that is sorted by has an arrow behind its heading, which says which way. */
 static void draw_head(struct app *app, struct rect head, const int *starts, const int *widths)
 {
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     struct table_column columns[RUNS_COLUMNS];
     runs_columns(view, columns);
     for (enum runs_column i = 0; i < RUNS_COLUMNS; i++) {
@@ -231,7 +236,7 @@ static void draw_head(struct app *app, struct rect head, const int *starts, cons
 /* How many there are, and what is still to be read. */
 static void count_text(const struct app *app, char *text, size_t size)
 {
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     size_t all = app_run_count(app), marked = 0;
     for (size_t i = 0; i < all; i++)
         marked += app_run_at(app, i)->marked;
@@ -247,11 +252,11 @@ static void count_text(const struct app *app, char *text, size_t size)
 
 static void draw_search(struct app *app, struct rect area)
 {
-    const struct runs_view *view = &app->table;
+    const struct runs_model *view = runs_model(app);
     int column = draw_text(&app->canvas, area, 0, 1, ROLE_KEY, "/ ");
     size_t cursor, room = area.columns > column + 2 ? (size_t)(area.columns - column - 1) : 1;
-    size_t start = line_edit_window(&view->search, room, &cursor);
-    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, view->search.text + start);
+    size_t start = line_edit_window(&app->shared.runs_search, room, &cursor);
+    draw_text(&app->canvas, area, 0, column, ROLE_TEXT, app->shared.runs_search.text + start);
     if (view->searching)
         draw_cursor(&app->canvas, area, 0, column + (int)cursor);
 }
@@ -267,13 +272,13 @@ static void add_owner(const struct run_entry *entry, char *text, size_t size)
 static void draw_foot(struct app *app, struct rect area)
 {
     char text[128], called[384] = "";
-    size_t index = runs_view_index(app);
+    size_t index = runs_model_index(app);
     count_text(app, text, sizeof text);
     int room = area.columns - (int)columns_of(text) - 2;
     struct rect left = {area.row, area.column, area.rows, room > 16 ? room : area.columns};
     if (room > 16)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, text);
-    if (app->table.searching || app->table.search.text[0]) {
+    if (runs_model(app)->searching || app->shared.runs_search.text[0]) {
         draw_search(app, left);
         return;
     }
@@ -289,7 +294,7 @@ static void draw_foot(struct app *app, struct rect area)
 
 static void draw_list(struct app *app, struct rect list, const int *starts, const int *widths)
 {
-    struct runs_view *view = &app->table;
+    struct runs_model *view = runs_model(app);
     size_t rows = list.rows > 0 ? (size_t)list.rows : 0;
     view->top = table_scroll(view->top, view->selected, rows, view->count);
     if (view->count == 0)
@@ -307,8 +312,8 @@ static void draw(struct app *app, struct rect body)
 {
     int starts[RUNS_COLUMNS], widths[RUNS_COLUMNS];
     struct table_column columns[RUNS_COLUMNS];
-    runs_view_update(app);
-    runs_columns(&app->table, columns);
+    runs_model_update(app);
+    runs_columns(runs_model(app), columns);
     table_fit(columns, RUNS_COLUMNS, body.columns - 2, starts, widths);
     struct rect list = {body.row + 2, body.column, body.rows - 3, body.columns};
     struct rect head = {body.row + 1, body.column, body.rows > 1, body.columns};
@@ -325,4 +330,51 @@ static void draw(struct app *app, struct rect body)
     draw_foot(app, foot);
 }
 
-const struct screen screen_runs = {N_("Runs"), &table, title, take_key, act, draw, runs_view_read};
+static void begin(struct app *app)
+{
+    runs_model(app)->sort = RUNS_NUMBER;
+}
+
+static void open(struct app *app)
+{
+    reading_list(app, true);
+}
+
+static void close(struct app *app)
+{
+    runs_model_free(runs_model(app));
+}
+
+static bool typing(const struct app *app)
+{
+    return runs_model(app)->searching;
+}
+
+static struct run_entry *selected_run(const struct app *app)
+{
+    const size_t index = runs_model_index(app);
+    return index < app_run_count(app) ? app_run_at(app, index) : NULL;
+}
+
+static bool work(struct app *app)
+{
+    return app_is_in_front(app, SCREEN_RUNS) && runs_model_read(app);
+}
+
+const struct screen runs_screen = {
+    .name = N_("Runs"),
+    .letter = 'o',
+    .purpose = N_("the runs of this session and of earlier ones"),
+    .keys = &table,
+    .state_size = sizeof(struct runs_model),
+    .begin = begin,
+    .open = open,
+    .close = close,
+    .title = title,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .run = selected_run,
+    .work = work,
+};

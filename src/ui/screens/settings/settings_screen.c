@@ -23,9 +23,18 @@ static const struct key_table table = {N_("Settings of the workbench"), bindings
 
 enum { VALUE_SIZE = 512, LABELS_MOST = 24 };
 
+struct settings_state {
+    size_t selected, top;
+};
+
+static struct settings_state *settings_state(const struct app *app)
+{
+    return app_state(app, SCREEN_SETTINGS);
+}
+
 static const struct preference *selected(const struct app *app)
 {
-    return &preference_table[app->settings.selected];
+    return &preference_table[settings_state(app)->selected];
 }
 
 /* --- changing --- */
@@ -38,7 +47,7 @@ static void save(struct app *app)
                 _("Changed for now, not saved: the configuration file has a mistake; mend or "
                   "remove %s."),
                 app->options->broken.what);
-    else if (!preferences_write(&app->saved, &error))
+    else if (!preferences_write(&app->shared.saved, &error))
         app_say_error(app, &error);
     else
         app_say(app, ROLE_GOOD, "%s", _("Changed and saved."));
@@ -47,9 +56,9 @@ static void save(struct app *app)
 static bool change(struct app *app, const char *value, struct error *error)
 {
     const char *key = selected(app)->key;
-    if (!preferences_set(&app->preferences, key, value, error))
+    if (!preferences_set(&app->shared.preferences, key, value, error))
         return false;
-    preferences_set(&app->saved, key, value, NULL);
+    preferences_set(&app->shared.saved, key, value, NULL);
     app_apply_preferences(app);
     save(app);
     return true;
@@ -74,7 +83,7 @@ static void ask_value(struct app *app)
     app->dialog = (struct dialog){.open = true, .answer = answer_value};
     snprintf(app->dialog.title, sizeof app->dialog.title, "%s", gettext(preference->label));
     snprintf(app->dialog.text, sizeof app->dialog.text, "%s", gettext(preference->help));
-    preferences_get(&app->preferences, preference->key, value, sizeof value);
+    preferences_get(&app->shared.preferences, preference->key, value, sizeof value);
     line_edit_begin(&app->dialog.edit, value, preference->size, false);
 }
 
@@ -99,7 +108,7 @@ static void turn(struct app *app, int direction)
         ask_value(app);
         return;
     }
-    preferences_get(&app->preferences, preference->key, value, sizeof value);
+    preferences_get(&app->shared.preferences, preference->key, value, sizeof value);
     change(app, next_choice(preference, value, direction), NULL);
 }
 
@@ -113,7 +122,7 @@ static void set_default(struct app *app)
 
 static void act(struct app *app, enum action action)
 {
-    size_t *at = &app->settings.selected;
+    size_t *at = &settings_state(app)->selected;
     if (action == ACTION_UP)
         *at -= *at > 0;
     else if (action == ACTION_DOWN)
@@ -143,12 +152,12 @@ static int label_columns(void)
 static void draw_row(struct app *app, struct rect list, int row, size_t index, int value_column)
 {
     const struct preference *preference = &preference_table[index];
-    const bool here = index == app->settings.selected;
+    const bool here = index == settings_state(app)->selected;
     char value[VALUE_SIZE], saved[VALUE_SIZE];
     struct rect label = {list.row + row, list.column, 1, value_column};
     struct rect line = {list.row + row, list.column + value_column, 1, list.columns - value_column};
-    preferences_get(&app->preferences, preference->key, value, sizeof value);
-    preferences_get(&app->saved, preference->key, saved, sizeof saved);
+    preferences_get(&app->shared.preferences, preference->key, value, sizeof value);
+    preferences_get(&app->shared.saved, preference->key, saved, sizeof saved);
     draw_text(&app->canvas, label, 0, 0, ROLE_TEXT, here ? ">" : " ");
     draw_text(&app->canvas, label, 0, 2, here ? ROLE_STRONG : ROLE_FAINT,
               gettext(preference->label));
@@ -165,7 +174,7 @@ static void draw_row(struct app *app, struct rect list, int row, size_t index, i
 
 static void draw_rows(struct app *app, struct rect list)
 {
-    struct settings_view *view = &app->settings;
+    struct settings_state *view = settings_state(app);
     const size_t room = list.rows > 0 ? (size_t)list.rows : 1;
     const int value_column = label_columns() + 4;
     if (view->selected < view->top)
@@ -196,4 +205,12 @@ static void draw(struct app *app, struct rect body)
     draw_wrapped(&app->canvas, below, help == 3, ROLE_TEXT, gettext(selected(app)->help));
 }
 
-const struct screen screen_settings = {N_("Settings"), &table, NULL, NULL, act, draw, NULL};
+const struct screen settings_screen = {
+    .name = N_("Settings"),
+    .letter = ',',
+    .purpose = N_("colours, symbols, mouse, language and where exports go"),
+    .keys = &table,
+    .state_size = sizeof(struct settings_state),
+    .act = act,
+    .draw = draw,
+};

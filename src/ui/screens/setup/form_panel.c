@@ -6,7 +6,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "session/config/rate_plan.h"
+#include "session/history/past_run.h"
 #include "ui/plot/plot_axes.h"
+#include "ui/screens/setup/setup_model.h"
 #include "ui/terminal/columns.h"
 
 #include <math.h>
@@ -34,7 +36,7 @@ static bool fits_beside(struct rect area, const char *label, const char *value)
 
 static void draw_network(struct app *app, struct rect area)
 {
-    const struct forecast *forecast = &app->form.forecast;
+    const struct forecast *forecast = &app->shared.form.forecast;
     char text[96], number[32];
     draw_fact(app, area, 0, _("parameters"),
               text_count(forecast->parameters, number, sizeof number));
@@ -45,7 +47,7 @@ static void draw_network(struct app *app, struct rect area)
 
 static void draw_input(struct app *app, struct rect area)
 {
-    const struct forecast *forecast = &app->form.forecast;
+    const struct forecast *forecast = &app->shared.form.forecast;
     char text[96];
     snprintf(text, sizeof text, "%zux%zux%zu", forecast->input.channels, forecast->input.height,
              forecast->input.width);
@@ -61,7 +63,7 @@ static void draw_input(struct app *app, struct rect area)
 
 static void draw_kinds(struct app *app, struct rect area)
 {
-    const struct forecast *forecast = &app->form.forecast;
+    const struct forecast *forecast = &app->shared.form.forecast;
     const struct {
         const char *label;
         uint64_t bytes;
@@ -117,7 +119,7 @@ static bool limit_works(const struct forecast *forecast)
 
 static void draw_limit(struct app *app, struct rect area, int row)
 {
-    const struct memory_forecast *memory = &app->form.forecast.memory;
+    const struct memory_forecast *memory = &app->shared.form.forecast.memory;
     char saved[32], text[96];
     text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
     snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
@@ -129,7 +131,7 @@ static void draw_limit(struct app *app, struct rect area, int row)
 
 static void draw_memory(struct app *app, struct rect area)
 {
-    const struct forecast *forecast = &app->form.forecast;
+    const struct forecast *forecast = &app->shared.form.forecast;
     char needed[32], free_bytes[32], text[96];
     text_bytes(forecast_needed(forecast), needed, sizeof needed);
     if (forecast->memory_free == 0) {
@@ -179,12 +181,13 @@ static char *age_words(double seconds, char *text, size_t size)
 
 static bool past_is_known(const struct app *app)
 {
-    return app->setup.past_known && past_run_is_alike(&app->setup.searched, &app->form.config);
+    return setup_model(app)->past_known &&
+           past_run_is_alike(&setup_model(app)->searched, &app->shared.form.config);
 }
 
 static void draw_time_unknown(struct app *app, struct rect area)
 {
-    const struct run_config *config = &app->form.config;
+    const struct run_config *config = &app->shared.form.config;
     char text[480];
     struct rect value = {area.row, area.column + VALUE_COLUMN, area.rows,
                          area.columns - VALUE_COLUMN};
@@ -205,8 +208,8 @@ static void draw_time_unknown(struct app *app, struct rect area)
 
 static void draw_time(struct app *app, struct rect area)
 {
-    const struct setup_view *view = &app->setup;
-    const double seconds = setup_seconds(view, &app->form);
+    const struct setup_model *view = setup_model(app);
+    const double seconds = setup_seconds(view, &app->shared.form);
     char text[128], part[64];
     if (!past_is_known(app) || !view->past.found) {
         draw_time_unknown(app, area);
@@ -219,7 +222,7 @@ static void draw_time(struct app *app, struct rect area)
         snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
     else
         snprintf(text, sizeof text,
-                 app->form.config.validate[0] ? _("~%s + validation") : _("about %s"),
+                 app->shared.form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
     draw_fact(app, area, 2, _("as run"), view->past.id);
@@ -229,10 +232,10 @@ static void draw_time(struct app *app, struct rect area)
 
 static void draw_verdict(struct app *app, struct rect area)
 {
-    const struct form *form = &app->form;
+    const struct form *form = &app->shared.form;
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
     char text[1100];
-    if (form->problem.kind == ERROR_NONE && setup_data_error(&app->setup, form)) {
+    if (form->problem.kind == ERROR_NONE && setup_data_error(setup_model(app), form)) {
         draw_wrapped(&app->canvas, inside, 0, ROLE_BAD,
                      _("! It fits, but its data cannot be opened."));
         return;
@@ -263,7 +266,7 @@ static void plot_rates(struct app *app, struct rect area, const float *rates, si
 {
     static const enum role roles[] = {ROLE_TEXT, ROLE_RATE};
     static const enum plot_style styles[] = {PLOT_SOLID, PLOT_SOLID};
-    struct plot *plot = &app->setup.plot;
+    struct plot *plot = &setup_model(app)->plot;
     if (rect_is_empty(area) ||
         !plot_reset(plot, (size_t)area.rows, (size_t)area.columns, app->symbols, NULL))
         return;
@@ -275,7 +278,7 @@ static void plot_rates(struct app *app, struct rect area, const float *rates, si
         plot_line(plot, 1, x ? x - 1 : 0, x ? before : now, x, now);
         before = now;
     }
-    draw_plot(&app->canvas, area, plot, roles, styles);
+    plot_draw(&app->canvas, area, plot, roles, styles);
 }
 
 static void draw_curve(struct app *app, struct rect area, const float *rates,
@@ -293,12 +296,13 @@ static void draw_curve(struct app *app, struct rect area, const float *rates,
 
 static void draw_rate(struct app *app, struct rect area)
 {
-    const struct run_config *config = &app->form.config;
+    const struct run_config *config = &app->shared.form.config;
     float rates[RATES];
     struct rate_plan plan;
     char text[160];
     struct rect below = {area.row + 1, area.column, area.rows - 1, area.columns};
-    bool known = rate_plan_make(config, setup_images(&app->setup, &app->form), rates, RATES, &plan);
+    bool known = rate_plan_make(config, setup_images(setup_model(app), &app->shared.form), rates,
+                                RATES, &plan);
     if (!known)
         snprintf(text, sizeof text, "%s", _("learning rate: steps over images not counted yet"));
     else if (plan.by_loss)
@@ -319,7 +323,7 @@ static void draw_rate(struct app *app, struct rect area)
 static void draw_pictures(struct app *app, struct rect area)
 {
     struct rect inside = {area.row, area.column + 1, area.rows, area.columns - 1};
-    setup_draw_pictures(&app->setup, &app->form, &app->canvas, inside);
+    setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, inside);
 }
 
 /* --- all of it --- */
@@ -334,21 +338,25 @@ static void (*const draw_part[PARTS])(struct app *app, struct rect area) = {
 static void plan_parts(const struct app *app, bool pictures, int rows,
                        struct layout_part parts[PARTS])
 {
-    const bool known = app->form.known, wrong = app->form.problem.kind != ERROR_NONE ||
-                                                setup_data_error(&app->setup, &app->form);
+    const bool known = app->shared.form.known,
+               wrong = app->shared.form.problem.kind != ERROR_NONE ||
+                       setup_data_error(setup_model(app), &app->shared.form);
     const bool roomy = rows >= 24;
-    const int gap = roomy, limit = known && limit_works(&app->form.forecast);
+    const int gap = roomy, limit = known && limit_works(&app->shared.form.forecast);
     const struct layout_part wanted[PARTS] = {
         [VERDICT] = {.rank = 0, .least = wrong ? 2 : 1, .most = wrong ? 6 : 1, .gap = gap},
         [MEMORY] = {.rank = 1, .least = 2 + limit, .most = 2 + limit + roomy},
         [NETWORK] = {.rank = 2, .least = 2, .most = 2},
-        [TIME] = {.rank = 3, .least = 2, .most = app->setup.past.found ? 3 : 4},
-        [RATE] = {.rank = 4, .least = 1, .most = is_level(&app->form.config) ? 1 : 9, .gap = gap},
+        [TIME] = {.rank = 3, .least = 2, .most = setup_model(app)->past.found ? 3 : 4},
+        [RATE] = {.rank = 4,
+                  .least = 1,
+                  .most = is_level(&app->shared.form.config) ? 1 : 9,
+                  .gap = gap},
         [PICTURES] = {.rank = 5, .least = 6, .most = 1000, .gap = gap},
         [INPUT] = {.rank = 6, .least = 2, .most = 2},
         [KINDS] = {.rank = 7, .least = 7, .most = 7}};
     memcpy(parts, wanted, sizeof wanted);
-    if (!is_level(&app->form.config))
+    if (!is_level(&app->shared.form.config))
         parts[RATE].least = 5;
     if (!pictures)
         parts[PICTURES] = (struct layout_part){.rank = 5};
@@ -366,7 +374,7 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
     if (rect_is_empty(area))
         return;
     draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("What it takes"));
-    if (app->form.stale && app->form.problem.kind == ERROR_NONE)
+    if (app->shared.form.stale && app->shared.form.problem.kind == ERROR_NONE)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
     plan_parts(app, pictures, area.rows, parts);
     layout_share(area.rows - 1, parts, PARTS);
@@ -382,11 +390,12 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
 
 void form_panel_draw_summary(struct app *app, struct rect area)
 {
-    const struct form *form = &app->form;
-    const double seconds = setup_seconds(&app->setup, form);
+    const struct form *form = &app->shared.form;
+    const double seconds = setup_seconds(setup_model(app), form);
     char parameters[32], total[32], free_bytes[32], text[1100];
-    const struct error *problem =
-        form->problem.kind != ERROR_NONE ? &form->problem : setup_data_error(&app->setup, form);
+    const struct error *problem = form->problem.kind != ERROR_NONE
+                                      ? &form->problem
+                                      : setup_data_error(setup_model(app), form);
     if (problem) {
         draw_format(&app->canvas, area, 0, 0, ROLE_BAD, "! %s",
                     error_format(problem, text, sizeof text));

@@ -4,6 +4,7 @@
 
 #include "base/language.h"
 #include "ui/screens/setup/form_panel.h"
+#include "ui/screens/setup/setup_model.h"
 
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ static const struct key_table table = {N_("Pictures of the training data"), bind
 
 static void act(struct app *app, enum action action)
 {
-    struct setup_view *view = &app->setup;
+    struct setup_model *view = setup_model(app);
     if (action == ACTION_VIEW)
         view->facts_in_sight = !view->facts_in_sight;
     else if (action == ACTION_AS_TRAINED)
@@ -39,22 +40,24 @@ static void draw(struct app *app, struct rect body)
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     if (rect_is_empty(inside))
         return;
-    if (app->setup.facts_in_sight)
+    if (setup_model(app)->facts_in_sight)
         form_panel_draw(app, inside, false);
     else
-        setup_draw_pictures(&app->setup, &app->form, &app->canvas, inside);
+        setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, inside);
     draw_cursor(&app->canvas, inside, 0, 0);
 }
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    snprintf(text, size, _("Pictures of %s"), app->form.config.data);
+    snprintf(text, size, _("Pictures of %s"), app->shared.form.config.data);
 }
 
-static bool work(struct app *app)
-{
-    setup_step(&app->setup, &app->form);
-    return false;
-}
-
-const struct screen screen_pictures = {N_("Pictures"), &table, title, NULL, act, draw, work};
+const struct screen pictures_screen = {
+    .name = N_("Pictures"),
+    .letter = 'i',
+    .purpose = N_("the images of the form's training data"),
+    .keys = &table,
+    .title = title,
+    .act = act,
+    .draw = draw,
+};

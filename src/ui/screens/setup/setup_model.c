@@ -2,23 +2,24 @@
 
 #include "base/language.h"
 #include "session/config/rate_plan.h"
+#include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void setup_free(struct setup_view *view)
+void setup_free(struct setup_model *view)
 {
     preview_close(view->preview);
     past_search_drop(view->search);
     picture_grid_free(&view->grid);
     plot_free(&view->plot);
-    *view = (struct setup_view){0};
+    *view = (struct setup_model){0};
 }
 
 /* --- pictures --- */
 
-static void open_preview(struct setup_view *view, const struct form *form,
+static void open_preview(struct setup_model *view, const struct form *form,
                          const struct shape *input)
 {
     preview_close(view->preview);
@@ -30,7 +31,7 @@ static void open_preview(struct setup_view *view, const struct form *form,
     view->preview = preview_open(&form->config, input, &view->error);
 }
 
-static void step_preview(struct setup_view *view, const struct form *form)
+static void step_preview(struct setup_model *view, const struct form *form)
 {
     const struct shape *input = form->known ? &form->forecast.input : NULL;
     const bool rests = !form->stale && !form->editing;
@@ -43,7 +44,7 @@ static void step_preview(struct setup_view *view, const struct form *form)
     picture_grid_take(&view->grid, view->preview);
 }
 
-void setup_turn(struct setup_view *view, int direction)
+void setup_turn(struct setup_model *view, int direction)
 {
     const size_t images = view->facts.images, step = view->grid.shown;
     if (view->status != PREVIEW_OPENED || images == 0 || step == 0)
@@ -54,14 +55,14 @@ void setup_turn(struct setup_view *view, int direction)
         view->from = view->from >= step ? view->from - step : (images - 1) / step * step;
 }
 
-void setup_turn_epoch(struct setup_view *view, int direction)
+void setup_turn_epoch(struct setup_model *view, int direction)
 {
     if (direction > 0 || view->epoch > 0)
         view->epoch += (uint64_t)direction;
 }
 
 /* Which pictures, and as far as there is room how they are shown. */
-static void draw_caption(const struct setup_view *view, const struct form *form,
+static void draw_caption(const struct setup_model *view, const struct form *form,
                          struct canvas *canvas, struct rect area)
 {
     const size_t images = view->facts.images, end = view->from + view->grid.shown;
@@ -79,7 +80,7 @@ static void draw_caption(const struct setup_view *view, const struct form *form,
     draw_text(canvas, area, 0, 0, ROLE_FAINT, text);
 }
 
-void setup_draw_pictures(struct setup_view *view, const struct form *form, struct canvas *canvas,
+void setup_draw_pictures(struct setup_model *view, const struct form *form, struct canvas *canvas,
                          struct rect area)
 {
     char text[1100];
@@ -109,7 +110,7 @@ void setup_draw_pictures(struct setup_view *view, const struct form *form, struc
 
 /* --- time --- */
 
-static void step_search(struct setup_view *view, const struct form *form)
+static void step_search(struct setup_model *view, const struct form *form)
 {
     const bool rests = !form->stale && !form->editing;
     if (rests && !past_run_is_alike(&view->searched, &form->config)) {
@@ -126,24 +127,24 @@ static void step_search(struct setup_view *view, const struct form *form)
     view->past_known = true;
 }
 
-void setup_look_again(struct setup_view *view)
+void setup_look_again(struct setup_model *view)
 {
     view->searched = (struct run_config){0};
 }
 
-size_t setup_images(const struct setup_view *view, const struct form *form)
+size_t setup_images(const struct setup_model *view, const struct form *form)
 {
     const bool open = view->preview && view->status == PREVIEW_OPENED;
     return open && preview_is_of(view->preview, &form->config, NULL) ? view->facts.images : 0;
 }
 
-const struct error *setup_data_error(const struct setup_view *view, const struct form *form)
+const struct error *setup_data_error(const struct setup_model *view, const struct form *form)
 {
     const bool failed = view->preview && view->status == PREVIEW_FAILED;
     return failed && preview_is_of(view->preview, &form->config, NULL) ? &view->error : NULL;
 }
 
-double setup_seconds(const struct setup_view *view, const struct form *form)
+double setup_seconds(const struct setup_model *view, const struct form *form)
 {
     struct rate_plan plan;
     float unused[2];
@@ -158,13 +159,13 @@ double setup_seconds(const struct setup_view *view, const struct form *form)
 
 /* --- both --- */
 
-void setup_step(struct setup_view *view, const struct form *form)
+void setup_step(struct setup_model *view, const struct form *form)
 {
     step_preview(view, form);
     step_search(view, form);
 }
 
-bool setup_waits(const struct setup_view *view)
+bool setup_waits(const struct setup_model *view)
 {
     return view->search || !view->past_known || !view->preview ||
            view->status == PREVIEW_OPENING || /* the view has not heard how that ended */
@@ -173,7 +174,7 @@ bool setup_waits(const struct setup_view *view)
 
 /* --- the defaults --- */
 
-bool setup_toggle_defaults(struct setup_view *view, struct form *form)
+bool setup_toggle_defaults(struct setup_model *view, struct form *form)
 {
     struct run_config defaults;
     config_defaults(&defaults);

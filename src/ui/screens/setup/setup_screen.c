@@ -3,10 +3,13 @@
  * fault. */
 #include "ui/app/app.h"
 
+#include "base/clock.h"
 #include "base/language.h"
 #include "ui/screens/setup/form_panel.h"
+#include "ui/screens/setup/setup_model.h"
 #include "ui/terminal/columns.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,23 +40,20 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Setting up a run"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
-static const struct key_binding editing[] = {
-    {UI_ENTER, 0, ACTION_NONE, N_("Enter"), N_("take it"), N_("take the value")},
-    {UI_ESCAPE, 0, ACTION_NONE, "Esc", N_("leave it"), N_("leave the value as it was")},
-    {UI_TAB, 0, ACTION_NONE, "Tab", N_("complete a path"), N_("complete a file or folder name")},
-    {UI_CTRL_U, 0, ACTION_NONE, "C-u", N_("clear"),
-     N_("clear the line; C-w a word, C-a and C-e to its ends")},
-};
-const struct key_table keys_editing = {N_("Typing a value (just begin, or Enter)"), editing,
-                                       sizeof editing / sizeof *editing};
+static const double ANSWER_SECONDS = 0.05;
 
 /* --- deciding --- */
 
+struct setup_model *setup_model(const struct app *app)
+{
+    return app_state(app, SCREEN_SETUP);
+}
+
 static void open_list(struct app *app)
 {
-    struct form *form = &app->form;
+    struct form *form = &app->shared.form;
     const struct config_field *field = form_focused(form);
-    struct form_item items[FORM_MAX_ITEMS];
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
     char value[FORM_TEXT];
     size_t count = form_items(form, form->focus, items);
     if (field->kind == CONFIG_FLAG) {
@@ -62,23 +62,47 @@ static void open_list(struct app *app)
     } else if (count == 0)
         form_edit(form, NULL);
     else
-        chooser_begin(&app->chooser, gettext(field->label), items, count,
+        chooser_begin(&setup_model(app)->chooser, gettext(field->label), items, count,
                       form_value(form, form->focus, value, sizeof value),
                       field->kind != CONFIG_CHOICE && !field->choices);
 }
 
 static void toggle_defaults(struct app *app)
 {
-    const bool defaults = setup_toggle_defaults(&app->setup, &app->form);
+    const bool defaults = setup_toggle_defaults(setup_model(app), &app->shared.form);
     app_form_changed(app);
     app_say(app, ROLE_STRONG, "%s",
             defaults ? _("The defaults. D again: what was there before.")
                      : _("What was there before the defaults."));
 }
 
+static void key_to_chooser(struct app *app, int key)
+{
+    struct chooser *chooser = &setup_model(app)->chooser;
+    struct form *form = &app->shared.form;
+    char chosen[FORM_TEXT];
+    const enum chooser_result result = chooser_key(chooser, key);
+    if (result == CHOOSER_STAYS)
+        return;
+    chooser->open = false;
+    if (result == CHOOSER_CANCELLED)
+        return;
+    snprintf(chosen, sizeof chosen, "%s", chooser_choice(chooser));
+    const size_t length = strlen(chosen);
+    if (length > 0 && chosen[length - 1] == ':') /* the path of a folder follows */
+        form_edit(form, chosen);
+    else
+        form_set(form, chosen);
+    app_form_changed(app);
+}
+
 static bool take_key(struct app *app, int key)
 {
-    struct form *form = &app->form;
+    struct form *form = &app->shared.form;
+    if (setup_model(app)->chooser.open) {
+        key_to_chooser(app, key);
+        return true;
+    }
     if (form->editing) {
         form_edit_key(form, key);
         app_form_changed(app);
@@ -91,7 +115,7 @@ static bool take_key(struct app *app, int key)
 
 static void act(struct app *app, enum action action)
 {
-    struct form *form = &app->form;
+    struct form *form = &app->shared.form;
     switch (action) {
     case ACTION_RUN:
         app_run_form(app);
@@ -124,10 +148,10 @@ static void act(struct app *app, enum action action)
                           : _("Settings are shown where they mean something."));
         break;
     case ACTION_PICTURES:
-        app_show(app, &screen_pictures);
+        app_show(app, SCREEN_PICTURES);
         break;
     case ACTION_NEXT_PICTURES:
-        setup_turn(&app->setup, 1);
+        setup_turn(setup_model(app), 1);
         break;
     case ACTION_DEFAULTS:
         toggle_defaults(app);
@@ -146,18 +170,18 @@ static void act(struct app *app, enum action action)
 /* What is wrong with a field, or NULL. */
 static const struct error *field_error(const struct app *app, size_t field)
 {
-    const struct form *form = &app->form;
+    const struct form *form = &app->shared.form;
     if (field == form->focus && form->edit_error.kind != ERROR_NONE)
         return &form->edit_error;
     if (form->problem.kind != ERROR_NONE)
         return field == form->problem_field ? &form->problem : NULL;
     const bool data = strcmp(form->fields[field]->key, "data") == 0;
-    return data ? setup_data_error(&app->setup, form) : NULL;
+    return data ? setup_data_error(setup_model(app), form) : NULL;
 }
 
 static void draw_edit(struct app *app, struct rect line)
 {
-    const struct line_edit *edit = &app->form.edit;
+    const struct line_edit *edit = &app->shared.form.edit;
     size_t column,
         start = line_edit_window(edit, line.columns > 1 ? (size_t)line.columns : 1, &column);
     draw_fill(&app->canvas, line, ROLE_EDIT);
@@ -169,7 +193,7 @@ static void draw_value(struct app *app, struct rect line, size_t field, bool foc
 {
     const struct glyphs *glyphs = app->canvas.glyphs;
     char value[FORM_TEXT], shown[FORM_TEXT];
-    form_value(&app->form, field, value, sizeof value);
+    form_value(&app->shared.form, field, value, sizeof value);
     if (!focused) {
         draw_text(&app->canvas, line, 0, 2, value[0] ? ROLE_TEXT : ROLE_FAINT,
                   value[0] ? value : _("none"));
@@ -211,7 +235,7 @@ static int value_column(const struct form *form, const struct form_layout *layou
 
 static void draw_fields(struct app *app, const struct form_layout *layout)
 {
-    struct form *form = &app->form;
+    struct form *form = &app->shared.form;
     int values = value_column(form, layout);
     struct rect area = layout->fields;
     char text[800];
@@ -250,7 +274,7 @@ static void draw_fields(struct app *app, const struct form_layout *layout)
 
 static void draw_help(struct app *app, struct rect area)
 {
-    const struct config_field *field = form_focused(&app->form);
+    const struct config_field *field = form_focused(&app->shared.form);
     const char *help = gettext(field->help);
     if (area.rows >= 3) {
         for (int column = 0; column < area.columns;)
@@ -277,14 +301,70 @@ static void draw(struct app *app, struct rect body)
     draw_fields(app, &layout);
     form_panel_draw(app, layout.panel, rect_is_empty(layout.pictures));
     form_panel_draw_summary(app, layout.summary);
-    setup_draw_pictures(&app->setup, &app->form, &app->canvas, layout.pictures);
+    setup_draw_pictures(setup_model(app), &app->shared.form, &app->canvas, layout.pictures);
     draw_help(app, layout.help);
+    if (setup_model(app)->chooser.open) {
+        targets_forget(&app->canvas.targets); /* a click must not reach what lies below */
+        chooser_draw(&setup_model(app)->chooser, &app->canvas);
+    }
 }
 
+static void close(struct app *app)
+{
+    setup_free(setup_model(app));
+}
+
+static bool typing(const struct app *app)
+{
+    return setup_model(app)->chooser.open || app->shared.form.editing;
+}
+
+static bool is_in_front(const struct app *app)
+{
+    return app_is_in_front(app, SCREEN_SETUP) || app_is_in_front(app, SCREEN_PICTURES);
+}
+
+/* Makes the forecast when the keyboard has rested, in front or not: the next run needs it. */
 static bool work(struct app *app)
 {
-    setup_step(&app->setup, &app->form);
-    return false; /* others do the work */
+    const bool due = app->shared.form.stale && clock_nanoseconds() >= app->shared.forecast_at;
+    if (is_in_front(app))
+        setup_step(setup_model(app), &app->shared.form);
+    if (due)
+        form_make_forecast(&app->shared.form);
+    return due;
 }
 
-const struct screen screen_form = {N_("Set up"), &table, NULL, take_key, act, draw, work};
+static double busy(const struct app *app)
+{
+    const uint64_t now = clock_nanoseconds(), due = app->shared.forecast_at;
+    double seconds = INFINITY;
+    if (app->shared.form.stale)
+        seconds = due > now ? clock_seconds(now, due) : 0;
+    if (is_in_front(app) && setup_waits(setup_model(app)))
+        seconds = fmin(seconds, ANSWER_SECONDS);
+    return seconds;
+}
+
+static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
+{
+    (void)entry;
+    if (event == EVENT_RUN_ENDED)
+        setup_look_again(setup_model(app));
+}
+
+const struct screen setup_screen = {
+    .name = N_("Set up"),
+    .letter = 's',
+    .purpose = N_("choose network, technique, data and device, and run"),
+    .keys = &table,
+    .state_size = sizeof(struct setup_model),
+    .close = close,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .work = work,
+    .busy = busy,
+    .notice = notice,
+};

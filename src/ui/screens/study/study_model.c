@@ -12,7 +12,7 @@
 static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
 enum { MIN_PICTURES = 4 };
 
-void study_view_begin(struct study_view *view)
+void study_model_begin(struct study_model *view)
 {
     const char *name = getenv("LOGNAME") ? getenv("LOGNAME") : getenv("USER");
     if (view->begun)
@@ -23,17 +23,17 @@ void study_view_begin(struct study_view *view)
     snprintf(view->values[STUDY_RESULTS], sizeof view->values[0], "tinca-study.json");
 }
 
-void study_view_free(struct study_view *view)
+void study_model_free(struct study_model *view)
 {
     if (view->errand)
         errand_call_off(view->errand);
-    study_view_drop(view);
+    study_model_drop(view);
     study_file_free(&view->file);
     free(view->runs);
-    *view = (struct study_view){0};
+    *view = (struct study_model){0};
 }
 
-void study_view_read(struct study_view *view)
+void study_model_read(struct study_model *view)
 {
     study_file_free(&view->file);
     view->file_error.kind = ERROR_NONE;
@@ -41,8 +41,8 @@ void study_view_read(struct study_view *view)
         view->file = (struct study_file){0};
 }
 
-bool study_view_add_run(struct study_view *view, const char *directory, const char *network,
-                        struct error *error)
+bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
+                         struct error *error)
 {
     for (size_t i = 0; i < view->run_count; i++)
         if (strcmp(view->runs[i].directory, directory) == 0)
@@ -88,7 +88,7 @@ static bool check_results(const char *text, struct error *error)
                      text[0] ? _("this is a folder") : _("the votes need a file"));
 }
 
-bool study_view_set(struct study_view *view, const char *text, struct error *error)
+bool study_model_set(struct study_model *view, const char *text, struct error *error)
 {
     bool good = view->focus == STUDY_PARTICIPANT ? study_check_name(text, _("Participant"), error)
                 : view->focus == STUDY_PICTURES  ? check_pictures(text, error)
@@ -98,16 +98,16 @@ bool study_view_set(struct study_view *view, const char *text, struct error *err
         return false;
     snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
     if (view->focus == STUDY_RESULTS)
-        study_view_read(view);
+        study_model_read(view);
     if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
-        study_view_outdate(view);
+        study_model_outdate(view);
     return true;
 }
 
-void study_view_outdate(struct study_view *view)
+void study_model_outdate(struct study_model *view)
 {
     if (view->state == STUDY_READY)
-        study_view_drop(view);
+        study_model_drop(view);
     else if (view->errand) { /* it ends soon */
         view->outdated = true;
         errand_call_off(view->errand);
@@ -116,17 +116,17 @@ void study_view_outdate(struct study_view *view)
 
 /* --- pictures --- */
 
-size_t study_view_chosen(const struct study_view *view, size_t from)
+size_t study_model_chosen(const struct study_model *view, size_t from)
 {
     while (from < view->run_count && !view->runs[from].chosen)
         from++;
     return from;
 }
 
-bool study_view_make(struct study_view *view, size_t run, size_t threads, struct error *error)
+bool study_model_make(struct study_model *view, size_t run, size_t threads, struct error *error)
 {
     struct study_job *job = &view->job;
-    study_view_drop(view);
+    study_model_drop(view);
     *job = (struct study_job){.threads = threads, .study.seed = 1};
     snprintf(job->directory, sizeof job->directory, "%s", view->runs[run].directory);
     text_to_size(view->values[STUDY_PICTURES], &job->wanted);
@@ -138,7 +138,7 @@ bool study_view_make(struct study_view *view, size_t run, size_t threads, struct
     return view->errand;
 }
 
-bool study_view_step(struct study_view *view, bool *made, struct error *error)
+bool study_model_step(struct study_model *view, bool *made, struct error *error)
 {
     uint64_t done, of;
     if (!view->errand)
@@ -155,11 +155,11 @@ bool study_view_step(struct study_view *view, bool *made, struct error *error)
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
     view->state = STUDY_READY;
     if (!*made)
-        study_view_drop(view);
+        study_model_drop(view);
     return true;
 }
 
-void study_view_drop(struct study_view *view)
+void study_model_drop(struct study_model *view)
 {
     if (view->errand)
         errand_finish(view->errand, NULL);

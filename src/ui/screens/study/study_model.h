@@ -21,7 +21,7 @@ struct study_run {
 
 enum study_state { STUDY_IDLE, STUDY_MAKING, STUDY_READY };
 
-struct study_view {
+struct study_model {
     bool begun;
     char values[STUDY_FIELDS][512];
     size_t focus; /* a field, and beyond them a run */
@@ -44,29 +44,29 @@ struct study_view {
     size_t done, of;
 };
 
-void study_view_begin(struct study_view *view);
-void study_view_free(struct study_view *view);
+void study_model_begin(struct study_model *view);
+void study_model_free(struct study_model *view);
 
 /* Reads the results anew. */
-void study_view_read(struct study_view *view);
+void study_model_read(struct study_model *view);
 
-bool study_view_add_run(struct study_view *view, const char *directory, const char *network,
-                        struct error *error);
+bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
+                         struct error *error);
 
 /* Checks and takes what was typed into the focused field. */
-bool study_view_set(struct study_view *view, const char *text, struct error *error);
+bool study_model_set(struct study_model *view, const char *text, struct error *error);
 
 /* The first chosen run from `from` on; run_count: there is none. */
-size_t study_view_chosen(const struct study_view *view, size_t from);
+size_t study_model_chosen(const struct study_model *view, size_t from);
 
 /* Begins to make the pictures of a run, in `threads` threads (0: all cores). */
-bool study_view_make(struct study_view *view, size_t run, size_t threads, struct error *error);
+bool study_model_make(struct study_model *view, size_t run, size_t threads, struct error *error);
 /* True when the making has come to its end: `made`, or `error` says why not. */
-bool study_view_step(struct study_view *view, bool *made, struct error *error);
+bool study_model_step(struct study_model *view, bool *made, struct error *error);
 /* What is asked for has changed: pictures that are ready are thrown away, a making is called off.
  */
-void study_view_outdate(struct study_view *view);
+void study_model_outdate(struct study_model *view);
 /* Throws the pictures away. */
-void study_view_drop(struct study_view *view);
+void study_model_drop(struct study_model *view);
 
 #endif

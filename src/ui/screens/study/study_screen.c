@@ -2,6 +2,7 @@
  * takes over the screen (study_screen.h) inside the same open terminal, and the workbench comes
  * back with the vote kept. Runs that are on go on meanwhile. */
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -10,6 +11,7 @@
 #include "ui/screens/study/study_view.h"
 #include "ui/terminal/terminal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,8 @@ static const struct key_binding bindings[] = {
 static const struct key_table table = {N_("Perceptual studies"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
+static const double POLL_SECONDS = 0.25;
+
 /* --- opening --- */
 
 /* A network that is trained on pairs of pictures makes pictures. */
@@ -37,6 +41,11 @@ static bool makes_pictures(const struct run_config *config)
 {
     return strncmp(config->data, "pairs:", 6) == 0 ||
            (strncmp(config->data, "maps", 4) == 0 && strchr(",", config->data[4]));
+}
+
+static struct study_model *study_model(const struct app *app)
+{
+    return app_state(app, SCREEN_STUDY);
 }
 
 static bool find_runs(struct app *app, struct error *error)
@@ -54,14 +63,14 @@ static bool find_runs(struct app *app, struct error *error)
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
         if (entry->saved[RUN_SAVED_LAST] &&
-            !study_view_add_run(&app->study, directory, network, error))
+            !study_model_add_run(study_model(app), directory, network, error))
             return false;
     }
     return true;
 }
 
 /* What can be known without asking the terminal. */
-static void look_at_display(struct study_view *view)
+static void look_at_display(struct study_model *view)
 {
     struct graphics_facts facts = {0};
     view->display_error.kind = ERROR_NONE;
@@ -74,13 +83,13 @@ static void open_now(struct app *app)
     struct error error;
     if (!find_runs(app, &error))
         app_say_error(app, &error);
-    study_view_begin(&app->study);
-    study_view_read(&app->study);
-    look_at_display(&app->study);
-    app_show(app, &screen_study);
+    study_model_begin(study_model(app));
+    study_model_read(study_model(app));
+    look_at_display(study_model(app));
+    app_show(app, SCREEN_STUDY);
 }
 
-void study_open(struct app *app)
+static void go(struct app *app)
 {
     reading_all_then(app, open_now);
 }
@@ -91,18 +100,19 @@ void study_open(struct app *app)
 static void make(struct app *app, size_t run)
 {
     struct error error;
-    if (!study_view_make(&app->study, run, run_list_active(&app->runs) ? 1 : 0, &error))
+    if (!study_model_make(study_model(app), run, run_list_active(&app->shared.runs) ? 1 : 0,
+                          &error))
         app_say_error(app, &error);
 }
 
-void study_step(struct app *app)
+static void take_pictures(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct error error = {0};
     bool made = false;
-    if (!study_view_step(view, &made, &error))
+    if (!study_model_step(view, &made, &error))
         return;
-    if (made && app_screen(app) == &screen_study)
+    if (made && app_is_in_front(app, SCREEN_STUDY))
         app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
     else if (made)
         app_say(app, ROLE_GOOD, "%s", _("The pictures of the study are ready: m p goes there."));
@@ -117,17 +127,17 @@ void study_step(struct app *app)
 /* The other chosen runs follow, each with pictures of its own. */
 static void go_to_next(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     view->runs[view->current].chosen = false;
-    size_t next = study_view_chosen(view, 0);
-    study_view_drop(view);
+    size_t next = study_model_chosen(view, 0);
+    study_model_drop(view);
     if (next < view->run_count)
         make(app, next);
 }
 
 static void keep_vote(struct app *app, const struct study_vote *vote)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct error error;
     size_t voters;
     if (!study_file_add(view->values[STUDY_RESULTS], &view->job.study, vote, &voters, &error)) {
@@ -136,13 +146,13 @@ static void keep_vote(struct app *app, const struct study_vote *vote)
     }
     app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
             view->job.study.network, view->values[STUDY_RESULTS]);
-    study_view_read(view);
+    study_model_read(view);
     go_to_next(app);
 }
 
 static bool hold(struct app *app, struct study_vote *vote, struct error *error)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct study_display display;
     const struct study *study = &view->job.study;
     const char *participant = view->values[STUDY_PARTICIPANT];
@@ -151,14 +161,14 @@ static bool hold(struct app *app, struct study_vote *vote, struct error *error)
         return false;
     bool held =
         study_screen_run_here(&display, study, view->job.pictures.images, participant, vote, error);
-    theme_load(&app->theme, app->preferences.colours);
+    theme_load(&app->theme, app->shared.preferences.colours);
     terminal_redraw();
     return held;
 }
 
 static void hold_session(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct error error = {0};
     struct study_vote vote = {0};
     vote.answers = memory_new(view->job.study.count, sizeof *vote.answers, "a vote", &error);
@@ -174,10 +184,10 @@ static void hold_session(struct app *app)
 
 static void begin(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct study_display display;
     struct error error;
-    const size_t run = study_view_chosen(view, 0);
+    const size_t run = study_model_chosen(view, 0);
     look_at_display(view);
     if (view->display_error.kind != ERROR_NONE)
         app_say_error(app, &view->display_error);
@@ -202,9 +212,9 @@ static void begin(struct app *app)
 
 static void end_edit(struct app *app, int key)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     struct error error;
-    if (key == UI_ENTER && !study_view_set(view, view->edit.text, &error)) {
+    if (key == UI_ENTER && !study_model_set(view, view->edit.text, &error)) {
         app_say_error(app, &error);
         return;
     }
@@ -213,7 +223,7 @@ static void end_edit(struct app *app, int key)
 
 static bool take_key(struct app *app, int key)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     if (!view->editing)
         return false;
     if (key == UI_ENTER || key == UI_ESCAPE)
@@ -227,18 +237,18 @@ static bool take_key(struct app *app, int key)
 
 static void choose(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     const size_t run = view->focus - STUDY_FIELDS;
     if (view->focus < STUDY_FIELDS || run >= view->run_count)
         return;
     view->runs[run].chosen = !view->runs[run].chosen;
     if (run == view->current && !view->runs[run].chosen)
-        study_view_outdate(view);
+        study_model_outdate(view);
 }
 
 static void open_focused(struct app *app)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     if (view->focus >= STUDY_FIELDS) {
         choose(app);
         return;
@@ -249,7 +259,7 @@ static void open_focused(struct app *app)
     view->editing = true;
 }
 
-static void move(struct study_view *view, int steps)
+static void move(struct study_model *view, int steps)
 {
     const long last = (long)(STUDY_FIELDS + view->run_count) - 1, to = (long)view->focus + steps;
     view->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
@@ -258,7 +268,7 @@ static void move(struct study_view *view, int steps)
 
 static void act(struct app *app, enum action action)
 {
-    struct study_view *view = &app->study;
+    struct study_model *view = study_model(app);
     switch (action) {
     case ACTION_RUN:
         begin(app);
@@ -295,7 +305,42 @@ static void act(struct app *app, enum action action)
 
 static void draw(struct app *app, struct rect body)
 {
-    study_draw(&app->study, &app->canvas, body);
+    study_draw(study_model(app), &app->canvas, body);
 }
 
-const struct screen screen_study = {N_("Study"), &table, NULL, take_key, act, draw, NULL};
+static void close(struct app *app)
+{
+    study_model_free(study_model(app));
+}
+
+static bool typing(const struct app *app)
+{
+    return study_model(app)->editing;
+}
+
+static bool work(struct app *app)
+{
+    take_pictures(app);
+    return false;
+}
+
+static double busy(const struct app *app)
+{
+    return study_model(app)->errand ? POLL_SECONDS : INFINITY;
+}
+
+const struct screen study_screen = {
+    .name = N_("Study"),
+    .letter = 'p',
+    .purpose = N_("can people tell a network's pictures from real ones?"),
+    .keys = &table,
+    .state_size = sizeof(struct study_model),
+    .go = go,
+    .close = close,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .work = work,
+    .busy = busy,
+};

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct page {
-    struct study_view *view;
+    struct study_model *view;
     struct canvas *canvas;
     struct rect area;
     int line, focused; /* of the whole page */
@@ -66,7 +66,7 @@ static void put_fields(struct page *page)
 {
     static const char *const labels[STUDY_FIELDS] = {N_("Participant"), N_("Pictures"),
                                                      N_("Seconds each"), N_("Results in")};
-    const struct study_view *view = page->view;
+    const struct study_model *view = page->view;
     int label = 0;
     for (int i = 0; i < STUDY_FIELDS; i++) {
         int columns = (int)columns_of(gettext(labels[i]));
@@ -91,7 +91,7 @@ static void put_fields(struct page *page)
 
 static void put_runs(struct page *page)
 {
-    const struct study_view *view = page->view;
+    const struct study_model *view = page->view;
     put(page, ROLE_HEADING, _("Whose pictures (space chooses, one or more)"));
     if (view->run_count == 0)
         put(page, ROLE_FAINT,
@@ -139,7 +139,7 @@ static void put_notes(struct page *page)
 
 static void put_state(struct page *page)
 {
-    const struct study_view *view = page->view;
+    const struct study_model *view = page->view;
     char text[1100];
     if (view->display_error.kind != ERROR_NONE) {
         put(page, ROLE_BAD, _("This terminal cannot show the pictures:"));
@@ -225,7 +225,7 @@ static void put_published(struct page *page)
 
 static void put_results(struct page *page)
 {
-    const struct study_view *view = page->view;
+    const struct study_model *view = page->view;
     char text[1100], heads[COLUMNS][96];
     put(page, ROLE_HEADING, _("Results so far"));
     if (view->file_error.kind != ERROR_NONE) {
@@ -248,7 +248,7 @@ static void put_results(struct page *page)
 
 /* --- the page --- */
 
-static void put_all(struct page *page, struct study_view *view, struct canvas *canvas,
+static void put_all(struct page *page, struct study_model *view, struct canvas *canvas,
                     struct rect area)
 {
     *page = (struct page){view, canvas, area, 0, 0};
@@ -260,7 +260,7 @@ static void put_all(struct page *page, struct study_view *view, struct canvas *c
     put_results(page);
 }
 
-static int scroll_for(const struct study_view *view, const struct page *page)
+static int scroll_for(const struct study_model *view, const struct page *page)
 {
     const int rows = page->area.rows, furthest = page->line > rows ? page->line - rows : 0;
     int scroll = view->scroll;
@@ -271,7 +271,7 @@ static int scroll_for(const struct study_view *view, const struct page *page)
     return scroll < 0 ? 0 : scroll > furthest ? furthest : scroll;
 }
 
-void study_draw(struct study_view *view, struct canvas *canvas, struct rect body)
+void study_draw(struct study_model *view, struct canvas *canvas, struct rect body)
 {
     const int gap = body.rows >= 16;
     struct rect area = {body.row + gap, body.column + 1, body.rows - gap, body.columns - 2};

@@ -6,6 +6,6 @@
 #include "ui/terminal/draw.h"
 
 /* Sets view->scroll so that it is within the page, and follows the focus. */
-void study_draw(struct study_view *view, struct canvas *canvas, struct rect body);
+void study_draw(struct study_model *view, struct canvas *canvas, struct rect body);
 
 #endif

@@ -1,11 +1,13 @@
 /* What the screen Sweep asks: how to stop, and where the results go. */
-#include "ui/app/app.h"
+#include "ui/screens/sweep/sweep_dialogs.h"
 
 #include "base/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/output_file.h"
 #include "base/text.h"
+#include "ui/app/app.h"
+#include "ui/app/exporting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +17,14 @@
 
 static void answer_stop(struct app *app, size_t choice)
 {
-    struct sweep_view *view = &app->sweep;
-    struct run_entry *entry = view->run ? sweep_view_entry(view, &app->runs, view->cell) : NULL;
+    struct sweep_model *view = &app->shared.sweep;
+    struct run_entry *entry =
+        view->run ? sweep_model_entry(view, &app->shared.runs, view->cell) : NULL;
     if (choice == 0) {
         view->stop_after = true;
         app_say(app, ROLE_GOOD, "%s", _("The sweep stops when this cell is done."));
     } else if (choice == 1) {
-        sweep_view_stop(view);
+        sweep_model_stop(view);
         if (entry)
             run_send(entry->run, COMMAND_STOP, 0);
         app_say(app, ROLE_GOOD, "%s",
@@ -31,7 +34,7 @@ static void answer_stop(struct app *app, size_t choice)
 
 void ask_sweep_stop(struct app *app)
 {
-    if (!app->sweep.on) {
+    if (!app->shared.sweep.on) {
         app_say(app, ROLE_WARNING, "%s", _("No sweep is on: there is nothing to stop."));
         return;
     }
@@ -51,7 +54,7 @@ static bool ends_in(const char *path, const char *ending)
     return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
-static bool write_json(const struct sweep_view *view, const char *path, struct error *error)
+static bool write_json(const struct sweep_model *view, const char *path, struct error *error)
 {
     struct json *tree = sweep_to_json(&view->sweep, &view->estimate);
     char *text = tree ? json_print(tree, true, error) : NULL;
@@ -62,7 +65,7 @@ static bool write_json(const struct sweep_view *view, const char *path, struct e
     return written;
 }
 
-static bool write_results(const struct sweep_view *view, const char *path, struct error *error)
+static bool write_results(const struct sweep_model *view, const char *path, struct error *error)
 {
     struct text text = {0};
     if (ends_in(path, ".json"))
@@ -84,7 +87,7 @@ static bool is_folder(const char *path)
 /* The runs are read in a thread, which says when it is done. */
 static bool start_csv(struct app *app, const char *path, struct error *error)
 {
-    const struct sweep *sweep = &app->sweep.sweep;
+    const struct sweep *sweep = &app->shared.sweep.sweep;
     struct export_item *items = memory_new(sweep->count, sizeof *items, "an export", error);
     size_t count = 0;
     bool listed = items;
@@ -100,7 +103,8 @@ static bool start_csv(struct app *app, const char *path, struct error *error)
     if (listed && count == 0)
         listed = error_set(error, ERROR_USAGE, sweep->grid.name, _("start it with r"),
                            _("no cell of it is computed yet"));
-    bool started = listed && export_job_start(&app->export, EXPORT_CSV, items, count, path, error);
+    bool started =
+        listed && export_job_start(&app->shared.export, EXPORT_CSV, items, count, path, error);
     free(items);
     return started;
 }
@@ -121,14 +125,6 @@ static void note_results(struct app *app)
                  _("This file exists: Enter replaces it."));
 }
 
-/* The question stays. */
-static void refuse_results(struct app *app, const struct error *error)
-{
-    app->dialog.open = true;
-    snprintf(app->dialog.note, sizeof app->dialog.note, "%.120s: %.70s", error->why, error->advice);
-    app_say_error(app, error);
-}
-
 static void answer_results(struct app *app, size_t choice)
 {
     struct error error;
@@ -139,21 +135,21 @@ static void answer_results(struct app *app, size_t choice)
         if (start_csv(app, path, &error))
             app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
         else
-            refuse_results(app, &error);
+            exporting_refuse(app, &error);
     } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         app->dialog.open = true; /* the note says why */
     else if (!dialog_may_write(&app->dialog, file_exists(path)))
         return;
-    else if (write_results(&app->sweep, path, &error))
+    else if (write_results(&app->shared.sweep, path, &error))
         app_say(app, ROLE_GOOD, _("Wrote %s."), path);
     else
-        refuse_results(app, &error);
+        exporting_refuse(app, &error);
 }
 
 void ask_sweep_export(struct app *app)
 {
     char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
-    if (app->sweep.sweep.count == 0) {
+    if (app->shared.sweep.sweep.count == 0) {
         app_say(app, ROLE_WARNING, "%s", _("There is no sweep in sight to export."));
         return;
     }
@@ -162,8 +158,8 @@ void ask_sweep_export(struct app *app)
         dialog->text, sizeof dialog->text, "%s",
         _("The tables as Markdown (.md) or text (.txt), all figures (.json), or the studies' CSV "
           "files (a folder/)."));
-    snprintf(name, sizeof name, "sweep-%s.md", app->sweep.sweep.grid.name);
-    export_in_folder(app, name, path, sizeof path);
+    snprintf(name, sizeof name, "sweep-%s.md", app->shared.sweep.sweep.grid.name);
+    exporting_path(app, name, path, sizeof path);
     line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
     dialog->edited = note_results;
     note_results(app);

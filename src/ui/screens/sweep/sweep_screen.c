@@ -1,5 +1,7 @@
 /* A grid of runs: set up, watched as a table, or one of earlier. */
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
+#include "ui/screens/sweep/sweep_dialogs.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -38,31 +40,30 @@ static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings 
 static void look_for_earlier(struct app *app)
 {
     struct error error;
-    if (!sweep_view_list(&app->sweep, &error))
+    if (!sweep_model_list(&app->shared.sweep, &error))
         app_say_error(app, &error);
 }
 
-void sweep_show(struct app *app)
+static void open(struct app *app)
 {
-    sweep_view_begin(&app->sweep, &app->form.config, false);
-    if (app->sweep.kind == SWEEP_EARLIER)
+    sweep_model_begin(&app->shared.sweep, &app->shared.form.config, false);
+    if (app->shared.sweep.kind == SWEEP_EARLIER)
         look_for_earlier(app);
-    app_show(app, &screen_sweep);
 }
 
 /* --- deciding --- */
 
 static void next_view(struct app *app)
 {
-    app->sweep.kind = (app->sweep.kind + 1) % SWEEP_KINDS;
-    if (app->sweep.kind == SWEEP_EARLIER)
+    app->shared.sweep.kind = (app->shared.sweep.kind + 1) % SWEEP_KINDS;
+    if (app->shared.sweep.kind == SWEEP_EARLIER)
         look_for_earlier(app);
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct sweep_set *set = &app->sweep.set;
-    if (app->sweep.kind != SWEEP_SET_UP || !set->editing)
+    struct sweep_set *set = &app->shared.sweep.set;
+    if (app->shared.sweep.kind != SWEEP_SET_UP || !set->editing)
         return false;
     sweep_set_key(set, key);
     return true;
@@ -71,26 +72,26 @@ static bool take_key(struct app *app, int key)
 static void start(struct app *app)
 {
     struct error error;
-    bool set_up = app->sweep.kind == SWEEP_SET_UP;
-    if (app->sweep.on) {
+    bool set_up = app->shared.sweep.kind == SWEEP_SET_UP;
+    if (app->shared.sweep.on) {
         app_say(app, ROLE_WARNING, "%s", _("The sweep is on already."));
         return;
     }
-    bool started =
-        set_up ? sweep_view_start(&app->sweep, &error) : sweep_view_go_on(&app->sweep, &error);
+    bool started = set_up ? sweep_model_start(&app->shared.sweep, &error)
+                          : sweep_model_go_on(&app->shared.sweep, &error);
     if (!started)
         app_say_error(app, &error);
-    else if (sweep_view_due(&app->sweep) == 0) {
-        sweep_view_stop(&app->sweep);
+    else if (sweep_model_due(&app->shared.sweep) == 0) {
+        sweep_model_stop(&app->shared.sweep);
         app_say(app, ROLE_GOOD, "%s", _("Nothing is left to run."));
-    } else if (run_list_active(&app->runs))
+    } else if (run_list_active(&app->shared.runs))
         app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
 }
 
 /* The cell's run, of this sitting or an earlier one. */
 static void show_now(struct app *app)
 {
-    const struct sweep_view *view = &app->sweep;
+    const struct sweep_model *view = &app->shared.sweep;
     if (view->sweep.count == 0)
         return;
     const char *id = view->sweep.cells[view->selected].run;
@@ -114,8 +115,9 @@ static void show_run(struct app *app)
 
 static void pause_or_go_on(struct app *app)
 {
-    struct sweep_view *view = &app->sweep;
-    struct run_entry *entry = view->run ? sweep_view_entry(view, &app->runs, view->cell) : NULL;
+    struct sweep_model *view = &app->shared.sweep;
+    struct run_entry *entry =
+        view->run ? sweep_model_entry(view, &app->shared.runs, view->cell) : NULL;
     if (!view->on) {
         app_say(app, ROLE_WARNING, "%s", _("The sweep is not on; r goes on with it."));
         return;
@@ -134,7 +136,7 @@ static void pause_or_go_on(struct app *app)
 /* What failed is never tried again by itself. */
 static void wait_again(struct app *app)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     struct error error;
     bool failed = view->kind == SWEEP_CELLS && view->sweep.count > 0 &&
                   view->sweep.cells[view->selected].state == SWEEP_FAILED;
@@ -158,7 +160,7 @@ static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measu
     return false;
 }
 
-static void next_measure(struct sweep_view *view)
+static void next_measure(struct sweep_model *view)
 {
     for (int tries = 0; tries < SWEEP_MEASURES; tries++) {
         view->measure = (view->measure + 1) % SWEEP_MEASURES;
@@ -170,7 +172,7 @@ static void next_measure(struct sweep_view *view)
 
 /* --- moving --- */
 
-static void move_cell(struct sweep_view *view, long rows, long columns)
+static void move_cell(struct sweep_model *view, long rows, long columns)
 {
     if (view->sweep.count == 0)
         return;
@@ -182,13 +184,13 @@ static void move_cell(struct sweep_view *view, long rows, long columns)
     view->selected = (size_t)(row * width + column);
 }
 
-static void move_name(struct sweep_view *view, long steps)
+static void move_name(struct sweep_model *view, long steps)
 {
     long to = (long)view->name_selected + steps, last = (long)view->name_count - 1;
     view->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
 }
 
-static void move(struct sweep_view *view, long rows, long columns)
+static void move(struct sweep_model *view, long rows, long columns)
 {
     if (view->kind == SWEEP_CELLS)
         move_cell(view, rows, columns);
@@ -203,25 +205,25 @@ static void move(struct sweep_view *view, long rows, long columns)
 static void open_selected(struct app *app)
 {
     struct error error;
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     if (view->kind == SWEEP_CELLS)
         show_run(app);
     else if (view->kind == SWEEP_SET_UP && !sweep_set_edit(&view->set))
         sweep_set_toggle(&view->set);
     else if (view->kind == SWEEP_EARLIER && view->name_count > 0 &&
-             !sweep_view_open(view, view->names[view->name_selected], &error))
+             !sweep_model_open(view, view->names[view->name_selected], &error))
         app_say_error(app, &error);
 }
 
 static void choose_or_pause(struct app *app)
 {
-    if (app->sweep.kind == SWEEP_SET_UP)
-        sweep_set_toggle(&app->sweep.set);
+    if (app->shared.sweep.kind == SWEEP_SET_UP)
+        sweep_set_toggle(&app->shared.sweep.set);
     else
         pause_or_go_on(app);
 }
 
-static bool act_move(struct sweep_view *view, enum action action)
+static bool act_move(struct sweep_model *view, enum action action)
 {
     static const struct {
         enum action action;
@@ -238,7 +240,7 @@ static bool act_move(struct sweep_view *view, enum action action)
 
 static void act(struct app *app, enum action action)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     if (act_move(view, action))
         return;
     switch (action) {
@@ -270,7 +272,7 @@ static void act(struct app *app, enum action action)
         ask_sweep_export(app);
         break;
     case ACTION_FORM:
-        sweep_view_begin(view, &app->form.config, true);
+        sweep_model_begin(view, &app->shared.form.config, true);
         view->kind = SWEEP_SET_UP;
         break;
     default:
@@ -282,7 +284,7 @@ static void act(struct app *app, enum action action)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct sweep_view *view = &app->sweep;
+    const struct sweep_model *view = &app->shared.sweep;
     if (view->kind == SWEEP_CELLS && view->sweep.count > 0)
         snprintf(text, size, _("Sweep %s"), view->sweep.grid.name);
     else
@@ -296,16 +298,33 @@ static void draw(struct app *app, struct rect body)
         [SWEEP_CELLS] = sweep_draw_cells,
         [SWEEP_EARLIER] = sweep_draw_earlier};
     const char *const names[SWEEP_KINDS] = {_("Set up"), _("Cells"), _("Earlier")};
-    draw_tabs(&app->canvas, body, names, SWEEP_KINDS, app->sweep.kind);
+    draw_tabs(&app->canvas, body, names, SWEEP_KINDS, app->shared.sweep.kind);
     int above = body.rows >= 16 ? 2 : 1;
     struct rect area = {body.row + above, body.column, body.rows - above, body.columns};
     if (area.rows > 0)
-        views[app->sweep.kind](app, area);
+        views[app->shared.sweep.kind](app, area);
 }
 
 static bool work(struct app *app)
 {
-    return sweep_view_work(&app->sweep);
+    return app_is_in_front(app, SCREEN_SWEEP) && sweep_model_work(&app->shared.sweep);
 }
 
-const struct screen screen_sweep = {N_("Sweep"), &table, title, take_key, act, draw, work};
+static bool typing(const struct app *app)
+{
+    return app->shared.sweep.set.editing;
+}
+
+const struct screen sweep_screen = {
+    .name = N_("Sweep"),
+    .letter = 'w',
+    .purpose = N_("a grid of runs: networks, techniques, batches, devices"),
+    .keys = &table,
+    .open = open,
+    .title = title,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .work = work,
+};

@@ -75,7 +75,7 @@ static void draw_items(struct app *app, struct rect line, const struct sweep_lis
 
 static void draw_edit(struct app *app, struct rect line)
 {
-    const struct line_edit *edit = &app->sweep.set.edit;
+    const struct line_edit *edit = &app->shared.sweep.set.edit;
     size_t cursor, room = line.columns > 1 ? (size_t)line.columns - 1 : 1;
     size_t start = line_edit_window(edit, room, &cursor);
     draw_fill(&app->canvas, line, ROLE_EDIT);
@@ -98,7 +98,7 @@ static const char *empty_text(enum sweep_row row)
 static void draw_row(struct app *app, struct rect line, enum sweep_row row)
 {
     char text[FORM_TEXT];
-    const struct sweep_set *set = &app->sweep.set;
+    const struct sweep_set *set = &app->shared.sweep.set;
     bool focused = row == set->focus;
     int labels = label_columns();
     struct rect value = {line.row, line.column + labels, line.rows, line.columns - labels};
@@ -122,19 +122,6 @@ static void draw_row(struct app *app, struct rect line, enum sweep_row row)
               text[0] ? text : empty_text(row));
     if (focused)
         draw_cursor(&app->canvas, value, 0, 0);
-}
-
-char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size)
-{
-    size_t counts[SWEEP_STATES], used;
-    sweep_count(sweep, counts);
-    used =
-        (size_t)snprintf(text, size, ngettext("%zu cell", "%zu cells", sweep->count), sweep->count);
-    for (size_t i = 0; i < SWEEP_STATES && used < size; i++)
-        if (counts[i] > 0)
-            used += (size_t)snprintf(text + used, size - used, ", %zu %s", counts[i],
-                                     sweep_state_words((enum sweep_state)i));
-    return text;
 }
 
 static void append_memory(const struct sweep *sweep, struct text *text)
@@ -163,7 +150,7 @@ static void append_reason(const struct sweep *sweep, struct text *text)
         }
 }
 
-static enum role describe_plan(const struct sweep_view *view, struct text *text)
+static enum role describe_plan(const struct sweep_model *view, struct text *text)
 {
     char counts[200], left[160], error[1200];
     const struct error *problem =
@@ -201,7 +188,7 @@ static void draw_paragraph(struct app *app, struct rect *area, enum role role,
 
 void sweep_draw_set_up(struct app *app, struct rect area)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     struct text text = {0};
     enum role role = describe_plan(view, &text);
     int most = area.rows - SWEEP_ROWS - 1;
@@ -260,7 +247,7 @@ static enum role state_role(const struct sweep_cell *cell)
 static void draw_cell(struct app *app, struct rect area, size_t index)
 {
     char text[48];
-    const struct sweep_view *view = &app->sweep;
+    const struct sweep_model *view = &app->shared.sweep;
     const struct sweep_cell *cell = &view->sweep.cells[index];
     bool selected = index == view->selected;
     double value = sweep_cell_value(cell, view->measure);
@@ -299,7 +286,7 @@ static int row_label_columns(const struct sweep *sweep, int columns)
 static void draw_line(struct app *app, struct rect line, long row, size_t shown, int labels)
 {
     char label[160];
-    const struct sweep_view *view = &app->sweep;
+    const struct sweep_model *view = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&view->sweep.grid);
     const struct sweep_axis *batches = sweep_grid_axis(&view->sweep.grid, "batch");
     struct rect name = {line.row, line.column + 1, 1, labels};
@@ -324,7 +311,7 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
 
 static void draw_marks(struct app *app, struct rect line, size_t shown)
 {
-    const struct sweep_view *view = &app->sweep;
+    const struct sweep_model *view = &app->shared.sweep;
     const struct glyphs *glyphs = app->canvas.glyphs;
     if (view->left > 0)
         draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, glyphs->left);
@@ -334,7 +321,7 @@ static void draw_marks(struct app *app, struct rect line, size_t shown)
 
 static void draw_table(struct app *app, struct rect area)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     size_t columns = sweep_grid_columns(&view->sweep.grid), rows = view->sweep.count / columns;
     int labels = row_label_columns(&view->sweep, area.columns);
     int room = (area.columns - labels - 3) / CELL_COLUMNS;
@@ -356,7 +343,7 @@ static void draw_table(struct app *app, struct rect area)
 }
 
 /* All that the selected cell has to say. */
-static void describe_cell(const struct sweep_view *view, struct text *text)
+static void describe_cell(const struct sweep_model *view, struct text *text)
 {
     char duration[32], figure[48], reason[1200];
     const struct sweep_cell *cell = &view->sweep.cells[view->selected];
@@ -381,7 +368,7 @@ static void describe_cell(const struct sweep_view *view, struct text *text)
         text_append(text, _(" Enter shows its run."));
 }
 
-static void describe_sweep(const struct sweep_view *view, char *text, size_t size)
+static void describe_sweep(const struct sweep_model *view, char *text, size_t size)
 {
     char left[160];
     size_t done = sweep_count_computed(&view->sweep), all = view->sweep.count;
@@ -403,8 +390,8 @@ static void describe_sweep(const struct sweep_view *view, char *text, size_t siz
 static void draw_state(struct app *app, struct rect area)
 {
     char sentence[480], counts[200];
-    describe_sweep(&app->sweep, sentence, sizeof sentence);
-    sweep_counts_text(&app->sweep.sweep, counts, sizeof counts);
+    describe_sweep(&app->shared.sweep, sentence, sizeof sentence);
+    sweep_counts_text(&app->shared.sweep.sweep, counts, sizeof counts);
     int column = draw_text(&app->canvas, area, 0, 1, ROLE_STRONG, sentence) + 2;
     if (column + (int)columns_of(counts) <= area.columns)
         draw_text(&app->canvas, area, 0, column, ROLE_FAINT, counts);
@@ -412,7 +399,7 @@ static void draw_state(struct app *app, struct rect area)
 
 void sweep_draw_cells(struct app *app, struct rect area)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     struct text text = {0};
     if (view->sweep.count == 0) {
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
@@ -434,7 +421,7 @@ void sweep_draw_cells(struct app *app, struct rect area)
 
 void sweep_draw_earlier(struct app *app, struct rect area)
 {
-    struct sweep_view *view = &app->sweep;
+    struct sweep_model *view = &app->shared.sweep;
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
     if (view->name_count == 0)
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,

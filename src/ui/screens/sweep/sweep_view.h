@@ -11,7 +11,4 @@ void sweep_draw_earlier(struct app *app, struct rect area);
 /* How dark the shade of a value is, 0 to 7, between the least and the greatest one of the sweep. */
 size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double value);
 
-/* "12 cells: 9 to run, ..."; returns `text`. */
-char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size);
-
 #endif

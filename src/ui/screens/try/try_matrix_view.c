@@ -29,19 +29,19 @@ static int cell_width(const struct confusion *confusion)
 }
 
 /* The number and as much of the name as there is room for. */
-static void draw_name(const struct try_view *view, struct canvas *canvas, struct rect cell,
+static void draw_name(const struct try_model *view, struct canvas *canvas, struct rect cell,
                       size_t label, enum role role)
 {
     const int digits = digits_of(view->confusion.classes);
     draw_format(canvas, cell, 0, 0, role, "%*zu", digits, label);
-    draw_text(canvas, cell, 0, digits + 1, role, try_view_class_name(view, label));
+    draw_text(canvas, cell, 0, digits + 1, role, try_model_class_name(view, label));
 }
 
-static int name_width(const struct try_view *view, int columns)
+static int name_width(const struct try_model *view, int columns)
 {
     int widest = 0;
     for (size_t c = 0; c < view->confusion.classes; c++) {
-        int width = (int)columns_of(try_view_class_name(view, c));
+        int width = (int)columns_of(try_model_class_name(view, c));
         widest = width > widest ? width : widest;
     }
     widest += digits_of(view->confusion.classes) + 1;
@@ -67,7 +67,7 @@ struct grid {
     bool figures;
 };
 
-static struct grid lay_out(const struct try_view *view, struct rect area)
+static struct grid lay_out(const struct try_model *view, struct rect area)
 {
     struct grid grid = {area,
                         name_width(view, area.columns),
@@ -83,7 +83,7 @@ static struct grid lay_out(const struct try_view *view, struct rect area)
     return grid;
 }
 
-static void draw_matrix_row(const struct try_view *view, struct canvas *canvas,
+static void draw_matrix_row(const struct try_model *view, struct canvas *canvas,
                             const struct grid *grid, size_t nth)
 {
     const struct confusion *confusion = &view->confusion;
@@ -115,7 +115,7 @@ static void draw_matrix_row(const struct try_view *view, struct canvas *canvas,
         draw_accuracy(confusion, canvas, figures, label, ROLE_TEXT);
 }
 
-static void draw_heads(const struct try_view *view, struct canvas *canvas, const struct grid *grid)
+static void draw_heads(const struct try_model *view, struct canvas *canvas, const struct grid *grid)
 {
     const struct rect *area = &grid->area;
     struct rect cell = {area->row, area->column + grid->name + 1, 1, grid->width};
@@ -133,28 +133,28 @@ static void draw_heads(const struct try_view *view, struct canvas *canvas, const
         draw_right(canvas, figures, 0, ROLE_HEADING, _("images  right"));
 }
 
-static void draw_cell_words(const struct try_view *view, struct canvas *canvas, struct rect line)
+static void draw_cell_words(const struct try_model *view, struct canvas *canvas, struct rect line)
 {
     const uint32_t count = confusion_count(&view->confusion, view->row, view->column);
     char text[256];
     if (count == 0)
         snprintf(text, sizeof text, _("%s taken for %s: never"),
-                 try_view_class_name(view, view->row), try_view_class_name(view, view->column));
+                 try_model_class_name(view, view->row), try_model_class_name(view, view->column));
     else if (view->row == view->column)
         snprintf(text, sizeof text,
                  ngettext("%s told right: %u image; Enter shows it",
                           "%s told right: %u images; Enter shows them", count),
-                 try_view_class_name(view, view->row), (unsigned)count);
+                 try_model_class_name(view, view->row), (unsigned)count);
     else
         snprintf(text, sizeof text,
                  ngettext("%s taken for %s: %u image; Enter shows it",
                           "%s taken for %s: %u images; Enter shows them", count),
-                 try_view_class_name(view, view->row), try_view_class_name(view, view->column),
+                 try_model_class_name(view, view->row), try_model_class_name(view, view->column),
                  (unsigned)count);
     draw_text(canvas, line, 0, 0, ROLE_STRONG, text);
 }
 
-static bool nothing_yet(const struct try_view *view, struct canvas *canvas, struct rect area)
+static bool nothing_yet(const struct try_model *view, struct canvas *canvas, struct rect area)
 {
     if (view->confusion.counts)
         return false;
@@ -165,7 +165,7 @@ static bool nothing_yet(const struct try_view *view, struct canvas *canvas, stru
     return true;
 }
 
-void try_draw_matrix(struct try_view *view, struct canvas *canvas, struct rect area)
+void try_draw_matrix(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     if (nothing_yet(view, canvas, area))
         return;
@@ -198,7 +198,7 @@ static const struct table_column columns[COLUMNS] = {
     [MISTAKEN] = {N_("most often taken for"), 20, 1, false, true},
 };
 
-static void class_text(const struct try_view *view, size_t label, int column, char *text,
+static void class_text(const struct try_model *view, size_t label, int column, char *text,
                        size_t size)
 {
     const struct confusion *confusion = &view->confusion;
@@ -207,7 +207,7 @@ static void class_text(const struct try_view *view, size_t label, int column, ch
     if (column == NUMBER)
         snprintf(text, size, "%zu", label);
     else if (column == CLASS)
-        snprintf(text, size, "%s", try_view_class_name(view, label));
+        snprintf(text, size, "%s", try_model_class_name(view, label));
     else if (column == IMAGES)
         snprintf(text, size, "%u", (unsigned)confusion->totals[label]);
     else if (column == RIGHT && confusion->totals[label])
@@ -215,13 +215,13 @@ static void class_text(const struct try_view *view, size_t label, int column, ch
     else if (column == RIGHT)
         snprintf(text, size, "-");
     else if (column == MISTAKEN) {
-        size_t guess = try_view_mistaken(view, label, &count);
+        size_t guess = try_model_mistaken(view, label, &count);
         if (count)
-            snprintf(text, size, "%s (%zu)", try_view_class_name(view, guess), count);
+            snprintf(text, size, "%s (%zu)", try_model_class_name(view, guess), count);
     }
 }
 
-static void draw_class(const struct try_view *view, struct canvas *canvas, struct rect line,
+static void draw_class(const struct try_model *view, struct canvas *canvas, struct rect line,
                        size_t label, bool selected, const int *starts, const int *widths)
 {
     const enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
@@ -244,7 +244,7 @@ static void draw_class(const struct try_view *view, struct canvas *canvas, struc
     }
 }
 
-void try_draw_classes(struct try_view *view, struct canvas *canvas, struct rect area)
+void try_draw_classes(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     int starts[COLUMNS], widths[COLUMNS];
     if (nothing_yet(view, canvas, area))
@@ -264,7 +264,8 @@ void try_draw_classes(struct try_view *view, struct canvas *canvas, struct rect 
     for (size_t i = 0; i < rows && view->top + i < classes; i++) {
         struct rect line = {area.row + 1 + (int)i, area.column, 1, area.columns};
         const size_t row = view->top + i;
-        draw_class(view, canvas, line, try_view_class(view, row), row == view->row, starts, widths);
+        draw_class(view, canvas, line, try_model_class(view, row), row == view->row, starts,
+                   widths);
         targets_add_row(&canvas->targets, line, row, view->row);
     }
 }

@@ -9,13 +9,13 @@
 
 static const double LOOK_SECONDS = 0.25, ANSWER_SECONDS = 0.02;
 
-static void forget_cells(struct try_view *view)
+static void forget_cells(struct try_model *view)
 {
     for (size_t i = 0; i < PROBE_PICTURES; i++)
         halfblocks_free(&view->cells[i]);
 }
 
-static void forget_answer(struct try_view *view)
+static void forget_answer(struct try_model *view)
 {
     forget_cells(view);
     probe_answer_free(&view->answer);
@@ -23,19 +23,19 @@ static void forget_answer(struct try_view *view)
     view->ticket = 0;
 }
 
-void try_view_free(struct try_view *view)
+void try_model_free(struct try_model *view)
 {
     forget_answer(view);
     probe_free(view->probe);
     confusion_free(&view->confusion);
     free(view->order);
     free(view->sources);
-    *view = (struct try_view){0};
+    *view = (struct try_model){0};
 }
 
 /* --- opening --- */
 
-void try_view_reopen(struct try_view *view)
+void try_model_reopen(struct try_model *view)
 {
     forget_answer(view);
     confusion_free(&view->confusion);
@@ -47,7 +47,7 @@ void try_view_reopen(struct try_view *view)
     probe_open(view->probe, &view->request);
 }
 
-bool try_view_open(struct try_view *view, const struct try_source *source, struct error *error)
+bool try_model_open(struct try_model *view, const struct try_source *source, struct error *error)
 {
     struct probe_request *request = &view->request;
     const size_t threads = view->probe ? request->threads : 1;
@@ -62,13 +62,13 @@ bool try_view_open(struct try_view *view, const struct try_source *source, struc
     view->path[0] = '\0';
     view->walk = WALK_ALL;
     view->kind = TRY_IMAGE;
-    try_view_reopen(view);
+    try_model_reopen(view);
     return true;
 }
 
 /* --- news --- */
 
-static void count_outcomes(struct try_view *view)
+static void count_outcomes(struct try_model *view)
 {
     const struct probe_look *look = &view->look;
     if (look->classes == 0 || look->outcome_count == view->counted ||
@@ -78,10 +78,10 @@ static void count_outcomes(struct try_view *view)
         return;
     for (; view->counted < look->outcome_count; view->counted++)
         confusion_add(&view->confusion, &look->outcomes[view->counted]);
-    try_view_sort(view);
+    try_model_sort(view);
 }
 
-static void take_answer(struct try_view *view)
+static void take_answer(struct try_model *view)
 {
     struct probe_answer answer;
     if (!probe_take(view->probe, &answer))
@@ -96,17 +96,17 @@ static void take_answer(struct try_view *view)
 }
 
 /* The first image is shown as soon as the model is open. */
-static void ask_first(struct try_view *view)
+static void ask_first(struct try_model *view)
 {
     if (view->answered || view->ticket)
         return;
     if (view->path[0])
-        try_view_show_file(view, view->path);
+        try_model_show_file(view, view->path);
     else if (view->look.images > 0)
-        try_view_show(view, view->image);
+        try_model_show(view, view->image);
 }
 
-void try_view_step(struct try_view *view)
+void try_model_step(struct try_model *view)
 {
     if (!view->probe)
         return;
@@ -118,7 +118,7 @@ void try_view_step(struct try_view *view)
         take_answer(view);
 }
 
-bool try_view_busy(const struct try_view *view, double *seconds)
+bool try_model_busy(const struct try_model *view, double *seconds)
 {
     const enum probe_phase phase = view->look.phase;
     *seconds = view->ticket || phase == PROBE_OPENING ? ANSWER_SECONDS : LOOK_SECONDS;
@@ -127,7 +127,7 @@ bool try_view_busy(const struct try_view *view, double *seconds)
 
 /* --- what is known --- */
 
-const struct outcome *try_view_outcome(const struct try_view *view, size_t image)
+const struct outcome *try_model_outcome(const struct try_model *view, size_t image)
 {
     const struct probe_look *look = &view->look;
     if (image < look->outcome_count && look->outcomes[image].image == image)
@@ -138,19 +138,19 @@ const struct outcome *try_view_outcome(const struct try_view *view, size_t image
     return NULL;
 }
 
-bool try_view_makes_pictures(const struct try_view *view)
+bool try_model_makes_pictures(const struct try_model *view)
 {
     return view->look.network && view->look.classes == 0;
 }
 
-const char *try_view_class_name(const struct try_view *view, size_t label)
+const char *try_model_class_name(const struct try_model *view, size_t label)
 {
     return label < view->look.classes ? view->look.class_names[label] : "?";
 }
 
 /* --- walking --- */
 
-static bool is_walked(const struct try_view *view, const struct outcome *outcome)
+static bool is_walked(const struct try_model *view, const struct outcome *outcome)
 {
     switch (view->walk) {
     case WALK_WRONG:
@@ -164,7 +164,7 @@ static bool is_walked(const struct try_view *view, const struct outcome *outcome
     }
 }
 
-size_t try_view_count(const struct try_view *view, size_t *place)
+size_t try_model_count(const struct try_model *view, size_t *place)
 {
     const struct probe_look *look = &view->look;
     const bool of_file = view->answered ? view->answer.path[0] : view->path[0];
@@ -185,33 +185,33 @@ size_t try_view_count(const struct try_view *view, size_t *place)
     return count;
 }
 
-void try_view_show(struct try_view *view, size_t image)
+void try_model_show(struct try_model *view, size_t image)
 {
     view->image = image;
     view->path[0] = '\0';
     view->ticket = probe_ask(view->probe, NULL, image);
 }
 
-void try_view_show_file(struct try_view *view, const char *path)
+void try_model_show_file(struct try_model *view, const char *path)
 {
     if (path != view->path)
         snprintf(view->path, sizeof view->path, "%s", path);
     view->ticket = probe_ask(view->probe, view->path, 0);
 }
 
-static bool move_in_set(struct try_view *view, long steps)
+static bool move_in_set(struct try_model *view, long steps)
 {
     const long last = (long)view->look.images - 1, from = (long)view->image;
     const long to = view->path[0] ? from : from + steps; /* back from a file to where one was */
     if (last < 0)
         return false;
-    try_view_show(view, (size_t)(to < 0 ? 0 : to > last ? last : to));
+    try_model_show(view, (size_t)(to < 0 ? 0 : to > last ? last : to));
     return true;
 }
 
 /* The place in the outcomes of the next one in a direction. Images that could not be read have
  * none, and those at the end may not have been seen yet. */
-static long next_outcome(const struct try_view *view, long step)
+static long next_outcome(const struct try_model *view, long step)
 {
     const struct probe_look *look = &view->look;
     long i = step > 0 ? 0 : (long)look->outcome_count - 1;
@@ -222,7 +222,7 @@ static long next_outcome(const struct try_view *view, long step)
     return i;
 }
 
-bool try_view_move(struct try_view *view, long steps)
+bool try_model_move(struct try_model *view, long steps)
 {
     const struct probe_look *look = &view->look;
     const long step = steps < 0 ? -1 : 1;
@@ -239,11 +239,11 @@ bool try_view_move(struct try_view *view, long steps)
         found = true;
     }
     if (found)
-        try_view_show(view, look->outcomes[to].image);
+        try_model_show(view, look->outcomes[to].image);
     return found;
 }
 
-void try_view_walk(struct try_view *view, enum try_walk walk, size_t label, size_t guess)
+void try_model_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
 {
     const struct probe_look *look = &view->look;
     const size_t before = view->image;
@@ -253,16 +253,16 @@ void try_view_walk(struct try_view *view, enum try_walk walk, size_t label, size
     if (walk == WALK_CELL || walk == WALK_CLASS) { /* they begin at their first image */
         for (size_t i = 0; i < look->outcome_count; i++)
             if (is_walked(view, &look->outcomes[i])) {
-                try_view_show(view, look->outcomes[i].image);
+                try_model_show(view, look->outcomes[i].image);
                 return;
             }
         return;
     }
-    const struct outcome *seen = view->path[0] ? NULL : try_view_outcome(view, before);
+    const struct outcome *seen = view->path[0] ? NULL : try_model_outcome(view, before);
     if (walk == WALK_ALL || (seen && is_walked(view, seen)))
         return;
-    if (!try_view_move(view, 1))
-        try_view_move(view, -1);
+    if (!try_model_move(view, 1))
+        try_model_move(view, -1);
 }
 
 /* --- classes --- */
@@ -279,7 +279,7 @@ static int compare_classes(const void *first, const void *second)
     return a->accuracy > b->accuracy ? 1 : by_number;
 }
 
-void try_view_sort(struct try_view *view)
+void try_model_sort(struct try_model *view)
 {
     const size_t classes = view->confusion.classes;
     if (classes == 0) /* no image was seen yet */
@@ -292,12 +292,12 @@ void try_view_sort(struct try_view *view)
         qsort(view->order, classes, sizeof *view->order, compare_classes);
 }
 
-size_t try_view_class(const struct try_view *view, size_t row)
+size_t try_model_class(const struct try_model *view, size_t row)
 {
     return view->order ? view->order[row].label : row;
 }
 
-size_t try_view_mistaken(const struct try_view *view, size_t label, size_t *count)
+size_t try_model_mistaken(const struct try_model *view, size_t label, size_t *count)
 {
     const struct confusion *confusion = &view->confusion;
     size_t most = label;
@@ -312,7 +312,7 @@ size_t try_view_mistaken(const struct try_view *view, size_t label, size_t *coun
 
 /* --- pictures --- */
 
-bool try_view_make_cells(struct try_view *view, struct rect room)
+bool try_model_make_cells(struct try_model *view, struct rect room)
 {
     const struct probe_answer *answer = &view->answer;
     bool made = answer->picture_count > 0 && !rect_is_empty(room);

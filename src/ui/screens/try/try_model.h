@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct app;
+
 enum try_kind { TRY_IMAGE, TRY_MATRIX, TRY_CLASSES, TRY_KINDS };
 
 /* Which images Left and Right walk through. */
@@ -31,14 +33,14 @@ struct try_source {
     char data[512];
     double tolerance;
 };
-enum { TRY_SOURCES = FORM_MAX_ITEMS };
+enum { TRY_SOURCES = CHOOSER_MAX_ITEMS };
 
 struct try_class {
     double accuracy; /* NaN: no image of it was seen */
     size_t label;
 };
 
-struct try_view {
+struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
     char name[256]; /* of what is tried, for people */
@@ -68,44 +70,47 @@ struct try_view {
     size_t source_count;
 };
 
-void try_view_free(struct try_view *view);
+void try_model_free(struct try_model *view);
 
 /* Opens a source; the walk begins at its first image. */
-bool try_view_open(struct try_view *view, const struct try_source *source, struct error *error);
+bool try_model_open(struct try_model *view, const struct try_source *source, struct error *error);
 /* Opens the same file again: other data, other threads, newer weights. */
-void try_view_reopen(struct try_view *view);
+void try_model_reopen(struct try_model *view);
 
 /* Takes what is new from the probe. */
-void try_view_step(struct try_view *view);
+void try_model_step(struct try_model *view);
 /* Whether something is going on that is to be looked at again soon; `*seconds` says how soon. */
-bool try_view_busy(const struct try_view *view, double *seconds);
+bool try_model_busy(const struct try_model *view, double *seconds);
 
 /* What came of an image of the set; NULL: it is not known yet. */
-const struct outcome *try_view_outcome(const struct try_view *view, size_t image);
+const struct outcome *try_model_outcome(const struct try_model *view, size_t image);
 
-bool try_view_makes_pictures(const struct try_view *view);
+bool try_model_makes_pictures(const struct try_model *view);
 
 /* --- walking --- */
 
-void try_view_walk(struct try_view *view, enum try_walk walk, size_t label, size_t guess);
+void try_model_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess);
 /* `steps` images of the walk on (or back); stops at the ends. False: there is none. */
-bool try_view_move(struct try_view *view, long steps);
-void try_view_show(struct try_view *view, size_t image);
-void try_view_show_file(struct try_view *view, const char *path);
+bool try_model_move(struct try_model *view, long steps);
+void try_model_show(struct try_model *view, size_t image);
+void try_model_show_file(struct try_model *view, const char *path);
 /* How many images of those known so far the walk has, and which of them is in sight (from 1; 0:
  * none of them). */
-size_t try_view_count(const struct try_view *view, size_t *place);
+size_t try_model_count(const struct try_model *view, size_t *place);
 
 /* Puts the classes in order again: by number, or the worst first. */
-void try_view_sort(struct try_view *view);
+void try_model_sort(struct try_model *view);
 /* The class that row `row` of the list of classes shows. */
-size_t try_view_class(const struct try_view *view, size_t row);
+size_t try_model_class(const struct try_model *view, size_t row);
 /* The class that it is taken for most often, and how often (0: never). */
-size_t try_view_mistaken(const struct try_view *view, size_t label, size_t *count);
+size_t try_model_mistaken(const struct try_model *view, size_t label, size_t *count);
 
-const char *try_view_class_name(const struct try_view *view, size_t label);
+const char *try_model_class_name(const struct try_model *view, size_t label);
 
 /* Makes the cells of the answer's pictures for `room`, each; true when they are there. */
-bool try_view_make_cells(struct try_view *view, struct rect room);
+bool try_model_make_cells(struct try_model *view, struct rect room);
+
+/* Returns the state of the screen. */
+struct try_model *try_model(const struct app *app);
 
 #endif

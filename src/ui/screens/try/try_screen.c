@@ -1,6 +1,7 @@
 /* Trying a model out: one image and what the model says of it, the confusion matrix, the classes.
  * The chooser of weights lies over the screen and takes the keys while it is open. */
 #include "ui/app/app.h"
+#include "ui/app/run_loading.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -9,6 +10,7 @@
 #include "ui/screens/try/try_sources.h"
 #include "ui/screens/try/try_view.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,18 +52,18 @@ static const char *const view_names[TRY_KINDS] = {N_("Image"), N_("Matrix"), N_(
 static void open_source(struct app *app, const struct try_source *source)
 {
     struct error error;
-    if (!try_view_open(&app->tryit, source, &error))
+    if (!try_model_open(try_model(app), source, &error))
         app_say_error(app, &error);
 }
 
 /* The run in sight, or the newest one that has saved weights. */
 static bool find_first(struct app *app, struct try_source *source)
 {
-    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct run_entry *entry = app_run_in_front(app);
     if (entry && try_source_of_run(entry, source))
         return true;
     for (size_t n = 0; n < app_run_count(app); n++) {
-        const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
+        const size_t index = n < app->shared.runs.count ? app->shared.runs.count - 1 - n : n;
         if (try_source_of_run(app_run_at(app, index), source))
             return true;
     }
@@ -71,16 +73,16 @@ static bool find_first(struct app *app, struct try_source *source)
 /* Whether the run in sight is another one than the one that is being tried. */
 static bool is_asked_for(const struct app *app)
 {
-    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct run_entry *entry = app_run_in_front(app);
     struct try_source source;
-    return !app->tryit.probe || (entry && try_source_of_run(entry, &source) &&
-                                 strcmp(source.path, app->tryit.request.model) != 0);
+    return !try_model(app)->probe || (entry && try_source_of_run(entry, &source) &&
+                                      strcmp(source.path, try_model(app)->request.model) != 0);
 }
 
 /* Another model than the one that was asked for is not shown without a word. */
-static void tell_unsaved(struct app *app)
+static void warn_unsaved(struct app *app)
 {
-    struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
+    struct run_entry *entry = app_run_in_front(app);
     struct try_source source;
     if (!entry || try_source_of_run(entry, &source))
         return;
@@ -95,13 +97,13 @@ static void tell_unsaved(struct app *app)
 static void open_now(struct app *app)
 {
     struct try_source source;
-    tell_unsaved(app);
+    warn_unsaved(app);
     if (is_asked_for(app) && find_first(app, &source))
         open_source(app, &source);
-    app_show(app, &screen_try);
+    app_show(app, SCREEN_TRY);
 }
 
-void try_open(struct app *app)
+static void go(struct app *app)
 {
     reading_all_then(app, open_now);
 }
@@ -138,8 +140,8 @@ static void answer_file(struct app *app, size_t choice)
     char note[200];
     (void)choice;
     if (image_probe(&image, app->dialog.edit.text, &error)) {
-        app->tryit.kind = TRY_IMAGE;
-        try_view_show_file(&app->tryit, app->dialog.edit.text);
+        try_model(app)->kind = TRY_IMAGE;
+        try_model_show_file(try_model(app), app->dialog.edit.text);
         return;
     }
     snprintf(note, sizeof note, "%.180s", error.why);
@@ -149,19 +151,19 @@ static void answer_file(struct app *app, size_t choice)
 static void ask_file(struct app *app)
 {
     ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
-        app->tryit.path, answer_file)
+        try_model(app)->path, answer_file)
         ->edited = forget_note;
 }
 
 static void answer_data(struct app *app, size_t choice)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     (void)choice;
     snprintf(view->request.data, sizeof view->request.data, "%.511s", app->dialog.edit.text);
     view->image = view->row = view->column = 0;
     view->walk = WALK_ALL;
     view->path[0] = '\0';
-    try_view_reopen(view);
+    try_model_reopen(view);
 }
 
 static void ask_data(struct app *app)
@@ -169,7 +171,7 @@ static void ask_data(struct app *app)
     ask(app, _("A data set"),
         _("Its test images are walked through: digits, cifar10:DIR, folder:DIR, ... Tab completes "
           "a folder's name; empty: none."),
-        app->tryit.request.data, answer_data);
+        try_model(app)->request.data, answer_data);
 }
 
 static void answer_threads(struct app *app, size_t choice)
@@ -180,14 +182,14 @@ static void answer_threads(struct app *app, size_t choice)
         object(app, _("Give a number from 0 (all cores) to 1024."));
         return;
     }
-    app->tryit.request.threads = threads;
-    try_view_reopen(&app->tryit);
+    try_model(app)->request.threads = threads;
+    try_model_reopen(try_model(app));
 }
 
 static void ask_threads(struct app *app)
 {
     char text[32];
-    snprintf(text, sizeof text, "%zu", app->tryit.request.threads);
+    snprintf(text, sizeof text, "%zu", try_model(app)->request.threads);
     ask(app, _("Threads"),
         _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
           "one thread less than there are cores."),
@@ -197,14 +199,14 @@ static void ask_threads(struct app *app)
 
 static void answer_go(struct app *app, size_t choice)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     char note[200];
     size_t number;
     (void)choice;
     if (text_to_size(app->dialog.edit.text, &number) && number > 0 && number <= view->look.images) {
         view->walk = WALK_ALL;
         view->kind = TRY_IMAGE;
-        try_view_show(view, number - 1);
+        try_model_show(view, number - 1);
         return;
     }
     snprintf(note, sizeof note, _("Give a number from 1 to %zu."), view->look.images);
@@ -214,7 +216,7 @@ static void answer_go(struct app *app, size_t choice)
 static void ask_go(struct app *app)
 {
     char text[32];
-    snprintf(text, sizeof text, "%zu", app->tryit.image + 1);
+    snprintf(text, sizeof text, "%zu", try_model(app)->image + 1);
     ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
         forget_note;
 }
@@ -223,15 +225,15 @@ static void ask_go(struct app *app)
 
 static void choose_now(struct app *app)
 {
-    struct try_view *view = &app->tryit;
-    struct form_item items[FORM_MAX_ITEMS];
+    struct try_model *view = try_model(app);
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
     struct error error;
     if (!try_sources_find(app, &error)) {
         app_say_error(app, &error);
         return;
     }
     for (size_t i = 0; i < view->source_count; i++)
-        items[i] = (struct form_item){view->sources[i].name, view->sources[i].note};
+        items[i] = (struct chooser_item){view->sources[i].name, view->sources[i].note};
     chooser_begin(&view->chooser, _("Which weights? Or type a model file's path"), items,
                   view->source_count, view->name, true);
 }
@@ -243,7 +245,7 @@ static void choose_weights(struct app *app)
 
 static void take_weights(struct app *app)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     struct try_source source;
     const char *chosen = chooser_choice(&view->chooser);
     for (size_t i = 0; i < view->source_count; i++)
@@ -257,7 +259,7 @@ static void take_weights(struct app *app)
 
 static bool take_key(struct app *app, int key)
 {
-    struct chooser *chooser = &app->tryit.chooser;
+    struct chooser *chooser = &try_model(app)->chooser;
     if (!chooser->open)
         return false;
     enum chooser_result result = chooser_key(chooser, key);
@@ -279,16 +281,17 @@ static void clamp_cursor(size_t *at, long steps, size_t count)
 
 static void walk_on(struct app *app, long steps)
 {
-    if (!try_view_move(&app->tryit, steps))
+    if (!try_model_move(try_model(app), steps))
         app_say(app, ROLE_WARNING, "%s",
-                app->tryit.look.images == 0 ? _("There is no data set to walk through; d asks for "
-                                                "one.")
-                                            : _("There is no further image of this kind."));
+                try_model(app)->look.images == 0
+                    ? _("There is no data set to walk through; d asks for "
+                        "one.")
+                    : _("There is no further image of this kind."));
 }
 
 static void move(struct app *app, long rows, long columns, long images)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     if (view->kind == TRY_IMAGE) {
         walk_on(app, images);
         return;
@@ -300,8 +303,8 @@ static void move(struct app *app, long rows, long columns, long images)
 
 static void next_view(struct app *app)
 {
-    struct try_view *view = &app->tryit;
-    if (try_view_makes_pictures(view)) {
+    struct try_model *view = try_model(app);
+    if (try_model_makes_pictures(view)) {
         app_say(app, ROLE_WARNING, "%s", _("This network makes pictures: it has no classes."));
         return;
     }
@@ -311,25 +314,25 @@ static void next_view(struct app *app)
 
 static void change_walk(struct app *app)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     size_t place;
-    if (try_view_makes_pictures(view)) {
+    if (try_model_makes_pictures(view)) {
         app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
         return;
     }
-    try_view_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
+    try_model_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
     view->kind = TRY_IMAGE;
     if (view->walk == WALK_ALL)
         app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
-    else if (try_view_count(view, &place) == 0)
+    else if (try_model_count(view, &place) == 0)
         app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
 }
 
 /* Enter: the images behind the figure under the cursor. */
 static void walk_there(struct app *app)
 {
-    struct try_view *view = &app->tryit;
-    const size_t label = view->kind == TRY_CLASSES ? try_view_class(view, view->row) : view->row;
+    struct try_model *view = try_model(app);
+    const size_t label = view->kind == TRY_CLASSES ? try_model_class(view, view->row) : view->row;
     const size_t guess = view->column;
     size_t place;
     if (view->kind == TRY_IMAGE || !view->confusion.counts)
@@ -338,8 +341,8 @@ static void walk_there(struct app *app)
         app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
         return;
     }
-    try_view_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
-    if (try_view_count(view, &place) == 0) {
+    try_model_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
+    if (try_model_count(view, &place) == 0) {
         view->walk = WALK_ALL;
         app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
         return;
@@ -349,12 +352,12 @@ static void walk_there(struct app *app)
 
 static void sort_classes(struct app *app)
 {
-    if (try_view_makes_pictures(&app->tryit))
+    if (try_model_makes_pictures(try_model(app)))
         return;
-    app->tryit.worst_first = !app->tryit.worst_first;
-    try_view_sort(&app->tryit);
-    app->tryit.kind = TRY_CLASSES;
-    app->tryit.row = app->tryit.top = 0;
+    try_model(app)->worst_first = !try_model(app)->worst_first;
+    try_model_sort(try_model(app));
+    try_model(app)->kind = TRY_CLASSES;
+    try_model(app)->row = try_model(app)->top = 0;
 }
 
 static bool act_on_model(struct app *app, enum action action)
@@ -391,12 +394,12 @@ static void act(struct app *app, enum action action)
         choose_weights(app);
         return;
     }
-    if (!app->tryit.probe) {
+    if (!try_model(app)->probe) {
         app_say(app, ROLE_WARNING, "%s", _("Choose a model first: w."));
         return;
     }
     if (action == ACTION_UPDATE) {
-        try_view_reopen(&app->tryit);
+        try_model_reopen(try_model(app));
         app_say(app, ROLE_STRONG, "%s", _("The weights are read again."));
     } else if (action == ACTION_SORT)
         sort_classes(app);
@@ -423,12 +426,12 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_head(struct app *app, struct rect area)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     const char *names[TRY_KINDS];
     int column = 0;
     for (int i = 0; i < TRY_KINDS; i++)
         names[i] = gettext(view_names[i]);
-    if (!try_view_makes_pictures(view))
+    if (!try_model_makes_pictures(view))
         column = draw_tabs(&app->canvas, area, names, TRY_KINDS, view->kind) + 2;
     if (area.columns - column >= 30 || area.rows < 2)
         try_draw_status(view, &app->canvas, area, 0, column);
@@ -438,7 +441,7 @@ static void draw_head(struct app *app, struct rect area)
 
 static void draw_what(struct app *app, struct rect area)
 {
-    const struct try_view *view = &app->tryit;
+    const struct try_model *view = try_model(app);
     char text[1000];
     if (view->look.network)
         snprintf(text, sizeof text, "%s %s %s %s %s", view->look.network, app->canvas.glyphs->dot,
@@ -452,7 +455,7 @@ static void draw_what(struct app *app, struct rect area)
 /* What keeps the model or its data set from being tried; returns the row after. */
 static int draw_problem(struct app *app, struct rect area)
 {
-    const struct try_view *view = &app->tryit;
+    const struct try_model *view = try_model(app);
     const struct error *error =
         view->look.error.kind != ERROR_NONE ? &view->look.error : &view->error;
     char text[1100];
@@ -463,9 +466,9 @@ static int draw_problem(struct app *app, struct rect area)
 
 static void draw(struct app *app, struct rect body)
 {
-    static void (*const views[TRY_KINDS])(struct try_view *, struct canvas *, struct rect) = {
+    static void (*const views[TRY_KINDS])(struct try_model *, struct canvas *, struct rect) = {
         try_draw_image, try_draw_matrix, try_draw_classes};
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     const int narrow = body.columns < 64, above = body.rows >= 14 ? 3 : narrow ? 2 : 1;
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     struct rect head = {inside.row, inside.column, narrow ? 2 : 1, inside.columns};
@@ -494,11 +497,48 @@ static void draw(struct app *app, struct rect body)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct try_view *view = &app->tryit;
+    const struct try_model *view = try_model(app);
     if (view->name[0])
         snprintf(text, size, _("Try it: %s"), view->name);
     else
         snprintf(text, size, "%s", _("Try it"));
 }
 
-const struct screen screen_try = {N_("Try it"), &table, title, take_key, act, draw, NULL};
+static void close(struct app *app)
+{
+    try_model_free(try_model(app));
+}
+
+static bool typing(const struct app *app)
+{
+    return try_model(app)->chooser.open;
+}
+
+static bool work(struct app *app)
+{
+    try_model_step(try_model(app));
+    return false;
+}
+
+static double busy(const struct app *app)
+{
+    double seconds;
+    return try_model_busy(try_model(app), &seconds) ? seconds : INFINITY;
+}
+
+const struct screen try_screen = {
+    .name = N_("Try it"),
+    .letter = 't',
+    .purpose = N_("what a model says of images; its confusion matrix"),
+    .keys = &table,
+    .state_size = sizeof(struct try_model),
+    .go = go,
+    .close = close,
+    .title = title,
+    .take_key = take_key,
+    .act = act,
+    .draw = draw,
+    .typing = typing,
+    .work = work,
+    .busy = busy,
+};

@@ -13,6 +13,11 @@
 static const char *const marks[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = N_("best"), [RUN_SAVED_LAST] = N_("last")};
 
+struct try_model *try_model(const struct app *app)
+{
+    return app_state(app, SCREEN_TRY);
+}
+
 static const char *directory_of(const struct run_entry *entry)
 {
     return run_entry_is_kept(entry) ? entry->directory
@@ -69,7 +74,7 @@ void try_source_of_file(const char *path, struct try_source *source)
 
 bool try_sources_find(struct app *app, struct error *error)
 {
-    struct try_view *view = &app->tryit;
+    struct try_model *view = try_model(app);
     if (!view->sources)
         view->sources =
             memory_new(TRY_SOURCES, sizeof *view->sources, "the list of weights", error);
@@ -78,7 +83,7 @@ bool try_sources_find(struct app *app, struct error *error)
         return false;
     /* this session's list begins with its oldest run */
     for (size_t n = 0; n < app_run_count(app) && view->source_count < TRY_SOURCES; n++) {
-        const size_t index = n < app->runs.count ? app->runs.count - 1 - n : n;
+        const size_t index = n < app->shared.runs.count ? app->shared.runs.count - 1 - n : n;
         const struct run_entry *entry = app_run_at(app, index);
         for (size_t kind = 0; kind < RUN_SAVED_KINDS; kind++)
             if (view->source_count < TRY_SOURCES &&

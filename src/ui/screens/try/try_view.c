@@ -11,10 +11,10 @@
 
 /* --- how the data set stands --- */
 
-static void write_result(const struct try_view *view, char *text, size_t size)
+static void write_result(const struct try_model *view, char *text, size_t size)
 {
     const struct evaluation *evaluation = &view->look.evaluation;
-    if (try_view_makes_pictures(view))
+    if (try_model_makes_pictures(view))
         snprintf(text, size, _("pixel accuracy %.2f %% (within %g of 255), %zu pairs"),
                  evaluation->pixel_accuracy, view->request.tolerance, evaluation->images);
     else
@@ -23,7 +23,7 @@ static void write_result(const struct try_view *view, char *text, size_t size)
 }
 
 /* For a narrow terminal. */
-static void write_short(const struct try_view *view, char *text, size_t size)
+static void write_short(const struct try_model *view, char *text, size_t size)
 {
     const struct confusion *confusion = &view->confusion;
     if (confusion->images == 0)
@@ -33,7 +33,7 @@ static void write_short(const struct try_view *view, char *text, size_t size)
                  view->look.images, 100.0 * (double)confusion->right / (double)confusion->images);
 }
 
-static void write_progress(const struct try_view *view, char *text, size_t size)
+static void write_progress(const struct try_model *view, char *text, size_t size)
 {
     const struct confusion *confusion = &view->confusion;
     if (confusion->images > 0)
@@ -45,7 +45,7 @@ static void write_progress(const struct try_view *view, char *text, size_t size)
                  view->look.images);
 }
 
-void try_draw_status(const struct try_view *view, struct canvas *canvas, struct rect area, int row,
+void try_draw_status(const struct try_model *view, struct canvas *canvas, struct rect area, int row,
                      int column)
 {
     char text[160] = "";
@@ -67,18 +67,19 @@ void try_draw_status(const struct try_view *view, struct canvas *canvas, struct 
 
 /* --- one image --- */
 
-static int widest_name(const struct try_view *view, int most)
+static int widest_name(const struct try_model *view, int most)
 {
     int widest = 1;
     for (size_t i = 0; i < view->answer.top_count; i++) {
-        int columns = (int)columns_of(try_view_class_name(view, view->answer.top[i].label));
+        int columns = (int)columns_of(try_model_class_name(view, view->answer.top[i].label));
         widest = columns > widest ? columns : widest;
     }
     return widest < most ? widest : most;
 }
 
 /* The true class is marked by a sign as well. */
-static void draw_bars(const struct try_view *view, struct canvas *canvas, struct rect area, int row)
+static void draw_bars(const struct try_model *view, struct canvas *canvas, struct rect area,
+                      int row)
 {
     const struct probe_answer *answer = &view->answer;
     const int name = widest_name(view, area.columns / 2), figure = 9;
@@ -89,7 +90,7 @@ static void draw_bars(const struct try_view *view, struct canvas *canvas, struct
         const enum role role = truth ? ROLE_GOOD : i == 0 ? ROLE_STRONG : ROLE_TEXT;
         struct rect cell = {area.row, area.column + 2, area.rows, name};
         draw_text(canvas, area, row, 0, ROLE_GOOD, truth ? "*" : " ");
-        draw_text(canvas, cell, row, 0, role, try_view_class_name(view, top->label));
+        draw_text(canvas, cell, row, 0, role, try_model_class_name(view, top->label));
         if (bar > 0)
             draw_gauge(canvas, area, row, 2 + name + 1, bar, (double)top->probability,
                        truth ? ROLE_GOOD : ROLE_GAUGE);
@@ -99,7 +100,8 @@ static void draw_bars(const struct try_view *view, struct canvas *canvas, struct
 }
 
 /* What it is, and whether it was told right. Returns the row after. */
-static int draw_truth(const struct try_view *view, struct canvas *canvas, struct rect area, int row)
+static int draw_truth(const struct try_model *view, struct canvas *canvas, struct rect area,
+                      int row)
 {
     const struct probe_answer *answer = &view->answer;
     if (!answer->labelled || answer->top_count == 0)
@@ -108,32 +110,32 @@ static int draw_truth(const struct try_view *view, struct canvas *canvas, struct
     char text[192];
     if (right)
         snprintf(text, sizeof text, _("Right: it is %s."),
-                 try_view_class_name(view, answer->label));
+                 try_model_class_name(view, answer->label));
     else
         snprintf(text, sizeof text, _("Wrong: it is %s, taken for %s."),
-                 try_view_class_name(view, answer->label),
-                 try_view_class_name(view, answer->top[0].label));
+                 try_model_class_name(view, answer->label),
+                 try_model_class_name(view, answer->top[0].label));
     return draw_wrapped(canvas, area, row, right ? ROLE_GOOD : ROLE_BAD, text);
 }
 
-static void write_place(const struct try_view *view, char *text, size_t size)
+static void write_place(const struct try_model *view, char *text, size_t size)
 {
-    size_t place, count = try_view_count(view, &place);
-    const char *truth = try_view_class_name(view, view->label);
+    size_t place, count = try_model_count(view, &place);
+    const char *truth = try_model_class_name(view, view->label);
     if (view->answer.path[0])
         snprintf(text, size, "%s", _("an image file"));
     else if (view->walk == WALK_WRONG)
         snprintf(text, size, _("%zu of the %zu told wrong"), place, count);
     else if (view->walk == WALK_CELL)
         snprintf(text, size, _("%zu of the %zu of %s taken for %s"), place, count, truth,
-                 try_view_class_name(view, view->guess));
+                 try_model_class_name(view, view->guess));
     else if (view->walk == WALK_CLASS)
         snprintf(text, size, _("%zu of the %zu of %s told wrong"), place, count, truth);
     else
         snprintf(text, size, _("image %zu of %zu"), place, count);
 }
 
-static void draw_verdict(const struct try_view *view, struct canvas *canvas, struct rect area)
+static void draw_verdict(const struct try_model *view, struct canvas *canvas, struct rect area)
 {
     char place[192];
     write_place(view, place, sizeof place);
@@ -145,13 +147,13 @@ static void draw_verdict(const struct try_view *view, struct canvas *canvas, str
     draw_bars(view, canvas, area, row);
 }
 
-static void draw_classified(struct try_view *view, struct canvas *canvas, struct rect area)
+static void draw_classified(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     const int half = area.columns / 2 - 1;
     const int wide = area.rows * 2 < half ? area.rows * 2 : half;
     struct rect room = {area.row, area.column, area.rows, wide};
     int left = 0;
-    if (wide >= 8 && try_view_make_cells(view, room)) {
+    if (wide >= 8 && try_model_make_cells(view, room)) {
         room.columns = (int)view->cells[0].columns;
         draw_halfblocks(canvas, room, &view->cells[0]);
         left = room.columns + 2;
@@ -164,13 +166,13 @@ static void draw_classified(struct try_view *view, struct canvas *canvas, struct
 
 /* --- networks that make pictures --- */
 
-static void draw_pictures(struct try_view *view, struct canvas *canvas, struct rect area)
+static void draw_pictures(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     static const char *const words[] = {N_("input"), N_("generated"), N_("target")};
     const int count = (int)view->answer.picture_count;
     struct rect room = {area.row + 1, area.column, area.rows - 1,
                         count ? (area.columns - 2 * count) / count : 0};
-    if (!try_view_make_cells(view, room))
+    if (!try_model_make_cells(view, room))
         return;
     for (int i = 0, column = 0; i < count; i++) {
         const struct halfblocks *cells = &view->cells[i];
@@ -182,10 +184,10 @@ static void draw_pictures(struct try_view *view, struct canvas *canvas, struct r
     }
 }
 
-static void draw_translated(struct try_view *view, struct canvas *canvas, struct rect area)
+static void draw_translated(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     const struct outcome *outcome =
-        view->answer.path[0] ? NULL : try_view_outcome(view, view->answer.index);
+        view->answer.path[0] ? NULL : try_model_outcome(view, view->answer.index);
     char place[192];
     write_place(view, place, sizeof place);
     int column = draw_text(canvas, area, area.rows - 1, 0, ROLE_HEADING, place) + 2;
@@ -198,7 +200,7 @@ static void draw_translated(struct try_view *view, struct canvas *canvas, struct
     draw_pictures(view, canvas, area);
 }
 
-void try_draw_image(struct try_view *view, struct canvas *canvas, struct rect area)
+void try_draw_image(struct try_model *view, struct canvas *canvas, struct rect area)
 {
     char text[1100];
     draw_cursor(canvas, area, 0, 0);
@@ -213,7 +215,7 @@ void try_draw_image(struct try_view *view, struct canvas *canvas, struct rect ar
     if (view->answer.error.kind != ERROR_NONE)
         draw_wrapped(canvas, area, 1, ROLE_BAD,
                      error_format(&view->answer.error, text, sizeof text));
-    else if (try_view_makes_pictures(view))
+    else if (try_model_makes_pictures(view))
         draw_translated(view, canvas, area);
     else
         draw_classified(view, canvas, area);

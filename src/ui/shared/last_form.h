@@ -1,7 +1,7 @@
 /* last_form.h: the form as it was left, in $XDG_STATE_HOME/tinca/form.json: what the user has set,
  * and the preset; the rest follows from these. */
-#ifndef TINCA_UI_MODEL_LAST_FORM_H
-#define TINCA_UI_MODEL_LAST_FORM_H
+#ifndef TINCA_UI_SHARED_LAST_FORM_H
+#define TINCA_UI_SHARED_LAST_FORM_H
 
 #include "session/config/config.h"
 

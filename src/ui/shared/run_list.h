@@ -1,7 +1,7 @@
 /* run_list.h: the runs of this sitting, of which one trains at a time while the others wait their
  * turn; and, in a list of their own, the kept runs of earlier ones, which are only looked at. */
-#ifndef TINCA_UI_MODEL_RUN_LIST_H
-#define TINCA_UI_MODEL_RUN_LIST_H
+#ifndef TINCA_UI_SHARED_RUN_LIST_H
+#define TINCA_UI_SHARED_RUN_LIST_H
 
 #include "session/files/run_name.h"
 #include "session/history/run_owner.h"

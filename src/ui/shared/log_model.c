@@ -1,9 +1,9 @@
-#include "ui/model/log_model.h"
+#include "ui/shared/log_model.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void log_add(struct log_book *book, enum role role, const char *text)
+void log_add(struct log *book, enum role role, const char *text)
 {
     size_t place = (book->first + book->count) % LOG_LINES;
     if (book->count < LOG_LINES)
@@ -17,7 +17,7 @@ void log_add(struct log_book *book, enum role role, const char *text)
     snprintf(line->text, sizeof line->text, "%s", text);
 }
 
-void log_concerns(struct log_book *book, const char *directory)
+void log_concerns(struct log *book, const char *directory)
 {
     if (book->count == 0 || !directory)
         return;
@@ -25,7 +25,7 @@ void log_concerns(struct log_book *book, const char *directory)
     snprintf(line->directory, sizeof line->directory, "%s", directory);
 }
 
-const struct log_line *log_line(const struct log_book *book, size_t n)
+const struct log_line *log_line(const struct log *book, size_t n)
 {
     return &book->lines[(book->first + n) % LOG_LINES];
 }

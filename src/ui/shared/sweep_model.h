@@ -2,15 +2,15 @@
  *
  * A sweep that is on puts one cell at a time at the end of the list of runs, when that has nothing
  * else to do; so a run that the form adds comes between two cells. What takes time (forecasts,
- * results of finished runs) is done a cell at a time by sweep_view_work. */
-#ifndef TINCA_UI_MODEL_SWEEP_MODEL_H
-#define TINCA_UI_MODEL_SWEEP_MODEL_H
+ * results of finished runs) is done a cell at a time by sweep_model_work. */
+#ifndef TINCA_UI_SHARED_SWEEP_MODEL_H
+#define TINCA_UI_SHARED_SWEEP_MODEL_H
 
 #include "session/sweep/sweep.h"
 #include "session/sweep/sweep_estimate.h"
 #include "session/sweep/sweep_table.h"
-#include "ui/model/run_list.h"
-#include "ui/model/sweep_set.h"
+#include "ui/shared/run_list.h"
+#include "ui/shared/sweep_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 enum sweep_kind { SWEEP_SET_UP, SWEEP_CELLS, SWEEP_EARLIER, SWEEP_KINDS };
 
-struct sweep_view {
+struct sweep_model {
     enum sweep_kind kind;
 
     struct sweep_set set;
@@ -45,33 +45,36 @@ struct sweep_view {
     size_t name_count, name_selected, name_top;
 };
 
-void sweep_view_free(struct sweep_view *view); /* stops nothing: the runs are the list's */
+void sweep_model_free(struct sweep_model *view); /* stops nothing: the runs are the list's */
 
 /* Fills the set-up from a configuration, the first time; `afresh`: again. */
-void sweep_view_begin(struct sweep_view *view, const struct run_config *config, bool afresh);
+void sweep_model_begin(struct sweep_model *view, const struct run_config *config, bool afresh);
 
 /* A little of what takes time; true: there is more. */
-bool sweep_view_work(struct sweep_view *view);
+bool sweep_model_work(struct sweep_model *view);
 
 /* Starts what is set up, or goes on with the sweep in sight. */
-bool sweep_view_start(struct sweep_view *view, struct error *error);
-bool sweep_view_go_on(struct sweep_view *view, struct error *error);
+bool sweep_model_start(struct sweep_model *view, struct error *error);
+bool sweep_model_go_on(struct sweep_model *view, struct error *error);
 /* Opens an earlier sweep; not while one is on. */
-bool sweep_view_open(struct sweep_view *view, const char *name, struct error *error);
-bool sweep_view_list(struct sweep_view *view, struct error *error); /* looks for earlier ones */
+bool sweep_model_open(struct sweep_model *view, const char *name, struct error *error);
+bool sweep_model_list(struct sweep_model *view, struct error *error); /* looks for earlier ones */
 
 /* What a step of the list of runs brought: takes the end of a cell, starts the next. True when the
  * sweep has ended with this. */
-bool sweep_view_step(struct sweep_view *view, struct run_list *runs);
+bool sweep_model_step(struct sweep_model *view, struct run_list *runs);
 /* Whether steps bring anything: it is on, here or in another process. */
-bool sweep_view_is_live(const struct sweep_view *view);
-void sweep_view_stop(struct sweep_view *view); /* no more cells; what is on stays on */
+bool sweep_model_is_live(const struct sweep_model *view);
+void sweep_model_stop(struct sweep_model *view); /* no more cells; what is on stays on */
 
 /* The entry of the cell's run, NULL: it is not one of this sitting's. */
-struct run_entry *sweep_view_entry(const struct sweep_view *view, struct run_list *runs,
-                                   size_t cell);
+struct run_entry *sweep_model_entry(const struct sweep_model *view, struct run_list *runs,
+                                    size_t cell);
 
 /* Cells that are still to be run. */
-size_t sweep_view_due(const struct sweep_view *view);
+size_t sweep_model_due(const struct sweep_model *view);
+
+/* Writes how many cells there are in each state: "12 cells, 9 to run, 3 done". Returns `text`. */
+char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size);
 
 #endif

@@ -1,16 +1,17 @@
 /* form.h: deciding in the form: which fields there are, what they offer, what is typed into them
  * and what is wrong. Everything comes from config_fields; no drawing here. */
-#ifndef TINCA_UI_MODEL_FORM_H
-#define TINCA_UI_MODEL_FORM_H
+#ifndef TINCA_UI_SHARED_FORM_H
+#define TINCA_UI_SHARED_FORM_H
 
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
+#include "ui/widgets/chooser.h"
 #include "ui/widgets/line_edit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { FORM_MAX_FIELDS = 64, FORM_MAX_ITEMS = 96, FORM_TEXT = 512 };
+enum { FORM_MAX_FIELDS = 64, FORM_TEXT = 512 };
 
 #define FORM_NO_FIELD ((size_t)-1)
 
@@ -52,10 +53,7 @@ void form_move(struct form *form, int steps); /* the focus; stops at the ends */
 
 /* What a field offers, for a list. `note` may be "". An item that ends in ':' wants more typed
  * after it. Returns how many. The texts live as long as the form is not changed. */
-struct form_item {
-    const char *text, *note;
-};
-size_t form_items(const struct form *form, size_t field, struct form_item *items);
+size_t form_items(const struct form *form, size_t field, struct chooser_item *items);
 
 /* The next (+1) or previous (-1) value of the focused field: the next suggestion, the other flag,
  * or a step for numbers without suggestions. */

@@ -1,4 +1,4 @@
-#include "ui/screens/runs/runs_actions.h"
+#include "ui/app/run_actions.h"
 
 #include "base/language.h"
 #include "session/history/run_remove.h"
@@ -6,6 +6,10 @@
 #include "session/run/resume.h"
 #include "session/values/run_facts.h"
 #include "ui/app/app.h"
+#include "ui/app/exporting.h"
+#include "ui/app/other_runs.h"
+#include "ui/app/run_cells.h"
+#include "ui/app/run_loading.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,11 +29,11 @@ static bool is_being_read(struct app *app, const struct run_entry *entry)
 
 /* --- a name --- */
 
-struct run_entry *shelf_subject(const struct app *app)
+struct run_entry *run_subject(const struct app *app)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const char *directory = run_entry_directory(app_run_at(app, i));
-        if (directory && strcmp(directory, app->table.subject) == 0)
+        if (directory && strcmp(directory, app->shared.subject) == 0)
             return app_run_at(app, i);
     }
     return NULL;
@@ -39,17 +43,17 @@ static void answer_rename(struct app *app, size_t choice)
 {
     struct error error;
     struct dialog *dialog = &app->dialog;
-    struct run_entry *entry = shelf_subject(app);
+    struct run_entry *entry = run_subject(app);
     (void)choice;
-    if (!run_name_write(app->table.subject, dialog->edit.text, &error)) {
+    if (!run_name_write(app->shared.subject, dialog->edit.text, &error)) {
         dialog->open = true;
         snprintf(dialog->note, sizeof dialog->note, "%.190s", error.why);
         return;
     }
     if (!entry)
         return;
-    run_name_read(app->table.subject, entry->name);
-    app->table.stale = true;
+    run_name_read(app->shared.subject, entry->name);
+    app->shared.runs_changed = true;
     if (entry->name[0])
         app_say(app, ROLE_GOOD, _("The run %s is called \"%s\" now."), runs_id(entry), entry->name);
     else
@@ -61,7 +65,7 @@ static void forget_note(struct app *app)
     app->dialog.note[0] = '\0';
 }
 
-void shelf_rename(struct app *app, size_t index)
+void ask_run_name(struct app *app, size_t index)
 {
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     const char *directory = entry ? run_entry_directory(entry) : NULL;
@@ -72,7 +76,7 @@ void shelf_rename(struct app *app, size_t index)
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("A name for this run"), answer_rename);
-    snprintf(app->table.subject, sizeof app->table.subject, "%s", directory);
+    snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory);
     snprintf(dialog->text, sizeof dialog->text,
              _("%s: commands take the name for it. An empty one takes the name away."),
              runs_id(entry));
@@ -99,7 +103,7 @@ static struct run_config settings_of(const struct run_entry *entry)
     return config;
 }
 
-void shelf_clone(struct app *app, size_t index)
+void run_clone(struct app *app, size_t index)
 {
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     if (is_being_read(app, entry))
@@ -109,9 +113,9 @@ void shelf_clone(struct app *app, size_t index)
         return;
     }
     const struct run_config config = settings_of(entry);
-    form_begin(&app->form, &config);
+    form_begin(&app->shared.form, &config);
     app_form_changed(app);
-    app_show(app, &screen_form);
+    app_show(app, SCREEN_SETUP);
     if (entry->imported[0])
         app_say(app, ROLE_GOOD, _("The form holds what the log of run %s tells; choose the rest."),
                 runs_called(entry));
@@ -146,35 +150,19 @@ static size_t choose_doomed(struct app *app, size_t index)
     return marked;
 }
 
-/* Nothing may be open on a run that goes: the comparison and the advisor borrow it. */
-static void leave_run(struct app *app, const struct run_entry *entry)
-{
-    size_t depth = 0;
-    compare_view_clear(&app->compare);
-    advisor_view_forget(&app->advisor);
-    app->advisor.gathering = true;
-    app->advisor.next = 0;
-    if (entry == app_entry(app))
-        app->run.entry = (size_t)-1;
-    for (size_t i = 0; i < app->depth; i++)
-        if (app->stack[i] != &screen_compare && app->stack[i] != &screen_run)
-            app->stack[depth++] = app->stack[i];
-    app->depth = depth;
-    app->run.curves.series = NULL;
-    if (depth == 0) /* the run was all there was to see */
-        app_show(app, &screen_runs);
-}
-
 static void forget(struct app *app, struct run_entry *entry)
 {
     bool kept = run_entry_is_kept(entry);
-    struct run_list *list = kept ? &app->kept : &app->runs;
+    struct run_list *list = kept ? &app->shared.kept : &app->shared.runs;
     size_t place = (size_t)(entry - list->entries);
-    leave_run(app, entry);
+    app_notify(app, EVENT_RUN_REMOVED, entry);
+    if (entry == app_entry(app))
+        app->shared.shown = SIZE_MAX;
     run_list_forget(list, place);
-    if (app->run.kept == kept && app->run.entry != (size_t)-1 && app->run.entry > place)
-        app->run.entry--;
-    app->table.stale = true;
+    if (app->shared.shown_kept == kept && app->shared.shown != SIZE_MAX &&
+        app->shared.shown > place)
+        app->shared.shown--;
+    app->shared.runs_changed = true;
 }
 
 /* --- going on --- */
@@ -205,7 +193,7 @@ static void forget_resumed(struct app *app, const char *directory)
     }
 }
 
-void shelf_resume(struct app *app, size_t index)
+void run_go_on(struct app *app, size_t index)
 {
     struct error error;
     struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
@@ -220,7 +208,7 @@ void shelf_resume(struct app *app, size_t index)
         return;
     snprintf(directory, sizeof directory, "%s", there);
     if (!may_resume(entry, &error) ||
-        !run_list_resume(&app->runs, &entry->config, directory, &error)) {
+        !run_list_resume(&app->shared.runs, &entry->config, directory, &error)) {
         app_say_error(app, &error);
         return;
     }
@@ -303,22 +291,22 @@ static void ask_delete(struct app *app, size_t index)
 /* A run that waits, or was refused, has no files. */
 static void drop(struct app *app, size_t index)
 {
-    if (run_list_remove(&app->runs, index)) {
-        if (!app->run.kept && app->run.entry > index && app->run.entry != (size_t)-1)
-            app->run.entry--;
+    if (run_list_remove(&app->shared.runs, index)) {
+        if (!app->shared.shown_kept && app->shared.shown > index && app->shared.shown != SIZE_MAX)
+            app->shared.shown--;
         app_say(app, ROLE_GOOD, _("It was dropped from the queue."));
     } else
         app_say(app, ROLE_WARNING, _("This run has no files to delete."));
-    app->table.stale = true;
+    app->shared.runs_changed = true;
 }
 
-void shelf_delete(struct app *app, size_t index)
+void ask_run_removal(struct app *app, size_t index)
 {
     if (!is_run(app, index) && marked_count(app) == 0)
         app_say(app, ROLE_WARNING, _("There is no run to delete."));
     else if (marked_count(app) == 0 && !run_entry_directory(app_run_at(app, index)))
         drop(app, index);
-    else if (export_is_on(app))
+    else if (exporting_is_on(app))
         app_say(app, ROLE_WARNING, _("An export is still being written; try again after it."));
     else
         ask_delete(app, index);

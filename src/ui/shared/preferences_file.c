@@ -1,6 +1,6 @@
 /* The file is one object; a member a setting, of the setting's own kind: {"colours": "mono",
  * "mouse": false}. What is left out has its default. */
-#include "ui/model/preferences.h"
+#include "ui/shared/preferences.h"
 
 #include "base/file.h"
 #include "base/json.h"

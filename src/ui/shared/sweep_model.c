@@ -1,4 +1,4 @@
-#include "ui/model/sweep_model.h"
+#include "ui/shared/sweep_model.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -11,7 +11,7 @@
 
 enum { KEPT_LOOKED_AT = 100 };
 
-static void forget_names(struct sweep_view *view)
+static void forget_names(struct sweep_model *view)
 {
     for (size_t i = 0; i < view->name_count; i++)
         free(view->names[i]);
@@ -20,7 +20,7 @@ static void forget_names(struct sweep_view *view)
     view->name_count = 0;
 }
 
-void sweep_view_free(struct sweep_view *view)
+void sweep_model_free(struct sweep_model *view)
 {
     if (view->run)
         close(view->lock);
@@ -29,12 +29,12 @@ void sweep_view_free(struct sweep_view *view)
     sweep_estimate_free(&view->estimate);
     free(view->tried);
     forget_names(view);
-    *view = (struct sweep_view){0};
+    *view = (struct sweep_model){0};
 }
 
 /* --- setting up --- */
 
-void sweep_view_begin(struct sweep_view *view, const struct run_config *config, bool afresh)
+void sweep_model_begin(struct sweep_model *view, const struct run_config *config, bool afresh)
 {
     if (view->begun && !afresh)
         return;
@@ -42,7 +42,7 @@ void sweep_view_begin(struct sweep_view *view, const struct run_config *config, 
     view->begun = true;
 }
 
-static void plan_anew(struct sweep_view *view)
+static void plan_anew(struct sweep_model *view)
 {
     struct sweep_grid grid;
     view->set.changed = false;
@@ -58,7 +58,7 @@ static void plan_anew(struct sweep_view *view)
 
 /* --- work --- */
 
-static bool plan_one(struct sweep_view *view)
+static bool plan_one(struct sweep_model *view)
 {
     if (view->set.changed)
         plan_anew(view);
@@ -70,7 +70,7 @@ static bool plan_one(struct sweep_view *view)
 }
 
 /* The result of a cell, when it has come to be there. */
-static void take_result(struct sweep_view *view, size_t index)
+static void take_result(struct sweep_model *view, size_t index)
 {
     struct sweep_cell *cell = &view->sweep.cells[index];
     bool known = cell->result.known;
@@ -79,7 +79,7 @@ static void take_result(struct sweep_view *view, size_t index)
         sweep_estimate_add_cell(&view->estimate, cell, NULL);
 }
 
-static bool read_one(struct sweep_view *view)
+static bool read_one(struct sweep_model *view)
 {
     size_t i = view->read;
     if (i >= view->sweep.count)
@@ -92,7 +92,7 @@ static bool read_one(struct sweep_view *view)
 }
 
 /* As much as keys can wait for; true when all cells were read. */
-static bool read_some(struct sweep_view *view)
+static bool read_some(struct sweep_model *view)
 {
     const double patience = 0.03;
     const uint64_t from = clock_nanoseconds();
@@ -102,7 +102,7 @@ static bool read_some(struct sweep_view *view)
     return true;
 }
 
-bool sweep_view_work(struct sweep_view *view)
+bool sweep_model_work(struct sweep_model *view)
 {
     if (!view->learnt) {
         view->learnt = true;
@@ -117,7 +117,7 @@ bool sweep_view_work(struct sweep_view *view)
 /* --- beginning --- */
 
 /* The sweep in sight is another one from now on. */
-static bool look_at(struct sweep_view *view, struct error *error)
+static bool look_at(struct sweep_model *view, struct error *error)
 {
     view->read = view->selected = view->top = view->left = 0;
     view->measure = SWEEP_MS_PER_IMAGE;
@@ -129,14 +129,14 @@ static bool look_at(struct sweep_view *view, struct error *error)
     return view->tried;
 }
 
-static bool refuse_while_on(const struct sweep_view *view, struct error *error)
+static bool refuse_while_on(const struct sweep_model *view, struct error *error)
 {
     return (!view->on && !view->run) ||
            error_set(error, ERROR_USAGE, view->sweep.grid.name, _("stop it first: s, under Cells"),
                      _("this sweep is on"));
 }
 
-bool sweep_view_start(struct sweep_view *view, struct error *error)
+bool sweep_model_start(struct sweep_model *view, struct error *error)
 {
     struct sweep_grid grid;
     if (!refuse_while_on(view, error) || !sweep_set_grid(&view->set, &grid, error))
@@ -145,10 +145,10 @@ bool sweep_view_start(struct sweep_view *view, struct error *error)
     bool made = sweep_make(&view->sweep, &grid, error) && look_at(view, error) &&
                 sweep_keep(&view->sweep, error);
     sweep_grid_free(&grid);
-    return made && sweep_view_go_on(view, error);
+    return made && sweep_model_go_on(view, error);
 }
 
-bool sweep_view_open(struct sweep_view *view, const char *name, struct error *error)
+bool sweep_model_open(struct sweep_model *view, const char *name, struct error *error)
 {
     if (!refuse_while_on(view, error))
         return false;
@@ -156,7 +156,7 @@ bool sweep_view_open(struct sweep_view *view, const char *name, struct error *er
     return sweep_open(&view->sweep, name, error) && look_at(view, error);
 }
 
-bool sweep_view_go_on(struct sweep_view *view, struct error *error)
+bool sweep_model_go_on(struct sweep_model *view, struct error *error)
 {
     if (view->sweep.count == 0)
         return error_set(error, ERROR_USAGE, _("the sweep"),
@@ -168,7 +168,7 @@ bool sweep_view_go_on(struct sweep_view *view, struct error *error)
     return true;
 }
 
-bool sweep_view_list(struct sweep_view *view, struct error *error)
+bool sweep_model_list(struct sweep_model *view, struct error *error)
 {
     forget_names(view);
     bool listed = sweep_list(&view->names, &view->name_count, error);
@@ -187,8 +187,8 @@ static struct run_entry *entry_of(const struct run *run, struct run_list *runs)
     return NULL;
 }
 
-struct run_entry *sweep_view_entry(const struct sweep_view *view, struct run_list *runs,
-                                   size_t cell)
+struct run_entry *sweep_model_entry(const struct sweep_model *view, struct run_list *runs,
+                                    size_t cell)
 {
     const char *id = view->sweep.cells[cell].run;
     for (size_t i = runs->count; id[0] && i-- > 0;)
@@ -198,7 +198,7 @@ struct run_entry *sweep_view_entry(const struct sweep_view *view, struct run_lis
 }
 
 /* What a refused cell says stays in sight; only a failure is written down. */
-static void refuse_cell(struct sweep_view *view, size_t index, const struct error *refusal)
+static void refuse_cell(struct sweep_model *view, size_t index, const struct error *refusal)
 {
     struct sweep_cell *cell = &view->sweep.cells[index];
     cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
@@ -208,7 +208,7 @@ static void refuse_cell(struct sweep_view *view, size_t index, const struct erro
 }
 
 /* What was interrupted goes on. */
-static bool add_cell(const struct sweep_view *view, struct run_list *runs, size_t index,
+static bool add_cell(const struct sweep_model *view, struct run_list *runs, size_t index,
                      struct error *error)
 {
     const struct run_config *config = &view->sweep.cells[index].config;
@@ -219,7 +219,7 @@ static bool add_cell(const struct sweep_view *view, struct run_list *runs, size_
     return added;
 }
 
-static void start_cell(struct sweep_view *view, struct run_list *runs, size_t index)
+static void start_cell(struct sweep_model *view, struct run_list *runs, size_t index)
 {
     struct error error = {0};
     struct sweep_cell *cell = &view->sweep.cells[index];
@@ -251,7 +251,7 @@ static void start_cell(struct sweep_view *view, struct run_list *runs, size_t in
 }
 
 /* True: it is still on. */
-static bool follow_cell(struct sweep_view *view, struct run_list *runs)
+static bool follow_cell(struct sweep_model *view, struct run_list *runs)
 {
     const struct run_entry *entry = entry_of(view->run, runs);
     struct sweep_cell *cell = &view->sweep.cells[view->cell];
@@ -266,12 +266,12 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
     sweep_refresh(&view->sweep, view->cell);
     take_result(view, view->cell);
     if (view->stop_after)
-        sweep_view_stop(view);
+        sweep_model_stop(view);
     return false;
 }
 
 /* Among those that were read. */
-static size_t next_cell(struct sweep_view *view)
+static size_t next_cell(struct sweep_model *view)
 {
     for (size_t i = 0; i < view->sweep.count; i++) {
         if (view->tried[i] || !sweep_is_due(&view->sweep, i))
@@ -283,12 +283,12 @@ static size_t next_cell(struct sweep_view *view)
     return view->sweep.count;
 }
 
-static bool is_elsewhere(const struct sweep_view *view, size_t index)
+static bool is_elsewhere(const struct sweep_model *view, size_t index)
 {
     return view->sweep.cells[index].state == SWEEP_RUNNING && !(view->run && view->cell == index);
 }
 
-bool sweep_view_is_live(const struct sweep_view *view)
+bool sweep_model_is_live(const struct sweep_model *view)
 {
     bool live = view->on || view->run;
     for (size_t i = 0; !live && i < view->sweep.count; i++)
@@ -297,7 +297,7 @@ bool sweep_view_is_live(const struct sweep_view *view)
 }
 
 /* Cells that other processes compute, once a second. */
-static void look_elsewhere(struct sweep_view *view)
+static void look_elsewhere(struct sweep_model *view)
 {
     uint64_t now = clock_nanoseconds();
     if (clock_seconds(view->looked, now) < 1)
@@ -312,7 +312,7 @@ static void look_elsewhere(struct sweep_view *view)
     }
 }
 
-bool sweep_view_step(struct sweep_view *view, struct run_list *runs)
+bool sweep_model_step(struct sweep_model *view, struct run_list *runs)
 {
     look_elsewhere(view);
     if (view->run && follow_cell(view, runs))
@@ -329,15 +329,28 @@ bool sweep_view_step(struct sweep_view *view, struct run_list *runs)
     return !view->on;
 }
 
-void sweep_view_stop(struct sweep_view *view)
+void sweep_model_stop(struct sweep_model *view)
 {
     view->on = view->paused = view->stop_after = false;
 }
 
-size_t sweep_view_due(const struct sweep_view *view)
+size_t sweep_model_due(const struct sweep_model *view)
 {
     size_t due = 0;
     for (size_t i = 0; i < view->sweep.count; i++)
         due += sweep_is_due(&view->sweep, i) && !view->tried[i];
     return due;
+}
+
+char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size)
+{
+    size_t counts[SWEEP_STATES], used;
+    sweep_count(sweep, counts);
+    used =
+        (size_t)snprintf(text, size, ngettext("%zu cell", "%zu cells", sweep->count), sweep->count);
+    for (size_t i = 0; i < SWEEP_STATES && used < size; i++)
+        if (counts[i] > 0)
+            used += (size_t)snprintf(text + used, size - used, ", %zu %s", counts[i],
+                                     sweep_state_words((enum sweep_state)i));
+    return text;
 }

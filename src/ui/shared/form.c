@@ -1,4 +1,4 @@
-#include "ui/model/form.h"
+#include "ui/shared/form.h"
 
 #include "base/language.h"
 #include "base/text.h"
@@ -134,7 +134,7 @@ static const char *suggestion(const struct config_field *field, size_t n)
     return text || config_suggestion(field->key, 0) ? text : usual_value(field->key, n);
 }
 
-static bool has_item(const struct form_item *items, size_t count, const char *text)
+static bool has_item(const struct chooser_item *items, size_t count, const char *text)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(items[i].text, text) == 0)
@@ -142,10 +142,10 @@ static bool has_item(const struct form_item *items, size_t count, const char *te
     return false;
 }
 
-static void add_item(struct form_item *items, size_t *count, const char *text, const char *note)
+static void add_item(struct chooser_item *items, size_t *count, const char *text, const char *note)
 {
-    if (*count < FORM_MAX_ITEMS && !has_item(items, *count, text))
-        items[(*count)++] = (struct form_item){text, note};
+    if (*count < CHOOSER_MAX_ITEMS && !has_item(items, *count, text))
+        items[(*count)++] = (struct chooser_item){text, note};
 }
 
 static bool takes_data(const struct config_field *field)
@@ -154,7 +154,7 @@ static bool takes_data(const struct config_field *field)
 }
 
 /* Kinds of data sets that need a folder: "idx:" and so on, with `what` they hold. */
-static void add_data_kinds(struct form_item *items, size_t *count)
+static void add_data_kinds(struct chooser_item *items, size_t *count)
 {
     static char prefixes[16][32]; /* the same at every call */
     size_t kinds_count;
@@ -171,7 +171,7 @@ static void add_data_kinds(struct form_item *items, size_t *count)
 }
 
 /* Suggestions, and what was typed before. */
-static size_t cycle_items(const struct form *form, size_t field, struct form_item *items)
+static size_t cycle_items(const struct form *form, size_t field, struct chooser_item *items)
 {
     size_t count = 0;
     const char *text;
@@ -185,7 +185,7 @@ static size_t cycle_items(const struct form *form, size_t field, struct form_ite
     return count;
 }
 
-size_t form_items(const struct form *form, size_t field, struct form_item *items)
+size_t form_items(const struct form *form, size_t field, struct chooser_item *items)
 {
     size_t count = cycle_items(form, field, items);
     if (takes_data(form->fields[field]))
@@ -195,7 +195,7 @@ size_t form_items(const struct form *form, size_t field, struct form_item *items
 
 /* --- changing values --- */
 
-static size_t find_item(const struct form_item *items, size_t count, const char *text)
+static size_t find_item(const struct chooser_item *items, size_t count, const char *text)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(items[i].text, text) == 0)
@@ -204,7 +204,7 @@ static size_t find_item(const struct form_item *items, size_t count, const char 
 }
 
 /* The offered number that is next to the value in that direction. */
-static const char *next_number(const struct form_item *items, size_t count, double value,
+static const char *next_number(const struct chooser_item *items, size_t count, double value,
                                int direction)
 {
     const char *best = NULL;
@@ -234,7 +234,7 @@ static void step_number(struct form *form, const struct config_field *field, dou
 void form_cycle(struct form *form, int direction)
 {
     const struct config_field *field = form_focused(form);
-    struct form_item items[FORM_MAX_ITEMS];
+    struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t count = cycle_items(form, form->focus, items);
     char value[FORM_TEXT];
     double number;
@@ -267,9 +267,9 @@ bool form_set(struct form *form, const char *text)
         return false;
     }
     if (field->kind == CONFIG_TEXT && before[0] && !field->choices) {
-        struct form_item items[FORM_MAX_ITEMS];
+        struct chooser_item items[CHOOSER_MAX_ITEMS];
         size_t count = 0;
-        for (size_t n = 0; n < FORM_MAX_ITEMS && suggestion(field, n); n++)
+        for (size_t n = 0; n < CHOOSER_MAX_ITEMS && suggestion(field, n); n++)
             add_item(items, &count, suggestion(field, n), "");
         if (!has_item(items, count, before)) /* it would be lost otherwise */
             memcpy(typed_into(form, field), before, sizeof before);

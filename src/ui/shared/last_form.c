@@ -1,4 +1,4 @@
-#include "ui/model/last_form.h"
+#include "ui/shared/last_form.h"
 
 #include "base/file.h"
 #include "base/json.h"

@@ -1,7 +1,8 @@
-#include "ui/model/preferences.h"
+#include "ui/shared/preferences.h"
 
 #include "base/language.h"
-#include "ui/ui.h"
+#include "ui/terminal/glyphs.h"
+#include "ui/terminal/theme.h"
 
 #include <stdio.h>
 #include <string.h>

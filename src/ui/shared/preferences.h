@@ -4,8 +4,8 @@
  * (tinca-config(5)), so that they cannot disagree. What the file holds and what is in force are two
  * such structs: an option on the command line holds for this time only and is not written.
  */
-#ifndef TINCA_UI_MODEL_PREFERENCES_H
-#define TINCA_UI_MODEL_PREFERENCES_H
+#ifndef TINCA_UI_SHARED_PREFERENCES_H
+#define TINCA_UI_SHARED_PREFERENCES_H
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "ui/model/run_list.h"
+#include "ui/shared/run_list.h"
 
 #include "base/file.h"
 #include "base/language.h"

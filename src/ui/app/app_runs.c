@@ -1,0 +1,190 @@
+/* What the workbench does with runs: starts them from the form, shows one, and says what has become
+ * of those that are on. */
+#include "ui/app/app_runs.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "session/values/run_snapshot.h"
+#include "ui/app/app.h"
+#include "ui/app/run_loading.h"
+#include "ui/shared/last_form.h"
+#include "ui/shared/sweep_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double FORECAST_SECONDS = 0.12;
+
+void app_form_changed(struct app *app)
+{
+    app->shared.forecast_at = clock_nanoseconds() + (uint64_t)(FORECAST_SECONDS * 1e9);
+}
+
+struct run_entry *app_entry(const struct app *app)
+{
+    const struct run_list *list = app->shared.shown_kept ? &app->shared.kept : &app->shared.runs;
+    return app->shared.shown < list->count ? &list->entries[app->shared.shown] : NULL;
+}
+
+struct run_entry *app_run_in_front(const struct app *app)
+{
+    return app_is_in_front(app, SCREEN_RUN) ? app_entry(app) : NULL;
+}
+
+size_t app_run_count(const struct app *app)
+{
+    return app->shared.runs.count + app->shared.kept.count;
+}
+
+struct run_entry *app_run_at(const struct app *app, size_t index)
+{
+    if (index < app->shared.runs.count)
+        return &app->shared.runs.entries[index];
+    return &app->shared.kept.entries[app->shared.kept.count - 1 - (index - app->shared.runs.count)];
+}
+
+void app_show_run(struct app *app, size_t index)
+{
+    struct run_entry *entry = app_run_at(app, index);
+    bool kept = run_entry_is_kept(entry);
+    if (kept && !entry->run) {
+        reading_open(app, entry, false);
+        return;
+    }
+    app->shared.shown_kept = kept;
+    app->shared.shown = kept ? (size_t)(entry - app->shared.kept.entries) : index;
+    app_show(app, SCREEN_RUN);
+}
+
+/* Adds a line to the log if another run is on than before; its screen shows it anyway. */
+static void log_start(struct app *app, const struct run_entry *before)
+{
+    const struct run_entry *entry = run_list_active(&app->shared.runs);
+    char text[480];
+    if (!entry || entry == before)
+        return;
+    snprintf(text, sizeof text, _("Run %zu (%s) has begun."),
+             (size_t)(entry - app->shared.runs.entries) + 1, entry->config.network);
+    log_add(&app->shared.log, ROLE_TEXT, text);
+    log_concerns(&app->shared.log, run_entry_directory(entry));
+}
+
+/* Starts the run that was just put at the end of the list, if none is on. */
+static void start_last(struct app *app, bool busy)
+{
+    run_list_step(&app->shared.runs);
+    if (!busy)
+        log_start(app, NULL);
+    if (busy)
+        app_say(app, ROLE_GOOD, "In the queue: it starts when the run before it has ended.");
+    else
+        app_show_run(app, app->shared.runs.count - 1);
+}
+
+void app_start_resumed(struct app *app)
+{
+    start_last(app, run_list_active(&app->shared.runs) != NULL);
+}
+
+static void start_run(struct app *app)
+{
+    struct error error = {0};
+    bool first = app->shared.runs.count == 0, busy = run_list_active(&app->shared.runs) != NULL;
+    if (!run_list_add(&app->shared.runs, &app->shared.form.config,
+                      first ? &app->options->run : NULL, &error)) {
+        app_say_error(app, &error);
+        return;
+    }
+    if (app->options->remember)
+        last_form_write(&app->shared.form.config, NULL); /* here already: who knows how this ends */
+    start_last(app, busy);
+}
+
+void app_run_form(struct app *app)
+{
+    struct form *form = &app->shared.form;
+    if (form->editing && !form_set(form, form->edit.text))
+        return;
+    form->editing = false;
+    form_make_forecast(form);
+    if (form->problem.kind == ERROR_NONE) {
+        start_run(app);
+        return;
+    }
+    if (form->problem_field != FORM_NO_FIELD)
+        form->focus = form->problem_field;
+    app_say_error(app, &form->problem);
+}
+
+/* --- news --- */
+
+void app_report_findings(struct app *app, const struct run_entry *entry, size_t known)
+{
+    for (size_t i = known; i < entry->snapshot.finding_count; i++) {
+        struct finding finding;
+        run_finding(entry->run, i, &finding);
+        app_say(app, ROLE_BAD, "! %s: %s", gettext(finding_kind_words(finding.kind)), finding.text);
+        log_concerns(&app->shared.log, run_entry_directory(entry));
+    }
+}
+
+/* Says that the disk refuses a run's files, and when it takes them again. */
+static void report_trouble(struct app *app, const struct run_entry *entry,
+                           const struct error *before)
+{
+    const struct error *now = &entry->snapshot.error;
+    if (run_status_is_over(entry->snapshot.status) ||
+        (now->kind == before->kind && strcmp(now->why, before->why) == 0))
+        return;
+    if (now->kind != ERROR_NONE)
+        app_say_error(app, now);
+    else if (before->kind == ERROR_SYSTEM)
+        app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
+    log_concerns(&app->shared.log, run_entry_directory(entry));
+}
+
+static void take_news_of_sweep(struct app *app)
+{
+    char counts[200];
+    if (sweep_model_step(&app->shared.sweep, &app->shared.runs) && !app->closing)
+        app_say(app, ROLE_GOOD, _("The sweep is over: %s."),
+                sweep_counts_text(&app->shared.sweep.sweep, counts, sizeof counts));
+}
+
+static void take_news_of_runs(struct app *app)
+{
+    const struct run_entry *on = run_list_active(&app->shared.runs);
+    size_t index = on ? (size_t)(on - app->shared.runs.entries) : 0;
+    size_t findings = on ? on->snapshot.finding_count : 0;
+    const struct error trouble = on ? on->snapshot.error : (struct error){0};
+    size_t before_waiting = run_list_waiting(&app->shared.runs);
+    size_t ended = run_list_step(&app->shared.runs);
+    if (on && !app->closing) {
+        app_report_findings(app, &app->shared.runs.entries[index], findings);
+        report_trouble(app, &app->shared.runs.entries[index], &trouble);
+    }
+    if (app->closing || ended == app->shared.runs.count)
+        return;
+    struct run_entry *entry = &app->shared.runs.entries[ended];
+    app_notify(app, EVENT_RUN_ENDED, entry);
+    bool failed = entry->snapshot.status == RUN_FAILED || entry->snapshot.status == RUN_REFUSED;
+    if (failed && app_run_in_front(app) == entry) { /* the screen shows why */
+        char text[480];
+        log_add(&app->shared.log, ROLE_BAD,
+                error_format(&entry->snapshot.error, text, sizeof text));
+    } else if (failed || entry->snapshot.error.kind != ERROR_NONE)
+        app_say_error(app, &entry->snapshot.error);
+    else
+        app_say(app, ROLE_GOOD,
+                before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
+                               : N_("Run %zu (%s) is %s."),
+                ended + 1, entry->config.network, language_text(run_entry_status(entry)));
+    log_concerns(&app->shared.log, run_entry_directory(entry));
+    log_start(app, on);
+}
+
+void app_take_news(struct app *app)
+{
+    take_news_of_runs(app);
+    take_news_of_sweep(app);
+}

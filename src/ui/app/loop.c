@@ -1,0 +1,245 @@
+/* The event loop. Keys are answered at once. Four times a second it takes what the runs have
+ * published; between frames the screens and the background readers do a little work. On a slow line
+ * frames that no key has asked for are drawn only every few seconds. */
+#include "ui/app/app.h"
+
+#include "base/clock.h"
+#include "base/host.h"
+#include "base/language.h"
+#include "session/values/run_snapshot.h"
+#include "ui/app/app_runs.h"
+#include "ui/app/background.h"
+#include "ui/app/exporting.h"
+#include "ui/app/other_runs.h"
+#include "ui/app/run_loading.h"
+#include "ui/shared/last_form.h"
+#include "ui/terminal/terminal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double TICK_SECONDS = 0.25, EXPORT_SECONDS = 0.05, SLOW_SECONDS = 10;
+
+static uint64_t after(double seconds)
+{
+    return clock_nanoseconds() + (uint64_t)(seconds * 1e9);
+}
+
+void app_close(struct app *app, enum run_command command)
+{
+    sweep_model_stop(&app->shared.sweep);
+    run_list_stop(&app->shared.runs, command);
+    app->closing = CLOSING_QUIT;
+    app_say(app, ROLE_STRONG,
+            command == COMMAND_STOP_AT_EPOCH
+                ? N_("Finishing the epoch, then saving and quitting; q: not even that ...")
+                : N_("Finishing the iteration, then saving and quitting ..."));
+    app->message_until = UINT64_MAX;
+}
+
+/* --- keys --- */
+
+static void act_everywhere(struct app *app, enum action action)
+{
+    static const struct {
+        enum action action;
+        enum screen_id screen;
+    } screens[] = {{ACTION_HELP, SCREEN_HELP},
+                   {ACTION_RUNS, SCREEN_RUNS},
+                   {ACTION_FORM, SCREEN_SETUP},
+                   {ACTION_EXPORT, SCREEN_EXPORT},
+                   {ACTION_COMPARE, SCREEN_COMPARE}};
+    for (size_t i = 0; i < sizeof screens / sizeof *screens; i++)
+        if (screens[i].action == action)
+            app_go(app, screens[i].screen);
+    if (action == ACTION_BACK)
+        app_back(app);
+    else if (action == ACTION_MENU)
+        menu_open(app);
+    else if (action == ACTION_REDRAW)
+        terminal_redraw();
+}
+
+static void key_to_dialog(struct app *app, int key)
+{
+    if (app->dialog.edit_key && app->dialog.edit_key(app, key))
+        return;
+    enum dialog_result result = dialog_key(&app->dialog, key);
+    if (result == DIALOG_STAYS) {
+        if (app->dialog.edited)
+            app->dialog.edited(app);
+        return;
+    }
+    app->dialog.open = false;
+    if (result == DIALOG_ANSWERED)
+        app->dialog.answer(app, app->dialog.selected);
+}
+
+static void take_key(struct app *app, int key)
+{
+    const struct screen *screen = app_screen(app);
+    if (app->closing) { /* only waits now */
+        if (key == 'q' && app->closing == CLOSING_QUIT)
+            app_close(app, COMMAND_STOP);
+        return;
+    }
+    if (app->dialog.open)
+        key_to_dialog(app, key);
+    else if (app->menu.open)
+        menu_key(app, key);
+    else if (key == UI_ESCAPE && reading_abandon(app))
+        app_say(app, ROLE_STRONG, "The run is not read any further.");
+    else if (!screen->take_key || !screen->take_key(app, key)) {
+        enum action action = keys_find(screen->keys, key);
+        if (action)
+            screen->act(app, action);
+        else if (key == UI_ESCAPE && app->depth == 1)
+            app_say(app, ROLE_FAINT, "q quits"); /* once too often must not lose the form */
+        else
+            act_everywhere(app, keys_find(&keys_everywhere, key));
+    }
+}
+
+/* A click is the keys that would do the same. */
+static void take_click(struct app *app)
+{
+    int row, column;
+    terminal_clicked(&row, &column);
+    const struct target *found = targets_find(&app->canvas.targets, row, column);
+    if (!found)
+        return;
+    for (size_t i = 0; i < found->times; i++)
+        take_key(app, found->key);
+    for (size_t i = 0; i < found->then_times; i++)
+        take_key(app, found->then);
+}
+
+static void take_input(struct app *app, int key)
+{
+    enum { WHEEL_STEPS = 3 };
+    if (key == UI_CLICK)
+        take_click(app);
+    else if (key == UI_WHEEL_UP || key == UI_WHEEL_DOWN)
+        for (int i = 0; i < WHEEL_STEPS; i++)
+            take_key(app, key == UI_WHEEL_UP ? UI_UP : UI_DOWN);
+    else
+        take_key(app, key);
+}
+
+static void take_wakes(struct app *app, unsigned wakes)
+{
+    if (wakes & WAKE_GONE)
+        app->gone = true;
+    if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
+        app_close(app, COMMAND_STOP);
+        app->closing = CLOSING_SIGNAL;
+        app->dialog.open = app->menu.open = false;
+    }
+    if (wakes & WAKE_INPUT)
+        for (int key; (key = terminal_read_key()) != UI_NONE;)
+            take_input(app, key);
+}
+
+/* --- the loop --- */
+
+static double seconds_until(uint64_t then)
+{
+    uint64_t now = clock_nanoseconds();
+    return then > now ? clock_seconds(now, then) : 0;
+}
+
+/* Returns for how many seconds there is nothing to do unless a key or a signal comes. */
+static double rest(const struct app *app, uint64_t tick, bool owed)
+{
+    const struct run_list *runs = &app->shared.runs;
+    double seconds = fmin(3600, background_rest(app));
+    if (run_list_active(runs) || run_list_waiting(runs) > 0 || owed ||
+        sweep_model_is_live(&app->shared.sweep))
+        seconds = fmin(seconds, seconds_until(tick));
+    if (exporting_is_on(app))
+        seconds = fmin(seconds, EXPORT_SECONDS);
+    if (app->message[0] && app->message_until != UINT64_MAX)
+        seconds = fmin(seconds, seconds_until(app->message_until) + 0.001);
+    return seconds;
+}
+
+/* Whether a message has come, or has stood for long enough. */
+static bool message_changes(const struct app *app, uint64_t before)
+{
+    return app->message_until != before ||
+           (app->message[0] && clock_nanoseconds() >= app->message_until);
+}
+
+static void loop(struct app *app)
+{
+    uint64_t tick = after(TICK_SECONDS), frame = 0;
+    bool owed = false; /* a frame that the terminal did not take yet */
+    bool busy = false; /* a screen has more to do */
+    while (!app->gone && !(app->closing && !run_list_active(&app->shared.runs))) {
+        unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
+        uint64_t message = app->message_until;
+        bool was_busy = busy;
+        take_wakes(app, wakes);
+        exporting_poll(app);
+        busy = background_step(app) && !app->closing;
+        if (clock_nanoseconds() >= tick) {
+            app_take_news(app);
+            tick = after(TICK_SECONDS);
+        }
+        bool owing = owed;
+        owed = !app->gone && !terminal_is_writable();
+        bool asked = wakes || owing || was_busy != busy || message_changes(app, message);
+        if (app->gone || owed ||
+            (app->shared.preferences.slow && !asked && clock_nanoseconds() < frame))
+            continue;
+        frame_draw(app);
+        frame = after(SLOW_SECONDS);
+    }
+}
+
+/* The terminal is gone: the runs carry on to their ends, those that wait too. Nobody watches them,
+ * so whoever uses the machine goes first. */
+static void carry_on_alone(struct app *app)
+{
+    host_yield_processor();
+    while (run_list_active(&app->shared.runs) || run_list_waiting(&app->shared.runs) > 0 ||
+           app->shared.sweep.on) {
+        struct run_entry *active = run_list_active(&app->shared.runs);
+        bool stop = terminal_wait(0) & WAKE_STOP;
+        if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
+            run_send(active->run, COMMAND_GO_ON, 0);
+        if (stop) {
+            sweep_model_stop(&app->shared.sweep);
+            run_list_stop(&app->shared.runs, COMMAND_STOP);
+            app->closing = CLOSING_SIGNAL;
+        }
+        if (active)
+            run_wait(active->run, 0.5);
+        run_list_step(&app->shared.runs);
+        app->shared.sweep.paused = false;
+        sweep_model_step(&app->shared.sweep, &app->shared.runs);
+    }
+}
+
+bool app_run(struct app *app, struct error *error)
+{
+    frame_draw(app);
+    app_form_changed(app);
+    if (app->options->start) {
+        app_run_form(app);
+        frame_draw(app);
+    }
+    if (app->options->attach)
+        others_attach(app);
+    else if (!app->message[0])
+        others_greet(app);
+    loop(app);
+    if (app->gone)
+        carry_on_alone(app);
+    if (app->closing == CLOSING_SIGNAL)
+        return error_set(error, ERROR_INTERRUPTED, "the workbench", NULL,
+                         "a signal asked to stop; the runs were saved");
+    return true;
+}

@@ -1,0 +1,9 @@
+/* screens.h: the table of all screens. */
+#ifndef TINCA_UI_SCREENS_H
+#define TINCA_UI_SCREENS_H
+
+#include "ui/app/screen.h"
+
+extern const struct screen *const screens[SCREEN_COUNT]; /* by enum screen_id */
+
+#endif

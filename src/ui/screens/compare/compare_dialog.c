@@ -1,0 +1,93 @@
+/* The dialog that writes a comparison as a table; the name's ending chooses the format. */
+#include "ui/screens/compare/compare_dialog.h"
+
+#include "base/file.h"
+#include "base/language.h"
+#include "base/output_file.h"
+#include "base/text.h"
+#include "ui/app/app.h"
+#include "ui/app/exporting.h"
+#include "ui/screens/compare/compare_model.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* The format that a file's ending stands for. */
+static bool format_of(const char *path, enum compare_format *format)
+{
+    static const struct {
+        const char *ending;
+        enum compare_format format;
+    } endings[] = {{".md", COMPARE_MARKDOWN}, {".csv", COMPARE_CSV}, {".json", COMPARE_JSON}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i].ending) == 0) {
+            *format = endings[i].format;
+            return true;
+        }
+    return false;
+}
+
+static void note_compare(struct app *app)
+{
+    enum compare_format format;
+    dialog_note_path(&app->dialog);
+    if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
+        snprintf(app->dialog.note, sizeof app->dialog.note,
+                 _("Let the name end in .md, .csv or .json."));
+}
+
+static bool write_comparison(const struct app *app, const char *path, enum compare_format format,
+                             struct error *error)
+{
+    struct text text = {0};
+    compare_write(&compare_model(app)->table, format, &text);
+    bool written = text.failed || !text.data
+                       ? error_set_memory(error, "the comparison", 0)
+                       : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);
+    text_free(&text);
+    return written;
+}
+
+static void answer_compare(struct app *app, size_t choice)
+{
+    struct error error;
+    enum compare_format format;
+    char path[sizeof app->dialog.edit.text];
+    (void)choice;
+    memcpy(path, app->dialog.edit.text, sizeof path);
+    if (!format_of(path, &format)) {
+        app->dialog.open = true; /* the note says why */
+    } else if (!dialog_may_write(&app->dialog, file_exists(path))) {
+    } else if (write_comparison(app, path, format, &error)) {
+        app_say(
+            app, ROLE_GOOD,
+            ngettext("Wrote %s: %zu row.", "Wrote %s: %zu rows.", compare_model(app)->table.count),
+            path, compare_model(app)->table.count);
+    } else {
+        exporting_refuse(app, &error);
+    }
+}
+
+static const char *proposed_ending(const struct app *app)
+{
+    const char *format = app->shared.preferences.export_format;
+    return strcmp(format, "csv") == 0 ? "csv" : strcmp(format, "json") == 0 ? "json" : "md";
+}
+
+void ask_compare_export(struct app *app)
+{
+    char date_text[32], name[64], path[sizeof app->dialog.edit.text];
+    time_t now = time(NULL);
+    struct tm date;
+    strftime(date_text, sizeof date_text, "%Y%m%d-%H%M%S", localtime_r(&now, &date));
+    snprintf(name, sizeof name, "comparison-%s.%s", date_text, proposed_ending(app));
+    exporting_path(app, name, path, sizeof path);
+    struct dialog *dialog = dialog_begin(app, _("Export the comparison"), answer_compare);
+    snprintf(dialog->text, sizeof dialog->text,
+             _("The table as Markdown (.md), CSV (.csv) or JSON (.json), by the name's ending."));
+    line_edit_begin(&dialog->edit, path, sizeof dialog->edit.text, false);
+    dialog->edited = note_compare;
+    note_compare(app);
+}

@@ -1,0 +1,10 @@
+/* compare_dialog.h: where a comparison is written. */
+#ifndef TINCA_UI_SCREENS_COMPARE_COMPARE_DIALOG_H
+#define TINCA_UI_SCREENS_COMPARE_COMPARE_DIALOG_H
+
+struct app;
+
+/* Asks for the name of a Markdown, CSV or JSON file and writes the comparison into it. */
+void ask_compare_export(struct app *app);
+
+#endif

@@ -1,0 +1,39 @@
+#include "ui/screens/run/run_model.h"
+
+#include "ui/app/app.h"
+
+struct run_model *run_model(const struct app *app)
+{
+    return app_state(app, SCREEN_RUN);
+}
+
+void run_model_reset(struct run_model *model)
+{
+    model->scroll = 0;
+    model->steady_since = 0;
+    curves_forget(&model->curves); /* another run may lie at the same address */
+    model->window = (struct plot_window){0};
+    model->choice.open = false;
+}
+
+void run_model_free(struct run_model *model)
+{
+    curves_free(&model->curves);
+    plot_free(&model->plot);
+    sample_model_free(&model->sample);
+    insight_table_free(&model->layers);
+    insight_table_free(&model->gemm);
+    insight_table_free(&model->weights);
+}
+
+/* Converts also what the last frame has shown: the next key may come before the next frame. */
+void run_model_change_axis(struct run_model *model, const struct series *series, enum curve_x from,
+                           enum curve_x to)
+{
+    struct plot_window *window = &model->window;
+    double *values[] = {&window->low,         &window->high,           &window->cursor,
+                        &window->shown.low,   &window->shown.high,     &window->extent.first,
+                        &window->extent.last, &window->extent.all.low, &window->extent.all.high};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = curves_convert(series, from, to, *values[i]);
+}

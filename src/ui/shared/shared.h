@@ -1,0 +1,45 @@
+/* shared.h: the data that several screens show and change: the runs, the form's configuration, the
+ * preferences, the sweep, the export that is being written and the log. No drawing. */
+#ifndef TINCA_UI_SHARED_SHARED_H
+#define TINCA_UI_SHARED_SHARED_H
+
+#include "session/export/export_job.h"
+#include "ui/plot/curves.h"
+#include "ui/shared/form.h"
+#include "ui/shared/log_model.h"
+#include "ui/shared/preferences.h"
+#include "ui/shared/run_list.h"
+#include "ui/shared/sweep_model.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How all plots of curves show their axes. */
+struct axes {
+    enum curve_x x, previous_x; /* previous_x: before the last change of x */
+    bool log_x, log_y;
+};
+
+struct shared {
+    struct preferences preferences; /* in force */
+    struct preferences saved;       /* the contents of the configuration file */
+    struct axes axes;
+
+    struct form form;
+    uint64_t forecast_at; /* when the forecast is made if form.stale (clock_nanoseconds) */
+
+    struct run_list runs;         /* of this session */
+    struct run_list kept;         /* saved by earlier sessions or by other processes */
+    bool shown_kept;              /* the run that the run screen shows is one of `kept` */
+    size_t shown;                 /* its index in that list; SIZE_MAX: none */
+    bool runs_changed;            /* the run table has to be sorted again */
+    struct line_edit runs_search; /* the words that a run must match to be listed */
+    char subject[512];            /* the directory of the run that the open dialog is about */
+
+    struct sweep_model sweep;
+    struct export_job export;
+    struct log log;
+};
+
+#endif
