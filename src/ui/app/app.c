@@ -45,7 +45,7 @@ void app_end(struct app *app)
         free(app->states[i]);
         app->states[i] = NULL;
     }
-    sweep_model_free(&app->shared.sweep);
+    sweep_job_free(&app->shared.sweep);
     if (app->loading)
         reading_free(app->loading);
     if (app->others)

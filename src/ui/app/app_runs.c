@@ -8,7 +8,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/shared/last_form.h"
-#include "ui/shared/sweep_model.h"
+#include "ui/shared/sweep_job.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static void report_trouble(struct app *app, const struct run_entry *entry,
 static void take_news_of_sweep(struct app *app)
 {
     char counts[200];
-    if (sweep_model_step(&app->shared.sweep, &app->shared.runs) && !app->closing)
+    if (sweep_job_step(&app->shared.sweep, &app->shared.runs) && !app->closing)
         app_say(app, ROLE_GOOD, _("The sweep is over: %s."),
                 sweep_counts_text(&app->shared.sweep.sweep, counts, sizeof counts));
 }

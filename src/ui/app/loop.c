@@ -29,7 +29,7 @@ static uint64_t after(double seconds)
 
 void app_close(struct app *app, enum run_command command)
 {
-    sweep_model_stop(&app->shared.sweep);
+    sweep_job_stop(&app->shared.sweep);
     run_list_stop(&app->shared.runs, command);
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
@@ -156,7 +156,7 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
     const struct run_list *runs = &app->shared.runs;
     double seconds = fmin(3600, background_rest(app));
     if (run_list_active(runs) || run_list_waiting(runs) > 0 || owed ||
-        sweep_model_is_live(&app->shared.sweep))
+        sweep_job_is_live(&app->shared.sweep))
         seconds = fmin(seconds, seconds_until(tick));
     if (exporting_is_on(app))
         seconds = fmin(seconds, EXPORT_SECONDS);
@@ -211,7 +211,7 @@ static void carry_on_alone(struct app *app)
         if (active && active->snapshot.status == RUN_PAUSED) /* nobody is left to end the pause */
             run_send(active->run, COMMAND_GO_ON, 0);
         if (stop) {
-            sweep_model_stop(&app->shared.sweep);
+            sweep_job_stop(&app->shared.sweep);
             run_list_stop(&app->shared.runs, COMMAND_STOP);
             app->closing = CLOSING_SIGNAL;
         }
@@ -219,7 +219,7 @@ static void carry_on_alone(struct app *app)
             run_wait(active->run, 0.5);
         run_list_step(&app->shared.runs);
         app->shared.sweep.paused = false;
-        sweep_model_step(&app->shared.sweep, &app->shared.runs);
+        sweep_job_step(&app->shared.sweep, &app->shared.runs);
     }
 }
 

@@ -55,7 +55,7 @@ static void answer_quit(struct app *app, size_t choice)
 
 void ask_quit(struct app *app)
 {
-    size_t waiting = run_list_waiting(&app->shared.runs), due = sweep_model_due(&app->shared.sweep);
+    size_t waiting = run_list_waiting(&app->shared.runs), due = sweep_job_due(&app->shared.sweep);
     struct dialog *dialog = dialog_begin(app, _("Quit?"), answer_quit);
     if (app->shared.sweep.on)
         snprintf(

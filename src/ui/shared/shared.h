@@ -9,7 +9,7 @@
 #include "ui/shared/log_model.h"
 #include "ui/shared/preferences.h"
 #include "ui/shared/run_list.h"
-#include "ui/shared/sweep_model.h"
+#include "ui/shared/sweep_job.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ struct shared {
     struct line_edit runs_search; /* the words that a run must match to be listed */
     char subject[512];            /* the directory of the run that the open dialog is about */
 
-    struct sweep_model sweep;
+    struct sweep_job sweep;
     struct export_job export;
     struct log log;
 };

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"
+#include "ui/screens/sweep/sweep_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +18,13 @@
 
 static void answer_stop(struct app *app, size_t choice)
 {
-    struct sweep_model *view = &app->shared.sweep;
-    struct run_entry *entry =
-        view->run ? sweep_model_entry(view, &app->shared.runs, view->cell) : NULL;
+    struct sweep_job *job = &app->shared.sweep;
+    struct run_entry *entry = job->run ? sweep_job_entry(job, &app->shared.runs, job->cell) : NULL;
     if (choice == 0) {
-        view->stop_after = true;
+        job->stop_after = true;
         app_say(app, ROLE_GOOD, "%s", _("The sweep stops when this cell is done."));
     } else if (choice == 1) {
-        sweep_model_stop(view);
+        sweep_job_stop(job);
         if (entry)
             run_send(entry->run, COMMAND_STOP, 0);
         app_say(app, ROLE_GOOD, "%s",
@@ -54,9 +54,9 @@ static bool ends_in(const char *path, const char *ending)
     return length > tail && strcmp(path + length - tail, ending) == 0;
 }
 
-static bool write_json(const struct sweep_model *view, const char *path, struct error *error)
+static bool write_json(const struct sweep_job *job, const char *path, struct error *error)
 {
-    struct json *tree = sweep_to_json(&view->sweep, &view->estimate);
+    struct json *tree = sweep_to_json(&job->sweep, &job->estimate);
     char *text = tree ? json_print(tree, true, error) : NULL;
     bool written = tree ? text && output_file_write(path, text, strlen(text), OUTPUT_TEXT, error)
                         : error_set_memory(error, "the results", 0);
@@ -65,12 +65,12 @@ static bool write_json(const struct sweep_model *view, const char *path, struct 
     return written;
 }
 
-static bool write_results(const struct sweep_model *view, const char *path, struct error *error)
+static bool write_results(const struct sweep_job *job, const char *path, struct error *error)
 {
     struct text text = {0};
     if (ends_in(path, ".json"))
-        return write_json(view, path, error);
-    sweep_write_tables(&view->sweep, ends_in(path, ".md"), &text);
+        return write_json(job, path, error);
+    sweep_write_tables(&job->sweep, ends_in(path, ".md"), &text);
     bool written = text.failed || !text.data
                        ? error_set_memory(error, "the tables", 0)
                        : output_file_write(path, text.data, text.length, OUTPUT_TEXT, error);

@@ -2,6 +2,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/sweep/sweep_dialogs.h"
+#include "ui/screens/sweep/sweep_model.h"
 
 #include "base/file.h"
 #include "base/language.h"
@@ -37,17 +38,27 @@ static const struct key_binding bindings[] = {
 };
 static const struct key_table table = {N_("A sweep"), bindings, sizeof bindings / sizeof *bindings};
 
+struct sweep_model *sweep_model(const struct app *app)
+{
+    return app_state(app, SCREEN_SWEEP);
+}
+
+static void close(struct app *app)
+{
+    sweep_model_free(sweep_model(app));
+}
+
 static void look_for_earlier(struct app *app)
 {
     struct error error;
-    if (!sweep_model_list(&app->shared.sweep, &error))
+    if (!sweep_model_list(sweep_model(app), &error))
         app_say_error(app, &error);
 }
 
 static void open(struct app *app)
 {
-    sweep_model_begin(&app->shared.sweep, &app->shared.form.config, false);
-    if (app->shared.sweep.kind == SWEEP_EARLIER)
+    sweep_model_begin(sweep_model(app), &app->shared.form.config, false);
+    if (sweep_model(app)->kind == SWEEP_EARLIER)
         look_for_earlier(app);
 }
 
@@ -55,15 +66,15 @@ static void open(struct app *app)
 
 static void next_view(struct app *app)
 {
-    app->shared.sweep.kind = (app->shared.sweep.kind + 1) % SWEEP_KINDS;
-    if (app->shared.sweep.kind == SWEEP_EARLIER)
+    sweep_model(app)->kind = (sweep_model(app)->kind + 1) % SWEEP_KINDS;
+    if (sweep_model(app)->kind == SWEEP_EARLIER)
         look_for_earlier(app);
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct sweep_set *set = &app->shared.sweep.set;
-    if (app->shared.sweep.kind != SWEEP_SET_UP || !set->editing)
+    struct sweep_set *set = &sweep_model(app)->set;
+    if (sweep_model(app)->kind != SWEEP_SET_UP || !set->editing)
         return false;
     sweep_set_key(set, key);
     return true;
@@ -72,17 +83,17 @@ static bool take_key(struct app *app, int key)
 static void start(struct app *app)
 {
     struct error error;
-    bool set_up = app->shared.sweep.kind == SWEEP_SET_UP;
+    bool set_up = sweep_model(app)->kind == SWEEP_SET_UP;
     if (app->shared.sweep.on) {
         app_say(app, ROLE_WARNING, "%s", _("The sweep is on already."));
         return;
     }
-    bool started = set_up ? sweep_model_start(&app->shared.sweep, &error)
-                          : sweep_model_go_on(&app->shared.sweep, &error);
+    bool started = set_up ? sweep_model_start(sweep_model(app), &app->shared.sweep, &error)
+                          : sweep_job_go_on(&app->shared.sweep, &error);
     if (!started)
         app_say_error(app, &error);
-    else if (sweep_model_due(&app->shared.sweep) == 0) {
-        sweep_model_stop(&app->shared.sweep);
+    else if (sweep_job_due(&app->shared.sweep) == 0) {
+        sweep_job_stop(&app->shared.sweep);
         app_say(app, ROLE_GOOD, "%s", _("Nothing is left to run."));
     } else if (run_list_active(&app->shared.runs))
         app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
@@ -91,10 +102,11 @@ static void start(struct app *app)
 /* The cell's run, of this sitting or an earlier one. */
 static void show_now(struct app *app)
 {
-    const struct sweep_model *view = &app->shared.sweep;
-    if (view->sweep.count == 0)
+    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
+    if (job->sweep.count == 0)
         return;
-    const char *id = view->sweep.cells[view->selected].run;
+    const char *id = job->sweep.cells[view->selected].run;
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
         const char *name = run_entry_is_kept(entry) ? file_base_name(entry->directory)
@@ -115,39 +127,38 @@ static void show_run(struct app *app)
 
 static void pause_or_go_on(struct app *app)
 {
-    struct sweep_model *view = &app->shared.sweep;
-    struct run_entry *entry =
-        view->run ? sweep_model_entry(view, &app->shared.runs, view->cell) : NULL;
-    if (!view->on) {
+    struct sweep_job *job = &app->shared.sweep;
+    struct run_entry *entry = job->run ? sweep_job_entry(job, &app->shared.runs, job->cell) : NULL;
+    if (!job->on) {
         app_say(app, ROLE_WARNING, "%s", _("The sweep is not on; r goes on with it."));
         return;
     }
-    view->paused = !view->paused;
-    const bool sent =
-        entry && run_send(entry->run, view->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
+    job->paused = !job->paused;
+    const bool sent = entry && run_send(entry->run, job->paused ? COMMAND_PAUSE : COMMAND_GO_ON, 0);
     if (sent)
-        entry->pause_asked = view->paused;
+        entry->pause_asked = job->paused;
     app_say(app, ROLE_GOOD, "%s",
-            !view->paused ? _("It goes on.")
-            : sent        ? _("Paused after this iteration; space goes on.")
-                          : _("Paused before the next cell begins; space goes on."));
+            !job->paused ? _("It goes on.")
+            : sent       ? _("Paused after this iteration; space goes on.")
+                         : _("Paused before the next cell begins; space goes on."));
 }
 
 /* What failed is never tried again by itself. */
 static void wait_again(struct app *app)
 {
-    struct sweep_model *view = &app->shared.sweep;
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
     struct error error;
-    bool failed = view->kind == SWEEP_CELLS && view->sweep.count > 0 &&
-                  view->sweep.cells[view->selected].state == SWEEP_FAILED;
+    bool failed = view->kind == SWEEP_CELLS && job->sweep.count > 0 &&
+                  job->sweep.cells[view->selected].state == SWEEP_FAILED;
     if (!failed)
         app_say(app, ROLE_WARNING, "%s", _("Only a cell that failed can be tried again."));
-    else if (!sweep_forget(&view->sweep, view->selected, &error))
+    else if (!sweep_forget(&job->sweep, view->selected, &error))
         app_say_error(app, &error);
     else {
-        view->tried[view->selected] = false;
+        job->tried[view->selected] = false;
         app_say(app, ROLE_GOOD, "%s",
-                view->on ? _("It waits again.") : _("It waits again; r goes on."));
+                job->on ? _("It waits again.") : _("It waits again; r goes on."));
     }
 }
 
@@ -160,11 +171,11 @@ static bool anything_to_show(const struct sweep *sweep, enum sweep_measure measu
     return false;
 }
 
-static void next_measure(struct sweep_model *view)
+static void next_measure(struct sweep_model *view, const struct sweep_job *job)
 {
     for (int tries = 0; tries < SWEEP_MEASURES; tries++) {
         view->measure = (view->measure + 1) % SWEEP_MEASURES;
-        if (anything_to_show(&view->sweep, view->measure))
+        if (anything_to_show(&job->sweep, view->measure))
             return;
     }
     view->measure = SWEEP_MS_PER_IMAGE;
@@ -172,12 +183,13 @@ static void next_measure(struct sweep_model *view)
 
 /* --- moving --- */
 
-static void move_cell(struct sweep_model *view, long rows, long columns)
+static void move_cell(struct sweep_model *view, const struct sweep_job *job, long rows,
+                      long columns)
 {
-    if (view->sweep.count == 0)
+    if (job->sweep.count == 0)
         return;
-    long width = (long)sweep_grid_columns(&view->sweep.grid);
-    long height = (long)view->sweep.count / width;
+    long width = (long)sweep_grid_columns(&job->sweep.grid);
+    long height = (long)job->sweep.count / width;
     long row = (long)view->selected / width + rows, column = (long)view->selected % width + columns;
     row = row < 0 ? 0 : row >= height ? height - 1 : row;
     column = column < 0 ? 0 : column >= width ? width - 1 : column;
@@ -190,10 +202,10 @@ static void move_name(struct sweep_model *view, long steps)
     view->name_selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
 }
 
-static void move(struct sweep_model *view, long rows, long columns)
+static void move(struct sweep_model *view, const struct sweep_job *job, long rows, long columns)
 {
     if (view->kind == SWEEP_CELLS)
-        move_cell(view, rows, columns);
+        move_cell(view, job, rows, columns);
     else if (view->kind == SWEEP_EARLIER)
         move_name(view, rows);
     else if (rows)
@@ -205,25 +217,26 @@ static void move(struct sweep_model *view, long rows, long columns)
 static void open_selected(struct app *app)
 {
     struct error error;
-    struct sweep_model *view = &app->shared.sweep;
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
     if (view->kind == SWEEP_CELLS)
         show_run(app);
     else if (view->kind == SWEEP_SET_UP && !sweep_set_edit(&view->set))
         sweep_set_toggle(&view->set);
     else if (view->kind == SWEEP_EARLIER && view->name_count > 0 &&
-             !sweep_model_open(view, view->names[view->name_selected], &error))
+             !sweep_model_open(view, job, view->names[view->name_selected], &error))
         app_say_error(app, &error);
 }
 
 static void choose_or_pause(struct app *app)
 {
-    if (app->shared.sweep.kind == SWEEP_SET_UP)
-        sweep_set_toggle(&app->shared.sweep.set);
+    if (sweep_model(app)->kind == SWEEP_SET_UP)
+        sweep_set_toggle(&sweep_model(app)->set);
     else
         pause_or_go_on(app);
 }
 
-static bool act_move(struct sweep_model *view, enum action action)
+static bool act_move(struct sweep_model *view, const struct sweep_job *job, enum action action)
 {
     static const struct {
         enum action action;
@@ -232,7 +245,7 @@ static bool act_move(struct sweep_model *view, enum action action)
                  {ACTION_RIGHT, 0, 1}, {ACTION_FIRST, -10000, 0}, {ACTION_LAST, 10000, 0}};
     for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
         if (moves[i].action == action) {
-            move(view, moves[i].rows, moves[i].columns);
+            move(view, job, moves[i].rows, moves[i].columns);
             return true;
         }
     return false;
@@ -240,8 +253,9 @@ static bool act_move(struct sweep_model *view, enum action action)
 
 static void act(struct app *app, enum action action)
 {
-    struct sweep_model *view = &app->shared.sweep;
-    if (act_move(view, action))
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
+    if (act_move(view, job, action))
         return;
     switch (action) {
     case ACTION_VIEW:
@@ -263,7 +277,7 @@ static void act(struct app *app, enum action action)
         ask_sweep_stop(app);
         break;
     case ACTION_QUANTITY:
-        next_measure(view);
+        next_measure(view, job);
         break;
     case ACTION_RESUME:
         wait_again(app);
@@ -284,9 +298,10 @@ static void act(struct app *app, enum action action)
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct sweep_model *view = &app->shared.sweep;
-    if (view->kind == SWEEP_CELLS && view->sweep.count > 0)
-        snprintf(text, size, _("Sweep %s"), view->sweep.grid.name);
+    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
+    if (view->kind == SWEEP_CELLS && job->sweep.count > 0)
+        snprintf(text, size, _("Sweep %s"), job->sweep.grid.name);
     else
         snprintf(text, size, "%s", _("Sweep"));
 }
@@ -298,21 +313,22 @@ static void draw(struct app *app, struct rect body)
         [SWEEP_CELLS] = sweep_draw_cells,
         [SWEEP_EARLIER] = sweep_draw_earlier};
     const char *const names[SWEEP_KINDS] = {_("Set up"), _("Cells"), _("Earlier")};
-    draw_tabs(&app->canvas, body, names, SWEEP_KINDS, app->shared.sweep.kind);
+    draw_tabs(&app->canvas, body, names, SWEEP_KINDS, sweep_model(app)->kind);
     int above = body.rows >= 16 ? 2 : 1;
     struct rect area = {body.row + above, body.column, body.rows - above, body.columns};
     if (area.rows > 0)
-        views[app->shared.sweep.kind](app, area);
+        views[sweep_model(app)->kind](app, area);
 }
 
 static bool work(struct app *app)
 {
-    return app_is_in_front(app, SCREEN_SWEEP) && sweep_model_work(&app->shared.sweep);
+    return app_is_in_front(app, SCREEN_SWEEP) &&
+           sweep_model_work(sweep_model(app), &app->shared.sweep);
 }
 
 static bool typing(const struct app *app)
 {
-    return app->shared.sweep.set.editing;
+    return sweep_model(app)->set.editing;
 }
 
 const struct screen sweep_screen = {
@@ -320,7 +336,9 @@ const struct screen sweep_screen = {
     .letter = 'w',
     .purpose = N_("a grid of runs: networks, techniques, batches, devices"),
     .keys = &table,
+    .state_size = sizeof(struct sweep_model),
     .open = open,
+    .close = close,
     .title = title,
     .take_key = take_key,
     .act = act,

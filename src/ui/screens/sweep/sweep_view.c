@@ -3,6 +3,8 @@
  * for its state. */
 #include "ui/screens/sweep/sweep_view.h"
 
+#include "ui/screens/sweep/sweep_model.h"
+
 #include "base/language.h"
 #include "base/text.h"
 #include "ui/terminal/columns.h"
@@ -75,7 +77,7 @@ static void draw_items(struct app *app, struct rect line, const struct sweep_lis
 
 static void draw_edit(struct app *app, struct rect line)
 {
-    const struct line_edit *edit = &app->shared.sweep.set.edit;
+    const struct line_edit *edit = &sweep_model(app)->set.edit;
     size_t cursor, room = line.columns > 1 ? (size_t)line.columns - 1 : 1;
     size_t start = line_edit_window(edit, room, &cursor);
     draw_fill(&app->canvas, line, ROLE_EDIT);
@@ -98,7 +100,7 @@ static const char *empty_text(enum sweep_row row)
 static void draw_row(struct app *app, struct rect line, enum sweep_row row)
 {
     char text[FORM_TEXT];
-    const struct sweep_set *set = &app->shared.sweep.set;
+    const struct sweep_set *set = &sweep_model(app)->set;
     bool focused = row == set->focus;
     int labels = label_columns();
     struct rect value = {line.row, line.column + labels, line.rows, line.columns - labels};
@@ -150,7 +152,8 @@ static void append_reason(const struct sweep *sweep, struct text *text)
         }
 }
 
-static enum role describe_plan(const struct sweep_model *view, struct text *text)
+static enum role describe_plan(const struct sweep_model *view, const struct sweep_job *job,
+                               struct text *text)
 {
     char counts[200], left[160], error[1200];
     const struct error *problem =
@@ -164,7 +167,7 @@ static enum role describe_plan(const struct sweep_model *view, struct text *text
         text_append(text, _("Looking at cell %zu of %zu ..."), view->planned, view->plan.count);
         return ROLE_FAINT;
     }
-    struct sweep_time time = sweep_estimate_left(&view->estimate, &view->plan);
+    struct sweep_time time = sweep_estimate_left(&job->estimate, &view->plan);
     text_append(text, _("%s. Time (estimate): %s."),
                 sweep_counts_text(&view->plan, counts, sizeof counts),
                 sweep_time_text(&time, 1, left, sizeof left));
@@ -188,9 +191,10 @@ static void draw_paragraph(struct app *app, struct rect *area, enum role role,
 
 void sweep_draw_set_up(struct app *app, struct rect area)
 {
-    struct sweep_model *view = &app->shared.sweep;
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
-    enum role role = describe_plan(view, &text);
+    enum role role = describe_plan(view, job, &text);
     int most = area.rows - SWEEP_ROWS - 1;
     draw_paragraph(app, &area, role, text.data ? text.data : "", most < 3 ? 3 : most);
     text_free(&text);
@@ -247,8 +251,9 @@ static enum role state_role(const struct sweep_cell *cell)
 static void draw_cell(struct app *app, struct rect area, size_t index)
 {
     char text[48];
-    const struct sweep_model *view = &app->shared.sweep;
-    const struct sweep_cell *cell = &view->sweep.cells[index];
+    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
+    const struct sweep_cell *cell = &job->sweep.cells[index];
     bool selected = index == view->selected;
     double value = sweep_cell_value(cell, view->measure);
     enum role role = selected ? ROLE_FOCUS : state_role(cell);
@@ -257,7 +262,7 @@ static void draw_cell(struct app *app, struct rect area, size_t index)
         draw_cursor(&app->canvas, area, 0, 0);
     }
     if (!isnan(value)) {
-        size_t shade = sweep_shade(&view->sweep, view->measure, value);
+        size_t shade = sweep_shade(&job->sweep, view->measure, value);
         sweep_cell_text(cell, view->measure, text, sizeof text);
         draw_text(&app->canvas, area, 0, 0, selected ? ROLE_FOCUS : ROLE_GAUGE,
                   app->canvas.glyphs->levels[shade]);
@@ -286,14 +291,15 @@ static int row_label_columns(const struct sweep *sweep, int columns)
 static void draw_line(struct app *app, struct rect line, long row, size_t shown, int labels)
 {
     char label[160];
-    const struct sweep_model *view = &app->shared.sweep;
-    size_t columns = sweep_grid_columns(&view->sweep.grid);
-    const struct sweep_axis *batches = sweep_grid_axis(&view->sweep.grid, "batch");
+    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
+    size_t columns = sweep_grid_columns(&job->sweep.grid);
+    const struct sweep_axis *batches = sweep_grid_axis(&job->sweep.grid, "batch");
     struct rect name = {line.row, line.column + 1, 1, labels};
     if (row >= 0)
         draw_text(&app->canvas, name, 0, 0,
                   (size_t)row == view->selected / columns ? ROLE_STRONG : ROLE_TEXT,
-                  sweep_grid_row_label(&view->sweep.grid, (size_t)row, true, label, sizeof label));
+                  sweep_grid_row_label(&job->sweep.grid, (size_t)row, true, label, sizeof label));
     else
         draw_text(&app->canvas, name, 0, 0, ROLE_HEADING, _("batch"));
     for (size_t i = 0; i < shown && view->left + i < columns; i++) {
@@ -311,19 +317,21 @@ static void draw_line(struct app *app, struct rect line, long row, size_t shown,
 
 static void draw_marks(struct app *app, struct rect line, size_t shown)
 {
-    const struct sweep_model *view = &app->shared.sweep;
+    const struct sweep_model *view = sweep_model(app);
+    const struct sweep_job *job = &app->shared.sweep;
     const struct glyphs *glyphs = app->canvas.glyphs;
     if (view->left > 0)
         draw_text(&app->canvas, line, 0, 0, ROLE_FAINT, glyphs->left);
-    if (view->left + shown < sweep_grid_columns(&view->sweep.grid))
+    if (view->left + shown < sweep_grid_columns(&job->sweep.grid))
         draw_text(&app->canvas, line, 0, line.columns - 1, ROLE_FAINT, glyphs->right);
 }
 
 static void draw_table(struct app *app, struct rect area)
 {
-    struct sweep_model *view = &app->shared.sweep;
-    size_t columns = sweep_grid_columns(&view->sweep.grid), rows = view->sweep.count / columns;
-    int labels = row_label_columns(&view->sweep, area.columns);
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
+    size_t columns = sweep_grid_columns(&job->sweep.grid), rows = job->sweep.count / columns;
+    int labels = row_label_columns(&job->sweep, area.columns);
     int room = (area.columns - labels - 3) / CELL_COLUMNS;
     size_t shown = room > 0 ? (size_t)room : 0, lines = area.rows > 1 ? (size_t)area.rows - 1 : 0;
     view->top = table_scroll(view->top, view->selected / columns, lines, rows);
@@ -343,10 +351,11 @@ static void draw_table(struct app *app, struct rect area)
 }
 
 /* All that the selected cell has to say. */
-static void describe_cell(const struct sweep_model *view, struct text *text)
+static void describe_cell(const struct sweep_model *view, const struct sweep_job *job,
+                          struct text *text)
 {
     char duration[32], figure[48], reason[1200];
-    const struct sweep_cell *cell = &view->sweep.cells[view->selected];
+    const struct sweep_cell *cell = &job->sweep.cells[view->selected];
     const char *state = sweep_state_words(cell->state);
     if (cell->reason.why[0] && cell->state != SWEEP_DONE)
         text_append(text, "%s: %s: %s.", cell->id, state,
@@ -360,25 +369,25 @@ static void describe_cell(const struct sweep_model *view, struct text *text)
             text_append(text, _(" The running mean is negative from iteration %llu on."),
                         (unsigned long long)cell->result.first_negative);
     }
-    double seconds = sweep_estimate_cell(&view->estimate, cell);
-    if (sweep_is_due(&view->sweep, view->selected) && seconds >= 0)
+    double seconds = sweep_estimate_cell(&job->estimate, cell);
+    if (sweep_is_due(&job->sweep, view->selected) && seconds >= 0)
         text_append(text, _(" It would take about %s (estimate)."),
                     text_duration(seconds, duration, sizeof duration));
     if (cell->run[0] && cell->state != SWEEP_WAITING)
         text_append(text, _(" Enter shows its run."));
 }
 
-static void describe_sweep(const struct sweep_model *view, char *text, size_t size)
+static void describe_sweep(const struct sweep_job *job, char *text, size_t size)
 {
     char left[160];
-    size_t done = sweep_count_computed(&view->sweep), all = view->sweep.count;
-    struct sweep_time time = sweep_estimate_left(&view->estimate, &view->sweep);
-    if (view->paused)
+    size_t done = sweep_count_computed(&job->sweep), all = job->sweep.count;
+    struct sweep_time time = sweep_estimate_left(&job->estimate, &job->sweep);
+    if (job->paused)
         snprintf(text, size, _("Paused: %zu of %zu done; space goes on."), done, all);
-    else if (view->on && time.known > 0)
+    else if (job->on && time.known > 0)
         snprintf(text, size, _("On: %zu of %zu done; left (estimate): %s."), done, all,
                  sweep_time_text(&time, 1, left, sizeof left));
-    else if (view->on)
+    else if (job->on)
         snprintf(text, size, _("On: %zu of %zu done."), done, all);
     else if (time.known + time.unknown > 0)
         snprintf(text, size, _("Not on: %zu of %zu done; r goes on."), done, all);
@@ -399,15 +408,16 @@ static void draw_state(struct app *app, struct rect area)
 
 void sweep_draw_cells(struct app *app, struct rect area)
 {
-    struct sweep_model *view = &app->shared.sweep;
+    struct sweep_model *view = sweep_model(app);
+    struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
-    if (view->sweep.count == 0) {
+    if (job->sweep.count == 0) {
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
                      _("There is no sweep in sight: set one up (v) and start it with r, or open an "
                        "earlier one."));
         return;
     }
-    describe_cell(view, &text);
+    describe_cell(view, job, &text);
     draw_paragraph(app, &area, ROLE_TEXT, text.data ? text.data : "", area.rows > 14 ? 3 : 2);
     text_free(&text);
     draw_state(app, area);
@@ -421,7 +431,7 @@ void sweep_draw_cells(struct app *app, struct rect area)
 
 void sweep_draw_earlier(struct app *app, struct rect area)
 {
-    struct sweep_model *view = &app->shared.sweep;
+    struct sweep_model *view = sweep_model(app);
     size_t rows = area.rows > 0 ? (size_t)area.rows : 0;
     if (view->name_count == 0)
         draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,

@@ -3,6 +3,7 @@
 #define TINCA_UI_SCREENS_SWEEP_SWEEP_VIEW_H
 
 #include "ui/app/app.h"
+#include "ui/screens/sweep/sweep_model.h"
 
 void sweep_draw_set_up(struct app *app, struct rect area);
 void sweep_draw_cells(struct app *app, struct rect area);

@@ -1,7 +1,7 @@
 /* sweep_set.h: deciding in the set-up of a sweep: which values each list offers and which of them
  * are chosen, and the few lines that are typed. Everything else comes from the form. No drawing. */
-#ifndef TINCA_UI_SHARED_SWEEP_SET_H
-#define TINCA_UI_SHARED_SWEEP_SET_H
+#ifndef TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
+#define TINCA_UI_SCREENS_SWEEP_SWEEP_SET_H
 
 #include "session/sweep/sweep.h"
 #include "ui/widgets/line_edit.h"

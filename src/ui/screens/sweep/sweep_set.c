@@ -1,4 +1,4 @@
-#include "ui/shared/sweep_set.h"
+#include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"
 #include "ui/terminal/keys.h"

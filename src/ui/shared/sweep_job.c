@@ -1,0 +1,296 @@
+/* The sweep that is open. While it is on, each step of the list of runs that has nothing else to do
+ * starts the next cell that is due; a run that the form adds comes between two cells. Cells that
+ * other processes compute are read once a second. */
+#include "ui/shared/sweep_job.h"
+
+#include "base/clock.h"
+#include "base/language.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT_LOOKED_AT = 100 };
+
+void sweep_job_free(struct sweep_job *job)
+{
+    if (job->run)
+        close(job->lock);
+    sweep_free(&job->sweep);
+    sweep_estimate_free(&job->estimate);
+    free(job->tried);
+    *job = (struct sweep_job){0};
+}
+
+/* --- work --- */
+
+/* The result of a cell, when it has come to be there. */
+static void take_result(struct sweep_job *job, size_t index)
+{
+    struct sweep_cell *cell = &job->sweep.cells[index];
+    bool known = cell->result.known;
+    sweep_read_result(&job->sweep, index);
+    if (!known)
+        sweep_estimate_add_cell(&job->estimate, cell, NULL);
+}
+
+bool sweep_job_read(struct sweep_job *job)
+{
+    size_t i = job->read;
+    if (i >= job->sweep.count)
+        return false;
+    if (!job->run || i != job->cell)
+        sweep_refresh(&job->sweep, i);
+    sweep_forecast(&job->sweep, i, 1);
+    take_result(job, i);
+    return ++job->read < job->sweep.count;
+}
+
+/* As much as keys can wait for; true when all cells were read. */
+static bool read_some(struct sweep_job *job)
+{
+    const double patience = 0.03;
+    const uint64_t from = clock_nanoseconds();
+    while (sweep_job_read(job))
+        if (clock_seconds(from, clock_nanoseconds()) > patience)
+            return false;
+    return true;
+}
+
+bool sweep_job_learn(struct sweep_job *job)
+{
+    if (job->learnt)
+        return false;
+    job->learnt = true;
+    sweep_estimate_add_kept(&job->estimate, KEPT_LOOKED_AT, NULL);
+    return true;
+}
+
+/* --- beginning --- */
+
+/* Prepares for the sweep that has just been made or read. */
+static bool take_sweep(struct sweep_job *job, struct error *error)
+{
+    job->read = 0;
+    free(job->tried);
+    job->tried = memory_new(job->sweep.count, sizeof *job->tried, "a sweep", error);
+    if (!job->tried)
+        sweep_free(&job->sweep);
+    return job->tried;
+}
+
+static bool refuse_while_on(const struct sweep_job *job, struct error *error)
+{
+    return (!job->on && !job->run) ||
+           error_set(error, ERROR_USAGE, job->sweep.grid.name, _("stop it first: s, under Cells"),
+                     _("this sweep is on"));
+}
+
+bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct error *error)
+{
+    if (!refuse_while_on(job, error))
+        return false;
+    sweep_free(&job->sweep);
+    return sweep_make(&job->sweep, grid, error) && take_sweep(job, error) &&
+           sweep_keep(&job->sweep, error) && sweep_job_go_on(job, error);
+}
+
+bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error)
+{
+    if (!refuse_while_on(job, error))
+        return false;
+    sweep_free(&job->sweep);
+    return sweep_open(&job->sweep, name, error) && take_sweep(job, error);
+}
+
+bool sweep_job_go_on(struct sweep_job *job, struct error *error)
+{
+    if (job->sweep.count == 0)
+        return error_set(error, ERROR_USAGE, _("the sweep"),
+                         _("set one up, or open an earlier one"), _("there is none in sight"));
+    job->read = 0; /* other processes may have worked at it */
+    memset(job->tried, 0, job->sweep.count * sizeof *job->tried);
+    job->on = true;
+    job->paused = job->stop_after = false;
+    return true;
+}
+
+/* --- working --- */
+
+static struct run_entry *entry_of(const struct run *run, struct run_list *runs)
+{
+    for (size_t i = runs->count; run && i-- > 0;)
+        if (runs->entries[i].run == run)
+            return &runs->entries[i];
+    return NULL;
+}
+
+struct run_entry *sweep_job_entry(const struct sweep_job *job, struct run_list *runs, size_t cell)
+{
+    const char *id = job->sweep.cells[cell].run;
+    for (size_t i = runs->count; id[0] && i-- > 0;)
+        if (runs->entries[i].run && strcmp(run_facts(runs->entries[i].run)->id, id) == 0)
+            return &runs->entries[i];
+    return NULL;
+}
+
+/* Marks a cell that could not be started. Only a failure is written down: memory may be free again
+ * the next time. */
+static void refuse_cell(struct sweep_job *job, size_t index, const struct error *refusal)
+{
+    struct sweep_cell *cell = &job->sweep.cells[index];
+    cell->state = refusal->kind == ERROR_MEMORY ? SWEEP_CANNOT_FIT : SWEEP_FAILED;
+    cell->reason = *refusal;
+    if (cell->state == SWEEP_FAILED)
+        sweep_note(&job->sweep, index, NULL, refusal, NULL);
+}
+
+/* What was interrupted goes on. */
+static bool add_cell(const struct sweep_job *job, struct run_list *runs, size_t index,
+                     struct error *error)
+{
+    const struct run_config *config = &job->sweep.cells[index].config;
+    char *directory = sweep_unfinished(&job->sweep, index);
+    bool added = directory ? run_list_resume(runs, config, directory, error)
+                           : run_list_add(runs, config, NULL, error);
+    free(directory);
+    return added;
+}
+
+static void start_cell(struct sweep_job *job, struct run_list *runs, size_t index)
+{
+    struct error error = {0};
+    struct sweep_cell *cell = &job->sweep.cells[index];
+    job->tried[index] = true;
+    int lock = sweep_claim(&job->sweep, index, &error);
+    if (lock < 0) {
+        if (error.kind != ERROR_NONE)
+            refuse_cell(job, index, &error);
+        return;
+    }
+    const struct run_entry *entry = NULL;
+    if (add_cell(job, runs, index, &error)) {
+        run_list_step(runs);
+        entry = &runs->entries[runs->count - 1];
+        error = entry->error;
+    }
+    if (!entry || !entry->run ||
+        !sweep_note(&job->sweep, index, run_facts(entry->run)->id, NULL, &error)) {
+        if (entry && entry->run)
+            run_send(entry->run, COMMAND_STOP, 0);
+        refuse_cell(job, index, &error);
+        close(lock);
+        return;
+    }
+    cell->state = SWEEP_RUNNING;
+    job->run = entry->run;
+    job->cell = index;
+    job->lock = lock;
+}
+
+/* True: it is still on. */
+static bool follow_cell(struct sweep_job *job, struct run_list *runs)
+{
+    const struct run_entry *entry = entry_of(job->run, runs);
+    struct sweep_cell *cell = &job->sweep.cells[job->cell];
+    if (entry && run_entry_is_on(entry)) {
+        job->paused = entry->pause_asked; /* the screen Run can do that, too */
+        cell->iteration = entry->snapshot.iteration;
+        cell->iterations = entry->snapshot.iterations;
+        return true;
+    }
+    close(job->lock);
+    job->run = NULL;
+    sweep_refresh(&job->sweep, job->cell);
+    take_result(job, job->cell);
+    if (job->stop_after)
+        sweep_job_stop(job);
+    return false;
+}
+
+/* Among those that were read. */
+static size_t next_cell(struct sweep_job *job)
+{
+    for (size_t i = 0; i < job->sweep.count; i++) {
+        if (job->tried[i] || !sweep_is_due(&job->sweep, i))
+            continue;
+        sweep_refresh(&job->sweep, i); /* another process may have done it meanwhile */
+        if (sweep_is_due(&job->sweep, i))
+            return i;
+    }
+    return job->sweep.count;
+}
+
+static bool is_elsewhere(const struct sweep_job *job, size_t index)
+{
+    return job->sweep.cells[index].state == SWEEP_RUNNING && !(job->run && job->cell == index);
+}
+
+bool sweep_job_is_live(const struct sweep_job *job)
+{
+    bool live = job->on || job->run;
+    for (size_t i = 0; !live && i < job->sweep.count; i++)
+        live = is_elsewhere(job, i);
+    return live;
+}
+
+/* Cells that other processes compute, once a second. */
+static void poll_elsewhere(struct sweep_job *job)
+{
+    uint64_t now = clock_nanoseconds();
+    if (clock_seconds(job->polled, now) < 1)
+        return;
+    job->polled = now;
+    for (size_t i = 0; i < job->sweep.count; i++) {
+        if (!is_elsewhere(job, i))
+            continue;
+        sweep_refresh(&job->sweep, i);
+        sweep_watch(&job->sweep, i);
+        take_result(job, i);
+    }
+}
+
+bool sweep_job_step(struct sweep_job *job, struct run_list *runs)
+{
+    poll_elsewhere(job);
+    if (job->run && follow_cell(job, runs))
+        return false;
+    if (!job->on || job->paused || run_list_active(runs) || run_list_waiting(runs) > 0)
+        return false;
+    if (!read_some(job))
+        return false;
+    size_t index = next_cell(job);
+    if (index < job->sweep.count)
+        start_cell(job, runs, index);
+    else
+        job->on = false;
+    return !job->on;
+}
+
+void sweep_job_stop(struct sweep_job *job)
+{
+    job->on = job->paused = job->stop_after = false;
+}
+
+size_t sweep_job_due(const struct sweep_job *job)
+{
+    size_t due = 0;
+    for (size_t i = 0; i < job->sweep.count; i++)
+        due += sweep_is_due(&job->sweep, i) && !job->tried[i];
+    return due;
+}
+
+char *sweep_counts_text(const struct sweep *sweep, char *text, size_t size)
+{
+    size_t counts[SWEEP_STATES], used;
+    sweep_count(sweep, counts);
+    used =
+        (size_t)snprintf(text, size, ngettext("%zu cell", "%zu cells", sweep->count), sweep->count);
+    for (size_t i = 0; i < SWEEP_STATES && used < size; i++)
+        if (counts[i] > 0)
+            used += (size_t)snprintf(text + used, size - used, ", %zu %s", counts[i],
+                                     sweep_state_words((enum sweep_state)i));
+    return text;
+}
