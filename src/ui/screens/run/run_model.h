@@ -2,19 +2,33 @@
 #ifndef TINCA_UI_SCREENS_RUN_RUN_MODEL_H
 #define TINCA_UI_SCREENS_RUN_RUN_MODEL_H
 
+#include "session/findings/loss_lesson.h"
 #include "session/values/run_snapshot.h"
 #include "ui/plot/curves.h"
 #include "ui/plot/plot_window.h"
 #include "ui/plot/trace_choice.h"
-#include "ui/screens/run/arena_model.h"
 #include "ui/screens/run/insight.h"
-#include "ui/screens/run/loss_model.h"
 #include "ui/screens/run/sample_model.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct app;
+
+/* The map of the plan's arena. */
+struct arena_model {
+    size_t arena;    /* which of the networks' plans is shown */
+    size_t selected; /* which of its arrays, the largest first */
+};
+
+/* The lesson on Caffe's negative loss. Starts as {0}. */
+struct loss_model {
+    const struct series *series; /* of the run that is shown */
+    struct loss_walk walk;
+    double cursor;      /* of the curves, when the view went there; NaN: never */
+    uint64_t iteration; /* 0: none was chosen */
+    int top, hidden;    /* the first line in sight, and how many do not fit */
+};
 
 struct run_model {
     size_t view;                /* see views.h */

@@ -13,9 +13,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "ui/terminal/columns.h"
-#include "ui/terminal/draw.h"
-#include "ui/terminal/keys.h"
+#include "ui/screens/study/study_show.h"
 #include "ui/terminal/terminal.h"
 
 #include <math.h>
@@ -26,43 +24,6 @@
 
 static const double PAUSE_SECONDS = 0.5, RETRY_SECONDS = 0.1;
 
-enum phase { PHASE_INTRO, PHASE_HALT, PHASE_PAUSE, PHASE_SHOWING, PHASE_ASKING, PHASE_FEEDBACK };
-enum overlay { OVERLAY_NONE, OVERLAY_HELP, OVERLAY_QUIT };
-
-struct show {
-    const struct study_display *display;
-    const struct study *study;
-    const struct image *images;
-    const char *participant;
-    struct study_vote *vote;
-    uint32_t *order;
-    struct theme theme;
-    struct canvas canvas;
-    struct text bytes; /* of the picture that is on */
-    size_t at;         /* how many are answered */
-    enum phase phase;
-    enum overlay overlay;
-    bool stale;     /* to be drawn */
-    bool seen;      /* the picture was sent: its time runs */
-    bool quit_next; /* q was typed while nothing could be asked */
-    uint64_t until; /* when a pause or a picture ends */
-    uint64_t asked; /* when the question came */
-    bool done, ended, gone;
-    struct error *error; /* set: something failed */
-    bool failed;
-};
-
-static const struct key_binding bindings[] = {
-    {'r', UI_LEFT, ACTION_REAL, N_("r  Left"), N_("real"), N_("the picture was a real one")},
-    {'g', UI_RIGHT, ACTION_GENERATED, N_("g  Right"), N_("generated"),
-     N_("a network made the picture")},
-    {UI_ENTER, ' ', ACTION_OPEN, N_("Enter  Space"), N_("go on"), N_("go on to the next picture")},
-    {'?', UI_F1, ACTION_HELP, "?  F1", N_("help"), N_("this help; any key closes it")},
-    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and keeps nothing of it")},
-};
-static const struct key_table keys = {N_("In a study"), bindings,
-                                      sizeof bindings / sizeof *bindings};
-
 /* --- phases --- */
 
 static uint64_t after(double seconds)
@@ -70,17 +31,7 @@ static uint64_t after(double seconds)
     return clock_nanoseconds() + (uint64_t)(seconds * 1e9);
 }
 
-static const struct study_image *current(const struct show *show)
-{
-    return &show->study->images[show->order[show->at]];
-}
-
-static size_t practice_count(const struct study *study)
-{
-    return study_count(study, true, true) + study_count(study, false, true);
-}
-
-static void enter(struct show *show, enum phase phase)
+static void enter(struct study_show *show, enum phase phase)
 {
     show->phase = phase;
     show->stale = true;
@@ -95,14 +46,14 @@ static void enter(struct show *show, enum phase phase)
     }
 }
 
-static void go_on(struct show *show)
+static void go_on(struct study_show *show)
 {
     if (show->phase == PHASE_FEEDBACK || show->phase == PHASE_ASKING) {
         show->at++;
         show->done = show->at == show->study->count;
         if (show->done)
             return;
-        if (show->at == practice_count(show->study)) {
+        if (show->at == study_show_practice_count(show->study)) {
             enter(show, PHASE_HALT);
             return;
         }
@@ -110,223 +61,21 @@ static void go_on(struct show *show)
     enter(show, PHASE_PAUSE);
 }
 
-static void answer(struct show *show, bool real)
+static void answer(struct study_show *show, bool real)
 {
     show->vote->answers[show->at] =
         (struct study_answer){.image = show->order[show->at],
                               .real = real,
                               .seconds = clock_seconds(show->asked, clock_nanoseconds())};
-    if (current(show)->practice)
+    if (study_show_current(show)->practice)
         enter(show, PHASE_FEEDBACK);
     else
         go_on(show);
 }
 
-/* --- drawing --- */
-
-static bool is_large_enough(const struct show *show)
-{
-    return show->canvas.rows >= GRAPHICS_MIN_ROWS && show->canvas.columns >= GRAPHICS_MIN_COLUMNS;
-}
-
-static struct rect body_of(const struct show *show)
-{
-    return (struct rect){2, 2, show->canvas.rows - 4, show->canvas.columns - 4};
-}
-
-static void draw_title(struct show *show)
-{
-    char where[96] = "";
-    const struct rect area = {0, 1, 1, show->canvas.columns - 2};
-    draw_fill(&show->canvas, (struct rect){0, 0, 1, show->canvas.columns}, ROLE_TITLE);
-    draw_text(&show->canvas, area, 0, 0, ROLE_TITLE, _("Perceptual study"));
-    if (show->phase > PHASE_HALT)
-        snprintf(where, sizeof where,
-                 current(show)->practice ? _("%zu of %zu, practice") : _("%zu of %zu"),
-                 show->at + 1, show->study->count);
-    draw_right(&show->canvas, area, 0, ROLE_TITLE, where);
-}
-
-/* What the keys can do in this phase. */
-static bool is_possible(const struct show *show, enum action action)
-{
-    const enum phase phase = show->phase;
-    if (action == ACTION_REAL || action == ACTION_GENERATED)
-        return phase == PHASE_ASKING;
-    if (action == ACTION_OPEN)
-        return phase == PHASE_INTRO || phase == PHASE_HALT || phase == PHASE_FEEDBACK;
-    if (action == ACTION_HELP)
-        return phase != PHASE_SHOWING && phase != PHASE_PAUSE;
-    return true;
-}
-
-static void draw_hints(struct show *show)
-{
-    const struct rect area = {show->canvas.rows - 1, 1, 1, show->canvas.columns - 2};
-    int column = 0;
-    for (size_t i = 0; i < keys.count; i++) {
-        const struct key_binding *binding = &keys.bindings[i];
-        const char *name = gettext(binding->name);
-        if (!is_possible(show, binding->action))
-            continue;
-        column = draw_format(&show->canvas, area, 0, column, ROLE_KEY, "%.*s",
-                             (int)strcspn(name, " "), name);
-        column =
-            draw_format(&show->canvas, area, 0, column, ROLE_FAINT, " %s", gettext(binding->hint)) +
-            2;
-    }
-}
-
-static void draw_intro(struct show *show)
-{
-    struct canvas *canvas = &show->canvas;
-    const struct rect area = body_of(show);
-    const size_t count = show->study->count, practice = practice_count(show->study);
-    char text[400];
-    snprintf(
-        text, sizeof text,
-        _("You will see %zu pictures, each for %g s. Half of them are real, the other half were "
-          "made by a neural network. After each, say which it was: r real, g generated."),
-        count, show->study->seconds);
-    int row = draw_wrapped(canvas, area, 0, ROLE_TEXT, text) + 1;
-    snprintf(text, sizeof text,
-             _("The first %zu are practice, and you are told whether you were right. The other %zu "
-               "count; of them you are told nothing."),
-             practice, count - practice);
-    row = draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;
-    draw_format(canvas, area, row++, 0, ROLE_FAINT, _("Participant: %s"), show->participant);
-    draw_format(canvas, area, row++, 0, ROLE_FAINT, _("Pictures as %s, %dx%d cells"),
-                graphics_names[show->display->graphics], canvas->columns, canvas->rows);
-    draw_text(canvas, area, row + 1, 0, ROLE_STRONG, _("Press Enter to begin."));
-}
-
-static void draw_question(struct show *show)
-{
-    const struct rect area = body_of(show);
-    const int row = area.rows / 3;
-    draw_text(&show->canvas, area, row, 0, ROLE_STRONG, _("Real or generated?"));
-    draw_text(&show->canvas, area, row + 2, 0, ROLE_KEY, "r");
-    draw_text(&show->canvas, area, row + 2, 2, ROLE_TEXT, _("or Left: real"));
-    draw_text(&show->canvas, area, row + 3, 0, ROLE_KEY, "g");
-    draw_text(&show->canvas, area, row + 3, 2, ROLE_TEXT, _("or Right: generated"));
-    draw_cursor(&show->canvas, area, row + 2, 0);
-}
-
-static void draw_feedback(struct show *show)
-{
-    const struct rect area = body_of(show);
-    const bool generated = current(show)->generated;
-    const bool right = show->vote->answers[show->at].real != generated;
-    static const char *const verdicts[2][2] = {
-        {N_("Wrong: it was real."), N_("Wrong: it was generated.")},
-        {N_("Right: it was real."), N_("Right: it was generated.")}};
-    const int row = area.rows / 3;
-    draw_format(&show->canvas, area, row, 0, right ? ROLE_GOOD : ROLE_BAD, "%s",
-                gettext(verdicts[right][generated]));
-    draw_text(&show->canvas, area, row + 2, 0, ROLE_TEXT, _("Press Enter for the next picture."));
-}
-
-static void draw_halt(struct show *show)
-{
-    const struct rect area = body_of(show);
-    char text[160];
-    snprintf(
-        text, sizeof text,
-        _("Practice is over. The next %zu pictures count, and you are not told whether you were "
-          "right."),
-        show->study->count - show->at);
-    int row = draw_wrapped(&show->canvas, area, area.rows / 3, ROLE_TEXT, text);
-    draw_text(&show->canvas, area, row + 1, 0, ROLE_STRONG, _("Press Enter to go on."));
-}
-
-static void draw_help(struct show *show)
-{
-    const struct rect area =
-        layout_dialog(show->canvas.rows, show->canvas.columns, (int)keys.count + 4, 66);
-    const struct rect inside = draw_box(&show->canvas, area, gettext(keys.title));
-    int names = 0;
-    for (size_t i = 0; i < keys.count; i++) {
-        const int columns = (int)columns_of(gettext(keys.bindings[i].name));
-        names = columns > names ? columns : names;
-    }
-    for (size_t i = 0; i < keys.count; i++) {
-        draw_text(&show->canvas, inside, (int)i + 1, 0, ROLE_KEY, gettext(keys.bindings[i].name));
-        draw_text(&show->canvas, inside, (int)i + 1, names + 2, ROLE_TEXT,
-                  gettext(keys.bindings[i].help));
-    }
-}
-
-static void draw_quit(struct show *show)
-{
-    const struct rect area = layout_dialog(show->canvas.rows, show->canvas.columns, 8, 50);
-    const struct rect inside = draw_box(&show->canvas, area, _("Leave the study?"));
-    int row =
-        draw_wrapped(&show->canvas, inside, 0, ROLE_TEXT,
-                     _("A study that is not finished leaves no vote: nothing of it is kept."));
-    draw_text(&show->canvas, inside, row + 1, 0, ROLE_KEY, "y");
-    draw_text(&show->canvas, inside, row + 1, 2, ROLE_TEXT, _("leave it"));
-    draw_text(&show->canvas, inside, row + 2, 0, ROLE_KEY, "n");
-    draw_text(&show->canvas, inside, row + 2, 2, ROLE_TEXT, _("go on"));
-}
-
-static void draw_text_parts(struct show *show)
-{
-    static void (*const parts[])(struct show *) = {[PHASE_INTRO] = draw_intro,
-                                                   [PHASE_HALT] = draw_halt,
-                                                   [PHASE_ASKING] = draw_question,
-                                                   [PHASE_FEEDBACK] = draw_feedback};
-    if (!is_large_enough(show)) {
-        draw_wrapped(&show->canvas, (struct rect){0, 0, show->canvas.rows, show->canvas.columns}, 0,
-                     ROLE_STRONG, _("Too small for pictures: enlarge the window to 32x16 cells."));
-        return;
-    }
-    draw_title(show);
-    draw_hints(show);
-    if (parts[show->phase])
-        parts[show->phase](show);
-    if (show->overlay == OVERLAY_HELP)
-        draw_help(show);
-    if (show->overlay == OVERLAY_QUIT)
-        draw_quit(show);
-}
-
-/* The clock runs from the first time that all of the picture was sent. */
-static void send_picture(struct show *show)
-{
-    const struct rect area = {1, 0, show->canvas.rows - 2, show->canvas.columns};
-    const struct study_display *display = show->display;
-    show->bytes.length = 0;
-    if (!graphics_show(&show->bytes, display->graphics, &display->facts,
-                       &show->images[show->order[show->at]], area, show->error)) {
-        show->failed = true;
-        return;
-    }
-    if (graphics_send(show->bytes.data, show->bytes.length) && !show->seen) {
-        show->seen = true;
-        show->until = after(show->study->seconds);
-    }
-}
-
-static void draw(struct show *show)
-{
-    const char *take_away = graphics_take_away(show->display->graphics);
-    terminal_size(&show->canvas.rows, &show->canvas.columns);
-    show->canvas.cursor_row = -1;
-    show->stale = false;
-    graphics_send(take_away, strlen(take_away));
-    terminal_redraw(); /* what pictures left is erased */
-    terminal_begin_frame();
-    draw_text_parts(show);
-    terminal_end_frame(show->canvas.cursor_row, show->canvas.cursor_column);
-    if (show->phase == PHASE_SHOWING && is_large_enough(show))
-        send_picture(show);
-    if (show->phase == PHASE_ASKING && !show->overlay && is_large_enough(show) && !show->asked)
-        show->asked = clock_nanoseconds();
-}
-
 /* --- keys --- */
 
-static void key_to_overlay(struct show *show, int key)
+static void key_to_overlay(struct study_show *show, int key)
 {
     const bool quitting = show->overlay == OVERLAY_QUIT;
     if (quitting && (key == 'y' || key == 'Y')) {
@@ -339,17 +88,17 @@ static void key_to_overlay(struct show *show, int key)
     show->stale = true;
 }
 
-static void take_key(struct show *show, int key)
+static void take_key(struct study_show *show, int key)
 {
     const bool busy = show->phase == PHASE_SHOWING || show->phase == PHASE_PAUSE;
     if (key >= 'A' && key <= 'Z')
         key += 'a' - 'A';
-    const enum action action = keys_find(&keys, key);
+    const enum action action = keys_find(&study_show_keys, key);
     if (show->overlay) {
         key_to_overlay(show, key);
     } else if (busy) {
         show->quit_next = show->quit_next || action == ACTION_BACK;
-    } else if (!is_large_enough(show) || !is_possible(show, action)) {
+    } else if (!study_show_fits(show) || !study_show_takes(show, action)) {
         return;
     } else if (action == ACTION_REAL || action == ACTION_GENERATED) {
         answer(show, action == ACTION_REAL);
@@ -369,7 +118,7 @@ static double seconds_until(uint64_t then)
     return then > now ? clock_seconds(now, then) : 0;
 }
 
-static double rest(const struct show *show)
+static double rest(const struct study_show *show)
 {
     if (show->stale)
         return RETRY_SECONDS; /* the terminal takes nothing yet */
@@ -378,7 +127,7 @@ static double rest(const struct show *show)
     return -1;
 }
 
-static void take_time(struct show *show)
+static void take_time(struct study_show *show)
 {
     if (show->phase == PHASE_PAUSE && clock_nanoseconds() >= show->until) {
         enter(show, PHASE_SHOWING);
@@ -388,7 +137,7 @@ static void take_time(struct show *show)
     }
 }
 
-static void take_wakes(struct show *show, unsigned wakes)
+static void take_wakes(struct study_show *show, unsigned wakes)
 {
     show->gone = show->gone || wakes & WAKE_GONE;
     show->ended = show->ended || wakes & WAKE_STOP;
@@ -399,11 +148,11 @@ static void take_wakes(struct show *show, unsigned wakes)
         take_key(show, key);
 }
 
-static void loop(struct show *show)
+static void loop(struct study_show *show)
 {
     while (!show->done && !show->ended && !show->gone && !show->failed) {
         if (show->stale && terminal_is_writable())
-            draw(show);
+            study_show_draw(show);
         take_wakes(show, terminal_wait(rest(show)));
         take_time(show);
     }
@@ -454,7 +203,7 @@ bool study_display_find(struct study_display *display, const char *name, struct 
     return found;
 }
 
-static void fill_vote(const struct show *show)
+static void fill_vote(const struct study_show *show)
 {
     struct study_vote *vote = show->vote;
     snprintf(vote->participant, sizeof vote->participant, "%s", show->participant);
@@ -465,7 +214,7 @@ static void fill_vote(const struct show *show)
 }
 
 /* The terminal is open. */
-static bool run_session(struct show *show, struct error *error)
+static bool run_session(struct study_show *show, struct error *error)
 {
     theme_load(&show->theme, "default");
     show->canvas.theme = &show->theme;
@@ -486,23 +235,23 @@ static bool run_session(struct show *show, struct error *error)
     return show->done;
 }
 
-static bool begin(struct show *show, const struct study_display *display, const struct study *study,
-                  const struct image *images, const char *participant, struct study_vote *vote,
-                  struct error *error)
+static bool begin(struct study_show *show, const struct study_display *display,
+                  const struct study *study, const struct image *images, const char *participant,
+                  struct study_vote *vote, struct error *error)
 {
-    *show = (struct show){.display = display,
-                          .study = study,
-                          .images = images,
-                          .participant = participant,
-                          .vote = vote,
-                          .error = error};
+    *show = (struct study_show){.display = display,
+                                .study = study,
+                                .images = images,
+                                .participant = participant,
+                                .vote = vote,
+                                .error = error};
     show->order = memory_new(study->count, sizeof *show->order, "the order", error);
     if (show->order)
         study_order(study, participant, show->order);
     return show->order;
 }
 
-static void end(struct show *show)
+static void end(struct study_show *show)
 {
     free(show->order);
     text_free(&show->bytes);
@@ -512,7 +261,7 @@ bool study_screen_run(const struct study_display *display, const struct study *s
                       const struct image *images, const char *participant, struct study_vote *vote,
                       struct error *error)
 {
-    struct show show;
+    struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))
         return false;
     bool finished = open_terminal(error);
@@ -539,7 +288,7 @@ bool study_screen_run_here(const struct study_display *display, const struct stu
                            const struct image *images, const char *participant,
                            struct study_vote *vote, struct error *error)
 {
-    struct show show;
+    struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))
         return false;
     terminal_guard("\033\\");

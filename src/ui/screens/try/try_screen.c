@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
+#include "ui/screens/try/try_dialogs.h"
 #include "ui/screens/try/try_sources.h"
 #include "ui/screens/try/try_view.h"
 
@@ -106,119 +107,6 @@ static void open_now(struct app *app)
 static void go(struct app *app)
 {
     reading_all_then(app, open_now);
-}
-
-/* --- questions --- */
-
-static struct dialog *ask(struct app *app, const char *title, const char *text,
-                          const char *proposal, void (*answer)(struct app *app, size_t choice))
-{
-    struct dialog *dialog = &app->dialog;
-    *dialog = (struct dialog){.open = true, .answer = answer};
-    snprintf(dialog->title, sizeof dialog->title, "%s", title);
-    snprintf(dialog->text, sizeof dialog->text, "%s", text);
-    line_edit_begin(&dialog->edit, proposal, sizeof dialog->edit.text, true);
-    return dialog;
-}
-
-/* The line is to be mended: it stays open. */
-static void object(struct app *app, const char *note)
-{
-    app->dialog.open = true;
-    snprintf(app->dialog.note, sizeof app->dialog.note, "%s", note);
-}
-
-static void forget_note(struct app *app)
-{
-    app->dialog.note[0] = '\0';
-}
-
-static void answer_file(struct app *app, size_t choice)
-{
-    struct error error;
-    struct image image;
-    char note[200];
-    (void)choice;
-    if (image_probe(&image, app->dialog.edit.text, &error)) {
-        try_model(app)->kind = TRY_IMAGE;
-        try_model_show_file(try_model(app), app->dialog.edit.text);
-        return;
-    }
-    snprintf(note, sizeof note, "%.180s", error.why);
-    object(app, note);
-}
-
-static void ask_file(struct app *app)
-{
-    ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
-        try_model(app)->path, answer_file)
-        ->edited = forget_note;
-}
-
-static void answer_data(struct app *app, size_t choice)
-{
-    struct try_model *view = try_model(app);
-    (void)choice;
-    snprintf(view->request.data, sizeof view->request.data, "%.511s", app->dialog.edit.text);
-    view->image = view->row = view->column = 0;
-    view->walk = WALK_ALL;
-    view->path[0] = '\0';
-    try_model_reopen(view);
-}
-
-static void ask_data(struct app *app)
-{
-    ask(app, _("A data set"),
-        _("Its test images are walked through: digits, cifar10:DIR, folder:DIR, ... Tab completes "
-          "a folder's name; empty: none."),
-        try_model(app)->request.data, answer_data);
-}
-
-static void answer_threads(struct app *app, size_t choice)
-{
-    size_t threads;
-    (void)choice;
-    if (!text_to_size(app->dialog.edit.text, &threads) || threads > 1024) {
-        object(app, _("Give a number from 0 (all cores) to 1024."));
-        return;
-    }
-    try_model(app)->request.threads = threads;
-    try_model_reopen(try_model(app));
-}
-
-static void ask_threads(struct app *app)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%zu", try_model(app)->request.threads);
-    ask(app, _("Threads"),
-        _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
-          "one thread less than there are cores."),
-        text, answer_threads)
-        ->edited = forget_note;
-}
-
-static void answer_go(struct app *app, size_t choice)
-{
-    struct try_model *view = try_model(app);
-    char note[200];
-    size_t number;
-    (void)choice;
-    if (text_to_size(app->dialog.edit.text, &number) && number > 0 && number <= view->look.images) {
-        view->walk = WALK_ALL;
-        view->kind = TRY_IMAGE;
-        try_model_show(view, number - 1);
-        return;
-    }
-    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), view->look.images);
-    object(app, note);
-}
-
-static void ask_go(struct app *app)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%zu", try_model(app)->image + 1);
-    ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
-        forget_note;
 }
 
 /* --- weights --- */
@@ -365,10 +253,10 @@ static bool act_on_model(struct app *app, enum action action)
     static const struct {
         enum action action;
         void (*function)(struct app *app);
-    } functions[] = {{ACTION_FILTER, change_walk}, {ACTION_VIEW, next_view},
-                     {ACTION_FILE, ask_file},      {ACTION_DATA, ask_data},
-                     {ACTION_OPEN, walk_there},    {ACTION_GO, ask_go},
-                     {ACTION_THREADS, ask_threads}};
+    } functions[] = {{ACTION_FILTER, change_walk},     {ACTION_VIEW, next_view},
+                     {ACTION_FILE, try_ask_file},      {ACTION_DATA, try_ask_data},
+                     {ACTION_OPEN, walk_there},        {ACTION_GO, try_ask_go},
+                     {ACTION_THREADS, try_ask_threads}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (functions[i].action == action) {
             functions[i].function(app);
