@@ -15,7 +15,8 @@ LIBS := $(shell pkg-config --libs libcjson libpng libjpeg zlib openblas ncursesw
 FOLDERS = src/base src/data src/engine src/session tests/fuzz
 FILES = $(filter-out %/replay.c %/seeds.c %/libfuzzer.c $(SOURCE)/src/engine/devices/cpu/%,\
 	$(foreach folder,$(FOLDERS),$(shell find $(SOURCE)/$(folder) -name '*.c'))) \
-	$(addprefix $(SOURCE)/src/ui/,model/preferences.c model/preferences_file.c terminal/theme.c) \
+	$(addprefix $(SOURCE)/,src/ui/shared/preferences.c src/ui/shared/preferences_file.c \
+	src/ui/terminal/theme.c src/ui/terminal/glyphs.c) \
 	$(SOURCE)/src/engine/devices/cpu/cpu.c $(SOURCE)/src/engine/devices/cpu/limits.c
 PARSERS = $(FILES:$(SOURCE)/%.c=%.o)
 OBJECTS = $(PARSERS) network_builtins.o

@@ -20,7 +20,7 @@ struct kernel_site {
     const struct node *node;
     struct shape inputs[NODE_MAX_INPUTS];
     size_t batch;
-    size_t cards; /* above 1: that work at once, each on so many images of the same batch */
+    size_t ranks; /* above 1: that work at once, each on so many images of the same batch */
     bool training;
     size_t threads;                       /* may size the workspace; must not change results */
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */

@@ -130,7 +130,7 @@ static bool build_step(struct planner *planner, size_t number, struct error *err
         .again_at = PLAN_NOWHERE,
         .site = {.node = node,
                  .batch = plan->batch,
-                 .cards = plan->cards,
+                 .ranks = plan->ranks,
                  .training = plan->mode == PLAN_TRAINING,
                  .threads = plan->threads},
     };
@@ -680,7 +680,7 @@ static void refuse(const struct plan *plan, const struct plan_settings *settings
                    struct error *error)
 {
     const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings,
-                                            plan->batch * plan->cards, settings->memory_limit);
+                                            plan->batch * plan->ranks, settings->memory_limit);
     plan_refuse_limit(settings, plan->forecast.total, batch, error);
 }
 
@@ -704,7 +704,7 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
                           const struct plan_settings *settings, bool finishes, struct error *error)
 {
     const size_t batch = settings->batch ? settings->batch : 1;
-    const size_t cards = settings->cards ? settings->cards : 1;
+    const size_t cards = settings->ranks ? settings->ranks : 1;
     const bool cuts = batch % cards == 0 || refuse_cut(batch, cards, error);
     struct plan *plan = cuts ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
     if (!plan)
@@ -715,7 +715,7 @@ static struct plan *build(const struct graph *graph, const struct device_driver 
                           .frozen = settings->frozen,
                           .seeds_output = settings->seeds_output,
                           .batch = batch / cards,
-                          .cards = cards,
+                          .ranks = cards,
                           .threads = settings->threads ? settings->threads : 1};
     plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
     plan->values = new_indices(graph->node_count, error);
@@ -846,7 +846,7 @@ static bool batch_fits(const struct graph *graph, const struct device_driver *dr
 size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
                           const struct plan_settings *settings, size_t limit, uint64_t bytes)
 {
-    const size_t cards = settings->cards ? settings->cards : 1;
+    const size_t cards = settings->ranks ? settings->ranks : 1;
     size_t fits = 0, too_large = limit / cards + 1; /* of each card */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;

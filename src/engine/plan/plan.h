@@ -84,7 +84,7 @@ struct plan {
     enum plan_mode mode;
     bool frozen, seeds_output;
     size_t batch; /* images at once; of several cards, those of each */
-    size_t cards; /* that share an iteration's batch; 1 or more */
+    size_t ranks; /* that share an iteration's batch; 1 or more */
     size_t threads;
     struct plan_step *steps; /* in order of execution; the input is not among them */
     size_t step_count;
@@ -105,7 +105,7 @@ struct plan {
 struct plan_settings {
     enum plan_mode mode;
     size_t batch, threads;
-    size_t cards; /* training: among which the batch is cut, each by a plan such as this one; 0 and
+    size_t ranks; /* training: among which the batch is cut, each by a plan such as this one; 0 and
                      1: there is one */
     struct solver_settings solver; /* training: sizes the solver's state */
     uint64_t memory_limit;         /* training: bytes that the forecast's total may reach; 0: none;

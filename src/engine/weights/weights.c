@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "engine/devices/mirror.h"
+#include "engine/devices/device_buffer.h"
 #include "engine/weights/safetensors.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ bool weights_create(struct weights *weights, const struct graph *graph, struct e
 
 void weights_free(struct weights *weights)
 {
-    mirror_free(weights->mirror);
+    device_buffer_free(weights->buffer);
     free(weights->values);
     *weights = (struct weights){0};
 }
@@ -31,28 +31,28 @@ void weights_free(struct weights *weights)
 
 float *weights_place(struct weights *weights, struct device *device, struct error *error)
 {
-    if (device->driver->host_memory)
+    if (device->driver->computes_on_host)
         return weights->values;
-    if (!weights->mirror)
-        weights->mirror = mirror_create(device, weights->values, weights->graph->total_floats,
-                                        "the weights", error);
-    if (weights->mirror && weights->mirror->device != device) {
+    if (!weights->buffer)
+        weights->buffer = device_buffer_create(device, weights->values,
+                                               weights->graph->total_floats, "the weights", error);
+    if (weights->buffer && weights->buffer->device != device) {
         error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
-                  "these weights are on the device %s already", weights->mirror->device->name);
+                  "these weights are on the device %s already", weights->buffer->device->name);
         return NULL;
     }
-    return weights->mirror ? weights->mirror->there : NULL;
+    return weights->buffer ? weights->buffer->there : NULL;
 }
 
 bool weights_fetch(const struct weights *weights, struct error *error)
 {
-    return !weights->mirror || mirror_fetch(weights->mirror, error);
+    return !weights->buffer || device_buffer_fetch(weights->buffer, error);
 }
 
 void weights_touch(struct weights *weights)
 {
-    if (weights->mirror)
-        mirror_touch(weights->mirror);
+    if (weights->buffer)
+        device_buffer_touch_host(weights->buffer);
 }
 
 /* --- initial values --- */

@@ -14,16 +14,16 @@
 #include <stdint.h>
 
 struct device;
-struct mirror;
+struct device_buffer;
 struct pool;
 
 /* The values lie in the host's memory. A device with memory of its own works on a copy, made when
  * the first execution needs it: weights_fetch before they are read, weights_touch after they were
  * written. */
 struct weights {
-    const struct graph *graph; /* borrowed */
-    float *values;             /* graph->total_floats; padding is zero */
-    struct mirror *mirror;     /* the device's copy; NULL: there is none */
+    const struct graph *graph;    /* borrowed */
+    float *values;                /* graph->total_floats; padding is zero */
+    struct device_buffer *buffer; /* the device's copy; NULL: there is none */
 };
 
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error);

@@ -1,0 +1,100 @@
+/* backend.h: where an execution computes: in the host's memory, on a device with memory of its own,
+ * or on a process group of several such devices. Internal to engine/execution.
+ *
+ * execution.c dispatches through one table; the backends share the passes (passes.h).
+ */
+#ifndef TINCA_ENGINE_EXECUTION_BACKEND_H
+#define TINCA_ENGINE_EXECUTION_BACKEND_H
+
+#include "engine/execution/execution.h"
+
+struct backend_device; /* private to backend_device.c */
+struct backend_group;  /* private to backend_group.c */
+
+struct execution {
+    const struct execution_backend *backend;
+    const struct plan *plan;
+    struct device *device;
+    struct weights *weights;
+    struct solver_settings solver;
+    uint64_t solver_step;
+    char *block; /* on a device with memory of its own: one piece that holds all that follows */
+    size_t block_used;
+    char *arena;
+    float *gradients; /* of the parameters, laid out as the learnable weights */
+    float *state[2];
+    struct kernel_site *sites;    /* by step: the plan's, with the batch that is bound */
+    struct kernel_call *calls;    /* by action of the plan; values, labels and iteration change */
+    float **values;               /* by node: what the forward pass has computed */
+    float **late_values;          /* by node: its place in the backward pass */
+    struct execution_batch batch; /* in the device's memory */
+    struct profile *profile;
+    uint64_t action_start; /* host: when the measured action began (clock_nanoseconds) */
+    struct backend_device *on_device;
+    struct backend_group *group;
+    struct execution *rank0; /* of another rank of a group: the execution of rank 0, else NULL */
+};
+
+struct execution_backend {
+    /* Takes the device memory that one block holds, before anything is taken from it. */
+    bool (*reserve)(struct execution *execution, struct error *error);
+    /* Makes what the backend needs besides, once arena, gradients and calls are set up. */
+    bool (*create)(struct execution *execution, uint64_t seed, struct error *error);
+    /* Frees what reserve and create have made, also after one of them failed. */
+    void (*free)(struct execution *execution);
+
+    /* The functions of execution.h of the same name. */
+    void (*bind)(struct execution *execution, const struct execution_batch *batch);
+    void (*forward)(struct execution *execution, uint64_t iteration);
+    void (*backward)(struct execution *execution);
+    void (*update)(struct execution *execution, float learning_rate);
+    float (*iterate)(struct execution *execution, uint64_t iteration, float learning_rate);
+    void (*wait)(struct execution *execution);
+    const float *(*output)(const struct execution *execution);
+    const float *(*gradients)(const struct execution *execution);
+    float *(*solver_state)(struct execution *execution, size_t which);
+    bool (*fetch)(struct execution *execution, struct error *error);
+    void (*touch)(struct execution *execution);
+    void (*mix_gradients)(struct execution *execution, const float *more, float scale);
+
+    /* Returns the values of a loss for every image of the batch, of all ranks, in host memory. */
+    const float *(*losses)(const struct execution *execution, size_t loss);
+    /* Returns whether values[0..count) of the device's memory are all finite. */
+    bool (*all_finite)(const struct execution *execution, const float *values, size_t count);
+    /* Returns the first step with a value, or with *in_weights a parameter, that is not finite;
+     * PLAN_NOWHERE: there is none. */
+    size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
+
+    /* With a profile: called around every action, and at the end of a pass. */
+    void (*begin_action)(struct execution *execution);
+    void (*end_action)(struct execution *execution, size_t node, bool backward);
+    void (*end_pass)(struct execution *execution);
+};
+
+extern const struct execution_backend backend_host, backend_device, backend_group;
+
+/* --- backend_device.c: for the ranks of a group --- */
+
+bool backend_device_reserve(struct execution *execution, struct error *error);
+bool backend_device_create(struct execution *execution, uint64_t seed, struct error *error);
+void backend_device_free(struct execution *execution);
+void backend_device_bind(struct execution *execution, const struct execution_batch *batch);
+void backend_device_forward(struct execution *execution, uint64_t iteration);
+void backend_device_backward(struct execution *execution);
+void backend_device_update(struct execution *execution, float learning_rate);
+float backend_device_iterate(struct execution *execution, uint64_t iteration, float learning_rate);
+void backend_device_wait(struct execution *execution);
+void backend_device_touch(struct execution *execution);
+const float *backend_device_losses(const struct execution *execution, size_t loss);
+const float *backend_device_output(const struct execution *execution);
+const float *backend_device_gradients(const struct execution *execution);
+float *backend_device_solver_state(struct execution *execution, size_t which);
+bool backend_device_fetch(struct execution *execution, struct error *error);
+void backend_device_mix_gradients(struct execution *execution, const float *more, float scale);
+bool backend_device_all_finite(const struct execution *execution, const float *values,
+                               size_t count);
+void backend_device_begin_action(struct execution *execution);
+void backend_device_end_action(struct execution *execution, size_t node, bool backward);
+void backend_device_end_pass(struct execution *execution);
+
+#endif

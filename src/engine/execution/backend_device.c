@@ -1,0 +1,545 @@
+/* The backend of one device with memory of its own, such as a GPU.
+ *
+ * Memory: one block on the device holds the arena, the gradients, the solver's state and the batch
+ * that is bound. Weights have a copy there that all executions share. The losses of every image and
+ * the output are copied back to the host, the losses into pinned memory.
+ *
+ * Time: the device works asynchronously. An iteration is enqueued as a whole, forward, backward and
+ * update; the host waits only for the event behind the losses. A loss that is not finite must
+ * change nothing, so the device judges it as well and holds the update back. From the second
+ * iteration of a full batch on, the work is a recording (a CUDA graph) that is replayed: the same
+ * batch size at the same address needs the same work, and what differs, the iteration's number and
+ * the learning rate, lies in the device's memory. */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "engine/devices/device_backend.h"
+#include "engine/devices/device_buffer.h"
+#include "engine/execution/passes.h"
+#include "engine/ops/op.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKED_FLOATS = 1 << 18 }; /* copied to the host at once to see whether they are finite */
+
+struct measured_action {
+    size_t node;
+    bool backward;
+};
+
+struct backend_device {
+    struct execution_batch bound;     /* where batches are sent to, on the device */
+    struct device_staging *staging;   /* the way there */
+    float *losses[DEVICE_LOSSES];     /* host: of the batch's images, of all ranks */
+    float *gathered[DEVICE_LOSSES];   /* device: the same; NULL with one rank */
+    float *output;                    /* host */
+    float *gradients;                 /* host; NULL until they are asked for */
+    float *state[2];                  /* host: the solver's */
+    struct device_buffer *buffers[2]; /* of the solver's state */
+    struct device_event *losses_ready;
+    struct device_recording *recording;
+    struct execution_batch recorded; /* the batch that the recording works on */
+    bool can_record;
+    bool warm;                        /* one iteration has been run without a recording */
+    struct iteration_values values;   /* which a replayed recording reads */
+    struct measured_action *measured; /* with a profile: the actions of this pass */
+    size_t measured_count;
+};
+
+static const struct device_backend *device_of(const struct execution *execution)
+{
+    return execution->device->driver->backend;
+}
+
+/* --- sizes --- */
+
+static size_t image_bytes(const struct plan *plan)
+{
+    return plan->batch * shape_count(plan->graph->nodes[0].output) * sizeof(float);
+}
+
+/* Returns the bytes of the second input, which targets are bound to; 0: there is none. */
+static size_t target_bytes(const struct plan *plan)
+{
+    for (size_t n = 1; n < plan->graph->node_count; n++)
+        if (plan->graph->nodes[n].op == &op_input)
+            return plan->batch * shape_count(plan->graph->nodes[n].output) * sizeof(float);
+    return 0;
+}
+
+static size_t label_bytes(const struct plan *plan)
+{
+    return plan->batch * sizeof(int32_t);
+}
+
+static size_t output_floats(const struct plan *plan)
+{
+    return plan->batch * shape_count(plan->graph->nodes[plan->graph->output].output);
+}
+
+static size_t batch_bytes(const struct plan *plan)
+{
+    return memory_round_up(image_bytes(plan)) + memory_round_up(target_bytes(plan)) +
+           memory_round_up(label_bytes(plan));
+}
+
+/* Returns the bytes of a loss of all ranks; 0: there is one rank. */
+static size_t gathered_bytes(const struct plan *plan)
+{
+    return plan->ranks > 1 ? plan->ranks * plan->batch * sizeof(float) : 0;
+}
+
+static size_t block_bytes(const struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    const size_t weights = memory_round_up(plan->graph->learnable_floats * sizeof(float));
+    size_t arrays = 0;
+    if (plan->mode == PLAN_TRAINING && !plan->frozen)
+        arrays = 1 + solver_state_count(&execution->solver);
+    return memory_round_up(plan->arena_bytes) + arrays * weights + batch_bytes(plan) +
+           plan->graph->loss_count * memory_round_up(gathered_bytes(plan));
+}
+
+/* --- creation --- */
+
+bool backend_device_reserve(struct execution *execution, struct error *error)
+{
+    struct device *device = execution->device;
+    const size_t bytes = block_bytes(execution);
+    execution->block = device->driver->allocate(device, bytes, "the network", error);
+    if (execution->block)
+        device_clear(device, execution->block, bytes);
+    return execution->block;
+}
+
+static bool make_losses(struct execution *execution, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    struct backend_device *own = execution->on_device;
+    assert(plan->graph->loss_count <= DEVICE_LOSSES);
+    for (size_t i = 0; i < plan->graph->loss_count; i++) {
+        own->losses[i] = device_of(execution)->allocate_pinned(
+            execution->device, plan->ranks * plan->batch * sizeof(float), "the losses", error);
+        if (!own->losses[i])
+            return false;
+        if (plan->ranks > 1)
+            own->gathered[i] = execution_take(execution, gathered_bytes(plan), "the losses", error);
+    }
+    return true;
+}
+
+static bool make_buffers(struct execution *execution, struct error *error)
+{
+    const size_t count = execution->plan->graph->learnable_floats;
+    struct backend_device *own = execution->on_device;
+    for (size_t i = 0; i < 2 && execution->state[i]; i++) {
+        own->state[i] = execution->rank0
+                            ? execution->rank0->on_device->state[i]
+                            : memory_new(count, sizeof(float), "the solver's state", error);
+        if (!own->state[i])
+            return false;
+        own->buffers[i] = device_buffer_borrow(execution->device, own->state[i],
+                                               execution->state[i], count, error);
+        if (!own->buffers[i])
+            return false;
+    }
+    return true;
+}
+
+static bool make_batch(struct execution *execution, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    struct backend_device *own = execution->on_device;
+    own->bound.images = execution_take(execution, image_bytes(plan), "the batch", error);
+    own->bound.targets = execution_take(execution, target_bytes(plan), "the batch", error);
+    own->bound.labels = execution_take(execution, label_bytes(plan), "the batch", error);
+    own->staging = device_of(execution)->staging_create(execution->device, batch_bytes(plan),
+                                                        plan->mode == PLAN_TRAINING, error);
+    return own->staging;
+}
+
+bool backend_device_create(struct execution *execution, uint64_t seed, struct error *error)
+{
+    (void)seed;
+    const struct plan *plan = execution->plan;
+    struct backend_device *own = memory_new(1, sizeof *own, "the execution", error);
+    execution->on_device = own;
+    if (!own || !make_batch(execution, error) || !make_losses(execution, error) ||
+        !make_buffers(execution, error))
+        return false;
+    own->can_record = true;
+    own->losses_ready = device_of(execution)->event_create(execution->device, error);
+    if (!own->losses_ready)
+        return false;
+    own->output =
+        memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
+    own->measured = memory_new(plan->action_count, sizeof *own->measured, "the execution", error);
+    return own->output && own->measured && device_check(execution->device, error);
+}
+
+void backend_device_free(struct execution *execution)
+{
+    struct device *device = execution->device;
+    struct backend_device *own = execution->on_device;
+    const struct device_backend *does = device_of(execution);
+    does->wait(device);
+    for (size_t i = 0; own && i < DEVICE_LOSSES; i++)
+        does->release_pinned(device, own->losses[i]);
+    for (size_t i = 0; own && i < 2; i++) {
+        device_buffer_free(own->buffers[i]);
+        if (!execution->rank0)
+            free(own->state[i]);
+    }
+    if (own) {
+        does->recording_free(device, own->recording);
+        does->event_free(device, own->losses_ready);
+        does->staging_free(device, own->staging);
+        free(own->gradients);
+        free(own->output);
+        free(own->measured);
+        free(own);
+    }
+    device->driver->release(device, execution->block);
+}
+
+/* --- a batch --- */
+
+void backend_device_bind(struct execution *execution, const struct execution_batch *batch)
+{
+    const struct plan *plan = execution->plan;
+    const struct execution_batch *bound = &execution->on_device->bound;
+    struct execution_batch there = {.images = bound->images, .count = batch->count};
+    struct batch_part parts[BATCH_PARTS] = {
+        {(void *)bound->images, batch->images, image_bytes(plan) / plan->batch * batch->count}};
+    if (batch->targets && target_bytes(plan)) {
+        there.targets = bound->targets;
+        parts[1] = (struct batch_part){(void *)bound->targets, batch->targets,
+                                       target_bytes(plan) / plan->batch * batch->count};
+    }
+    if (batch->labels) {
+        there.labels = bound->labels;
+        parts[2] = (struct batch_part){(void *)bound->labels, batch->labels,
+                                       batch->count * sizeof *batch->labels};
+    }
+    device_of(execution)->send(execution->device, execution->on_device->staging, parts);
+    execution_set_batch(execution, &there);
+}
+
+/* --- the passes --- */
+
+static bool loss_is_computed(const struct execution *execution, size_t loss)
+{
+    const size_t node = execution->plan->graph->losses[loss];
+    return execution->plan->values[node] != PLAN_NOWHERE &&
+           execution_can_run(execution, &execution->plan->graph->nodes[node]);
+}
+
+/* Returns where on the device the losses of all images lie once they are gathered. */
+static const float *device_losses_of(const struct execution *execution, size_t loss)
+{
+    const float *gathered = execution->on_device->gathered[loss];
+    return gathered ? gathered : execution->values[execution->plan->graph->losses[loss]];
+}
+
+static void enqueue_loss(struct execution *execution, size_t loss)
+{
+    const size_t bytes = execution->batch.count * sizeof(float);
+    struct backend_device *own = execution->on_device;
+    struct device *device = execution->device;
+    if (own->gathered[loss])
+        device_of(execution)->all_gather(device, own->gathered[loss],
+                                         execution->values[execution->plan->graph->losses[loss]],
+                                         bytes);
+    device_of(execution)->read_later(device, own->losses[loss], device_losses_of(execution, loss),
+                                     execution->plan->ranks * bytes);
+}
+
+static void enqueue_forward(struct execution *execution)
+{
+    struct backend_device *own = execution->on_device;
+    execution_run_forward(execution, own->values.iteration);
+    for (size_t i = 0; i < execution->plan->graph->loss_count; i++)
+        if (loss_is_computed(execution, i))
+            enqueue_loss(execution, i);
+    device_of(execution)->event_record(execution->device, own->losses_ready);
+}
+
+/* Each rank has the gradient of the mean of its own images' losses; their mean is the batch's. */
+static void enqueue_backward(struct execution *execution)
+{
+    execution_run_backward(execution);
+    if (execution->plan->ranks > 1)
+        device_of(execution)->all_reduce_mean(execution->device, execution->gradients,
+                                              execution->plan->graph->learnable_floats);
+}
+
+static void enqueue_iteration(struct execution *execution)
+{
+    const struct graph *graph = execution->plan->graph;
+    const struct backend_device *own = execution->on_device;
+    struct device_losses losses = {.losses = graph->loss_count,
+                                   .count = execution->batch.count * execution->plan->ranks};
+    enqueue_forward(execution);
+    for (size_t i = 0; i < graph->loss_count; i++) {
+        losses.there[i] = device_losses_of(execution, i);
+        losses.weights[i] = graph->nodes[graph->losses[i]].attributes.loss.weight;
+    }
+    device_of(execution)->judge(execution->device, &losses);
+    enqueue_backward(execution);
+    execution_run_update(execution, own->values.learning_rate, own->values.step);
+}
+
+static bool same_batch(const struct execution_batch *a, const struct execution_batch *b)
+{
+    return a->images == b->images && a->labels == b->labels && a->targets == b->targets &&
+           a->count == b->count;
+}
+
+static void record(struct execution *execution, void (*enqueue)(struct execution *))
+{
+    struct backend_device *own = execution->on_device;
+    device_of(execution)->record_begin(execution->device);
+    enqueue(execution);
+    own->recording = device_of(execution)->record_end(execution->device);
+    own->recorded = execution->batch;
+    own->can_record = own->recording;
+}
+
+/* The first iteration is not recorded: libraries prepare themselves in it. */
+static void enqueue_or_replay(struct execution *execution, void (*enqueue)(struct execution *))
+{
+    struct backend_device *own = execution->on_device;
+    const bool full = execution->batch.count == execution->plan->batch &&
+                      execution->batch.images == own->bound.images && !execution->profile;
+    if (full && own->warm && own->can_record && !own->recording)
+        record(execution, enqueue);
+    if (full && own->recording && same_batch(&execution->batch, &own->recorded))
+        device_of(execution)->replay(execution->device, own->recording);
+    else
+        enqueue(execution);
+    own->warm = true;
+}
+
+static void set_iteration_values(struct execution *execution)
+{
+    struct backend_device *own = execution->on_device;
+    own->values.beta1 = (double)execution->solver.momentum;
+    own->values.beta2 = (double)execution->solver.beta2;
+    device_of(execution)->set_iteration_values(execution->device, &own->values);
+}
+
+/* Batch norm moves its running statistics in the forward pass of training. */
+static void begin(struct execution *execution)
+{
+    struct device_buffer *weights = execution->weights->buffer;
+    device_buffer_send(weights);
+    for (size_t i = 0; i < 2; i++)
+        if (execution->on_device->buffers[i])
+            device_buffer_send(execution->on_device->buffers[i]);
+    if (execution->plan->mode == PLAN_TRAINING)
+        device_buffer_touch_device(weights);
+}
+
+static void note_update(struct execution *execution)
+{
+    device_buffer_touch_device(execution->weights->buffer);
+    for (size_t i = 0; i < 2; i++)
+        if (execution->on_device->buffers[i])
+            device_buffer_touch_device(execution->on_device->buffers[i]);
+}
+
+void backend_device_forward(struct execution *execution, uint64_t iteration)
+{
+    begin(execution);
+    execution->on_device->values.iteration = iteration;
+    set_iteration_values(execution);
+    if (execution->plan->mode == PLAN_INFERENCE)
+        enqueue_or_replay(execution, enqueue_forward);
+    else
+        enqueue_forward(execution);
+}
+
+void backend_device_backward(struct execution *execution)
+{
+    enqueue_backward(execution);
+}
+
+void backend_device_update(struct execution *execution, float learning_rate)
+{
+    struct backend_device *own = execution->on_device;
+    own->values.learning_rate = learning_rate;
+    own->values.step = execution->solver_step;
+    set_iteration_values(execution);
+    execution_run_update(execution, learning_rate, execution->solver_step);
+    note_update(execution);
+    if (execution->profile)
+        device_of(execution)->wait(execution->device);
+}
+
+/* With a profile the host waits for every pass and measures the update by itself. */
+static void iterate_measured(struct execution *execution)
+{
+    const struct backend_device *own = execution->on_device;
+    enqueue_forward(execution);
+    const float loss = execution_loss(execution);
+    if (!isfinite(loss))
+        return;
+    execution_run_backward(execution);
+    const uint64_t start = clock_nanoseconds();
+    execution_run_update(execution, own->values.learning_rate, own->values.step);
+    backend_device_wait(execution);
+    profile_add_update(execution->profile, clock_nanoseconds() - start);
+}
+
+float backend_device_iterate(struct execution *execution, uint64_t iteration, float learning_rate)
+{
+    struct backend_device *own = execution->on_device;
+    begin(execution);
+    own->values.iteration = iteration;
+    own->values.learning_rate = learning_rate;
+    own->values.step = execution->solver_step + 1;
+    set_iteration_values(execution);
+    if (execution->profile)
+        iterate_measured(execution);
+    else
+        enqueue_or_replay(execution, enqueue_iteration);
+    note_update(execution);
+    const float loss = execution_loss(execution);
+    execution->solver_step += isfinite(loss) ? 1 : 0;
+    return loss;
+}
+
+void backend_device_wait(struct execution *execution)
+{
+    device_of(execution)->wait(execution->device);
+}
+
+/* --- results --- */
+
+const float *backend_device_losses(const struct execution *execution, size_t loss)
+{
+    const struct backend_device *own = execution->on_device;
+    device_of(execution)->event_wait(execution->device, own->losses_ready);
+    return own->losses[loss];
+}
+
+const float *backend_device_output(const struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    const size_t bytes = output_floats(plan) / plan->batch * execution->batch.count * sizeof(float);
+    device_of(execution)->copy_out(execution->device, execution->on_device->output,
+                                   execution_device_output(execution), bytes);
+    return execution->on_device->output;
+}
+
+const float *backend_device_gradients(const struct execution *execution)
+{
+    struct backend_device *own = execution->on_device;
+    const size_t count = execution->plan->graph->learnable_floats;
+    if (!execution->gradients)
+        return NULL;
+    if (!own->gradients)
+        own->gradients = memory_new_aligned(count, sizeof(float), "the gradients", NULL);
+    if (own->gradients)
+        device_of(execution)->copy_out(execution->device, own->gradients, execution->gradients,
+                                       count * sizeof(float));
+    return own->gradients;
+}
+
+float *backend_device_solver_state(struct execution *execution, size_t which)
+{
+    return execution->on_device->state[which];
+}
+
+bool backend_device_fetch(struct execution *execution, struct error *error)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (execution->on_device->buffers[i] &&
+            !device_buffer_fetch(execution->on_device->buffers[i], error))
+            return false;
+    return weights_fetch(execution->weights, error);
+}
+
+void backend_device_touch(struct execution *execution)
+{
+    for (size_t i = 0; i < 2; i++)
+        if (execution->on_device->buffers[i])
+            device_buffer_touch_host(execution->on_device->buffers[i]);
+    weights_touch(execution->weights);
+}
+
+bool backend_device_all_finite(const struct execution *execution, const float *values, size_t count)
+{
+    float *host = memory_new_aligned(CHECKED_FLOATS, sizeof *host, "a check of values", NULL);
+    bool finite = true;
+    for (size_t at = 0; host && finite && at < count; at += CHECKED_FLOATS) {
+        const size_t part = count - at < CHECKED_FLOATS ? count - at : CHECKED_FLOATS;
+        device_of(execution)->copy_out(execution->device, host, values + at, part * sizeof *host);
+        for (size_t i = 0; finite && i < part; i++)
+            finite = isfinite(host[i]);
+    }
+    free(host);
+    return finite;
+}
+
+void backend_device_mix_gradients(struct execution *execution, const float *more, float scale)
+{
+    device_of(execution)->mix(execution->device, execution->gradients, more, scale,
+                              execution->plan->graph->learnable_floats);
+}
+
+/* --- profile --- */
+
+/* Entries 2i and 2i + 1 of the device's list of times are the beginning and the end of action i. */
+void backend_device_begin_action(struct execution *execution)
+{
+    device_of(execution)->stamp(execution->device, 2 * execution->on_device->measured_count);
+}
+
+void backend_device_end_action(struct execution *execution, size_t node, bool backward)
+{
+    struct backend_device *own = execution->on_device;
+    device_of(execution)->stamp(execution->device, 2 * own->measured_count + 1);
+    own->measured[own->measured_count++] = (struct measured_action){node, backward};
+}
+
+void backend_device_end_pass(struct execution *execution)
+{
+    struct backend_device *own = execution->on_device;
+    for (size_t i = 0; i < own->measured_count; i++) {
+        const double seconds =
+            device_of(execution)->stamp_seconds(execution->device, 2 * i, 2 * i + 1);
+        profile_add_node(execution->profile, own->measured[i].node, own->measured[i].backward,
+                         (uint64_t)(seconds * 1e9));
+    }
+    own->measured_count = 0;
+    struct gemm_row product;
+    while (device_of(execution)->take_product(execution->device, &product))
+        profile_add_gemm_row(execution->profile, 0, &product);
+}
+
+const struct execution_backend backend_device = {
+    .reserve = backend_device_reserve,
+    .create = backend_device_create,
+    .free = backend_device_free,
+    .bind = backend_device_bind,
+    .forward = backend_device_forward,
+    .backward = execution_run_backward,
+    .update = backend_device_update,
+    .iterate = backend_device_iterate,
+    .wait = backend_device_wait,
+    .output = backend_device_output,
+    .gradients = backend_device_gradients,
+    .solver_state = backend_device_solver_state,
+    .fetch = backend_device_fetch,
+    .touch = backend_device_touch,
+    .mix_gradients = backend_device_mix_gradients,
+    .losses = backend_device_losses,
+    .all_finite = backend_device_all_finite,
+    .find_not_finite = execution_run_until_not_finite,
+    .begin_action = backend_device_begin_action,
+    .end_action = backend_device_end_action,
+    .end_pass = backend_device_end_pass,
+};

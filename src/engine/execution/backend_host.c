@@ -1,0 +1,140 @@
+/* The backend of devices that compute in the host's memory: nothing is copied and nothing waits. */
+#include "engine/execution/passes.h"
+
+#include "base/clock.h"
+#include "engine/devices/profile.h"
+
+#include <math.h>
+
+static bool reserve(struct execution *execution, struct error *error)
+{
+    (void)execution;
+    (void)error;
+    return true;
+}
+
+static bool create(struct execution *execution, uint64_t seed, struct error *error)
+{
+    (void)execution;
+    (void)seed;
+    (void)error;
+    return true;
+}
+
+static void release(struct execution *execution)
+{
+    struct device *device = execution->device;
+    device->driver->release(device, execution->arena);
+    device->driver->release(device, execution->gradients);
+    device->driver->release(device, execution->state[0]);
+    device->driver->release(device, execution->state[1]);
+}
+
+static void update(struct execution *execution, float learning_rate)
+{
+    execution_run_update(execution, learning_rate, execution->solver_step);
+}
+
+static float iterate(struct execution *execution, uint64_t iteration, float learning_rate)
+{
+    execution_run_forward(execution, iteration);
+    const float loss = execution_loss(execution);
+    if (!isfinite(loss))
+        return loss;
+    execution_run_backward(execution);
+    execution_update(execution, learning_rate);
+    return loss;
+}
+
+static void wait(struct execution *execution)
+{
+    (void)execution;
+}
+
+static const float *output(const struct execution *execution)
+{
+    return execution->values[execution->plan->graph->output];
+}
+
+static const float *gradients(const struct execution *execution)
+{
+    return execution->gradients;
+}
+
+static float *solver_state(struct execution *execution, size_t which)
+{
+    return execution->state[which];
+}
+
+static bool fetch(struct execution *execution, struct error *error)
+{
+    (void)execution;
+    (void)error;
+    return true;
+}
+
+static void touch(struct execution *execution)
+{
+    (void)execution;
+}
+
+static void mix_gradients(struct execution *execution, const float *more, float scale)
+{
+    const size_t count = execution->plan->graph->learnable_floats;
+    for (size_t i = 0; i < count; i++)
+        execution->gradients[i] = scale * (execution->gradients[i] + more[i]);
+}
+
+static const float *losses(const struct execution *execution, size_t loss)
+{
+    return execution->values[execution->plan->graph->losses[loss]];
+}
+
+static bool all_finite(const struct execution *execution, const float *values, size_t count)
+{
+    (void)execution;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+static void begin_action(struct execution *execution)
+{
+    execution->action_start = profile_start(execution->profile);
+}
+
+static void end_action(struct execution *execution, size_t node, bool backward)
+{
+    profile_add_node(execution->profile, node, backward,
+                     clock_nanoseconds() - execution->action_start);
+}
+
+static void end_pass(struct execution *execution)
+{
+    (void)execution;
+}
+
+const struct execution_backend backend_host = {
+    .reserve = reserve,
+    .create = create,
+    .free = release,
+    .bind = execution_set_batch,
+    .forward = execution_run_forward,
+    .backward = execution_run_backward,
+    .update = update,
+    .iterate = iterate,
+    .wait = wait,
+    .output = output,
+    .gradients = gradients,
+    .solver_state = solver_state,
+    .fetch = fetch,
+    .touch = touch,
+    .mix_gradients = mix_gradients,
+    .losses = losses,
+    .all_finite = all_finite,
+    .find_not_finite = execution_run_until_not_finite,
+    .begin_action = begin_action,
+    .end_action = end_action,
+    .end_pass = end_pass,
+};

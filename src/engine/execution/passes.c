@@ -1,0 +1,308 @@
+/* The passes of a plan: every action is one call of a kernel, whose arguments are set up once. What
+ * changes with a batch are the values of inputs and their views, the labels and the counts. */
+#include "engine/execution/passes.h"
+
+#include "base/memory.h"
+#include "engine/ops/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- creation --- */
+
+static float *at(const struct execution *execution, size_t offset)
+{
+    return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
+}
+
+static void set_parameters(struct execution *execution, float *weights, struct kernel_call *call)
+{
+    const struct graph *graph = execution->plan->graph;
+    const struct node *node = call->site->node;
+    for (size_t p = 0; p < node->parameter_count; p++) {
+        const struct parameter *parameter = &graph->parameters[node->parameters[p]];
+        call->parameters[p] = weights + parameter->offset;
+        call->parameter_gradients[p] = parameter->learnable && execution->gradients
+                                           ? execution->gradients + parameter->offset
+                                           : NULL;
+    }
+}
+
+static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
+{
+    const struct plan *plan = execution->plan;
+    const enum plan_pass pass = plan->actions[action].pass;
+    const size_t s = plan->actions[action].step;
+    const struct plan_step *step = &plan->steps[s];
+    struct kernel_call *call = &execution->calls[action];
+    *call = (struct kernel_call){
+        .site = &execution->sites[s],
+        .output_gradient = at(execution, plan->gradients[step->node]),
+        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->late_saved),
+        .workspace = execution->arena + plan->workspace,
+        .seed = seed,
+        .node_number = step->node,
+        .again = pass == PLAN_AGAIN,
+        .pool = execution->device->pool,
+        .context = execution->device->state};
+    memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
+    for (size_t k = 0; k < step->input_count; k++)
+        call->input_gradients[k] =
+            step->site.input_gradient[k] ? at(execution, plan->gradients[step->inputs[k]]) : NULL;
+    set_parameters(execution, weights, call);
+}
+
+/* Finds where every node's values lie. Inputs, and views of inputs, lie in the bound batch. */
+static void find_values(struct execution *execution, const size_t *offsets, float **values)
+{
+    const struct plan *plan = execution->plan;
+    const struct graph *graph = plan->graph;
+    for (size_t n = 0; n < graph->node_count; n++)
+        if (graph->nodes[n].op == &op_input)
+            values[n] = (float *)(n == 0 ? execution->batch.images : execution->batch.targets);
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        float *own = at(execution, offsets[step->node]);
+        values[step->node] = own ? own : values[step->inputs[0]];
+    }
+}
+
+static void set_values(struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    find_values(execution, plan->values, execution->values);
+    find_values(execution, plan->late_values, execution->late_values);
+    for (size_t s = 0; s < plan->step_count; s++)
+        execution->sites[s].batch = execution->batch.count;
+    for (size_t a = 0; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        float **values =
+            plan->actions[a].pass == PLAN_FORWARD ? execution->values : execution->late_values;
+        struct kernel_call *call = &execution->calls[a];
+        call->output = values[step->node];
+        call->labels = execution->batch.labels;
+        for (size_t k = 0; k < step->input_count; k++)
+            call->inputs[k] = values[step->inputs[k]];
+    }
+}
+
+void *execution_take(struct execution *execution, size_t bytes, const char *what,
+                     struct error *error)
+{
+    struct device *device = execution->device;
+    if (!execution->block)
+        return device->driver->allocate(device, bytes, what, error);
+    char *taken = execution->block + execution->block_used;
+    execution->block_used += memory_round_up(bytes);
+    return taken;
+}
+
+static float *new_floats(struct execution *execution, size_t count, const char *what,
+                         struct error *error)
+{
+    float *floats = execution_take(execution, count * sizeof *floats, what, error);
+    if (floats)
+        device_clear(execution->device, floats, count * sizeof *floats);
+    return floats;
+}
+
+static bool allocate_training(struct execution *execution, struct error *error)
+{
+    size_t count = execution->plan->graph->learnable_floats;
+    execution->gradients = new_floats(execution, count, "the gradients", error);
+    if (!execution->gradients)
+        return false;
+    for (size_t i = 0; i < solver_state_count(&execution->solver); i++) {
+        execution->state[i] = new_floats(execution, count, "the solver's state", error);
+        if (!execution->state[i])
+            return false;
+    }
+    return true;
+}
+
+static bool allocate(struct execution *execution, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    if (!execution->backend->reserve(execution, error))
+        return false;
+    execution->arena = execution_take(execution, plan->arena_bytes, "the activations", error);
+    execution->sites =
+        memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
+    execution->calls =
+        memory_new(plan->action_count, sizeof *execution->calls, "the execution", error);
+    execution->values =
+        memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
+    execution->late_values =
+        memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
+    return execution->arena && execution->sites && execution->calls && execution->values &&
+           execution->late_values &&
+           (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
+}
+
+/* Sets up the calls, which need all addresses. */
+static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
+{
+    const struct plan *plan = execution->plan;
+    float *weights = weights_place(execution->weights, execution->device, error);
+    if (!weights)
+        return false;
+    for (size_t s = 0; s < plan->step_count; s++)
+        execution->sites[s] = plan->steps[s].site;
+    for (size_t a = 0; a < plan->action_count; a++)
+        set_call(execution, weights, a, seed);
+    return execution->backend->create(execution, seed, error);
+}
+
+struct execution *execution_make(const struct execution_backend *backend, const struct plan *plan,
+                                 struct device *device, struct weights *weights,
+                                 const struct solver_settings *solver, uint64_t seed,
+                                 struct execution *rank0, struct error *error)
+{
+    struct execution *execution = memory_new(1, sizeof *execution, "the execution", error);
+    if (!execution)
+        return NULL;
+    execution->backend = backend;
+    execution->plan = plan;
+    execution->device = device;
+    execution->weights = weights;
+    execution->rank0 = rank0;
+    if (solver)
+        execution->solver = *solver;
+    if (allocate(execution, error) && set_up(execution, seed, error))
+        return execution;
+    execution_release(execution);
+    return NULL;
+}
+
+void execution_release(struct execution *execution)
+{
+    execution->backend->free(execution);
+    free(execution->sites);
+    free(execution->calls);
+    free(execution->values);
+    free(execution->late_values);
+    free(execution);
+}
+
+void execution_set_batch(struct execution *execution, const struct execution_batch *batch)
+{
+    execution->batch = *batch;
+    set_values(execution);
+}
+
+/* --- running --- */
+
+bool execution_can_run(const struct execution *execution, const struct node *node)
+{
+    if ((node->op->traits & OP_READS_LABELS) && !execution->batch.labels)
+        return false;
+    for (size_t k = 0; k < node->input_count; k++)
+        if (!execution->values[node->inputs[k]])
+            return false;
+    return true;
+}
+
+static void run_kernel(struct execution *execution, size_t action)
+{
+    const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
+    if (execution->plan->actions[action].pass == PLAN_BACKWARD)
+        step->kernel->backward(&execution->calls[action]);
+    else
+        step->kernel->forward(&execution->calls[action]);
+}
+
+static void run_action(struct execution *execution, size_t action)
+{
+    const struct plan_action *what = &execution->plan->actions[action];
+    const struct execution_backend *backend = execution->backend;
+    if (!execution->profile) {
+        run_kernel(execution, action);
+        return;
+    }
+    backend->begin_action(execution);
+    run_kernel(execution, action);
+    backend->end_action(execution, execution->plan->steps[what->step].node,
+                        what->pass == PLAN_BACKWARD);
+}
+
+static void end_pass(struct execution *execution)
+{
+    if (execution->profile)
+        execution->backend->end_pass(execution);
+}
+
+static void set_iteration(struct execution *execution, uint64_t iteration)
+{
+    for (size_t a = 0; a < execution->plan->action_count; a++)
+        execution->calls[a].iteration = iteration;
+}
+
+void execution_run_forward(struct execution *execution, uint64_t iteration)
+{
+    set_iteration(execution, iteration);
+    for (size_t s = 0; s < execution->plan->step_count; s++) {
+        const struct plan_step *step = &execution->plan->steps[s];
+        if (step->kernel && execution_can_run(execution, step->site.node))
+            run_action(execution, s);
+    }
+    end_pass(execution);
+}
+
+void execution_run_backward(struct execution *execution)
+{
+    const struct plan *plan = execution->plan;
+    for (size_t a = plan->step_count; a < plan->action_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+        if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
+            run_action(execution, a);
+    }
+    end_pass(execution);
+}
+
+void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
+{
+    float *weights = weights_place(execution->weights, execution->device, NULL);
+    struct solver_update update = {
+        .settings = execution->solver,
+        .learning_rate = learning_rate,
+        .step = step,
+        .count = execution->plan->graph->learnable_floats,
+        .weights = weights,
+        .gradients = execution->gradients,
+        .state = {execution->state[0], execution->state[1]},
+    };
+    execution->device->driver->update(execution->device, &update);
+}
+
+/* --- divergence --- */
+
+static bool parameters_finite(const struct execution *execution, const struct kernel_call *call)
+{
+    const struct node *node = call->site->node;
+    for (size_t p = 0; p < node->parameter_count; p++) {
+        const struct parameter *parameter =
+            &execution->plan->graph->parameters[node->parameters[p]];
+        if (!execution->backend->all_finite(execution, call->parameters[p], parameter->count))
+            return false;
+    }
+    return true;
+}
+
+size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
+                                      bool *in_weights)
+{
+    set_iteration(execution, iteration);
+    for (size_t s = 0; s < execution->plan->step_count; s++) {
+        const struct plan_step *step = &execution->plan->steps[s];
+        const struct node *node = step->site.node;
+        *in_weights = !parameters_finite(execution, &execution->calls[s]);
+        if (!step->kernel || !execution_can_run(execution, node))
+            continue;
+        run_kernel(execution, s);
+        size_t count = shape_count(node->output) * execution->batch.count;
+        if (*in_weights ||
+            !execution->backend->all_finite(execution, execution->values[step->node], count))
+            return s;
+    }
+    return PLAN_NOWHERE;
+}

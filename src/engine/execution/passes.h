@@ -1,0 +1,36 @@
+/* passes.h: the passes of a plan as such, one action after the other, and what they need in memory.
+ * The backends decide what surrounds them. Internal to engine/execution.
+ */
+#ifndef TINCA_ENGINE_EXECUTION_PASSES_H
+#define TINCA_ENGINE_EXECUTION_PASSES_H
+
+#include "engine/execution/backend.h"
+
+/* Returns an execution on one device; `rank0` is that of a group's first rank, or NULL. Frees what
+ * it has made when it fails. Errors: no memory; the device failed. */
+struct execution *execution_make(const struct execution_backend *backend, const struct plan *plan,
+                                 struct device *device, struct weights *weights,
+                                 const struct solver_settings *solver, uint64_t seed,
+                                 struct execution *rank0, struct error *error);
+/* Frees an execution, with what its backend has made. */
+void execution_release(struct execution *execution);
+
+/* Returns memory of the device, taken from the block where there is one, or NULL. */
+void *execution_take(struct execution *execution, size_t bytes, const char *what,
+                     struct error *error);
+/* Binds a batch that lies in the device's memory. */
+void execution_set_batch(struct execution *execution, const struct execution_batch *batch);
+/* Returns whether a node can be computed: a prediction has no labels or targets for its losses. */
+bool execution_can_run(const struct execution *execution, const struct node *node);
+
+/* Compute a pass, or enqueue it on a device that works asynchronously. */
+void execution_run_forward(struct execution *execution, uint64_t iteration);
+void execution_run_backward(struct execution *execution);
+void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
+
+/* Runs the forward pass step by step. Returns the first step whose values, or with *in_weights
+ * whose parameters, are not finite, among this device's images; PLAN_NOWHERE: there is none. */
+size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
+                                      bool *in_weights);
+
+#endif
