@@ -41,7 +41,7 @@ static bool lab_try(struct lab *lab, const struct subject *subject, const char *
         .network = subject->network, .technique = subject->technique, .text = ours ? odd : NULL};
     struct plan_settings settings = {.mode = PLAN_TRAINING,
                                      .batch = subject->batch,
-                                     .cards = device_cards(device),
+                                     .ranks = device_cards(device),
                                      .threads = 1,
                                      .solver = *solver};
     return lab_make(lab, &request, device, &settings, error);
@@ -227,7 +227,7 @@ static void test_going_on(void)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
     tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
     memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
-    weights_touch(&second.weights); /* and without a word to the execution */
+    weights_mark_changed(&second.weights); /* and without a word to the execution */
     const float loss = lab_iterate(&second, 6, BATCH);
     tap_ok(fabsf(loss - logf(10)) < 1e-5f, "weights that the host writes reach them (%g)",
            (double)loss);
@@ -319,7 +319,7 @@ static void test_pairs(void)
 {
     struct error error = {0};
     const struct network_request request = {.network = "pix2pix"};
-    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 2, .cards = 2};
+    const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = 2, .ranks = 2};
     struct network *network = network_build(&request, &error);
     struct device *device = device_open("cuda:0,1", 1, &error);
     struct gan_plan plan;

@@ -15,7 +15,7 @@
 
 static float *at(const struct execution *execution, size_t offset)
 {
-    return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
+    return offset == PLAN_NONE ? NULL : (float *)(execution->arena + offset);
 }
 
 static void set_parameters(struct execution *execution, float *weights, struct kernel_call *call)
@@ -34,18 +34,18 @@ static void set_parameters(struct execution *execution, float *weights, struct k
 static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
-    const enum plan_pass pass = plan->actions[action].pass;
-    const size_t s = plan->actions[action].step;
+    const enum plan_pass pass = plan->order[action].pass;
+    const size_t s = plan->order[action].step;
     const struct plan_step *step = &plan->steps[s];
     struct kernel_call *call = &execution->calls[action];
     *call = (struct kernel_call){
         .site = &execution->sites[s],
         .output_gradient = at(execution, plan->gradients[step->node]),
-        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->late_saved),
+        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->backward_saved),
         .workspace = execution->arena + plan->workspace,
         .seed = seed,
         .node_number = step->node,
-        .again = pass == PLAN_AGAIN,
+        .recomputing = pass == PLAN_RECOMPUTE,
         .pool = execution->device->pool,
         .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
@@ -75,13 +75,13 @@ static void set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     find_values(execution, plan->values, execution->values);
-    find_values(execution, plan->late_values, execution->late_values);
+    find_values(execution, plan->backward_values, execution->backward_values);
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s].batch = execution->batch.count;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
         float **values =
-            plan->actions[a].pass == PLAN_FORWARD ? execution->values : execution->late_values;
+            plan->order[a].pass == PLAN_FORWARD ? execution->values : execution->backward_values;
         struct kernel_call *call = &execution->calls[a];
         call->output = values[step->node];
         call->labels = execution->batch.labels;
@@ -133,13 +133,13 @@ static bool allocate(struct execution *execution, struct error *error)
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
-        memory_new(plan->action_count, sizeof *execution->calls, "the execution", error);
+        memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    execution->late_values =
+    execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     return execution->arena && execution->sites && execution->calls && execution->values &&
-           execution->late_values &&
+           execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -152,7 +152,7 @@ static bool set_up(struct execution *execution, uint64_t seed, struct error *err
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
-    for (size_t a = 0; a < plan->action_count; a++)
+    for (size_t a = 0; a < plan->order_count; a++)
         set_call(execution, weights, a, seed);
     return execution->device->driver->host_memory || execution_remote_create(execution, error);
 }
@@ -183,7 +183,7 @@ struct execution *execution_create(const struct plan *plan, struct device *devic
 {
     struct execution *execution =
         execution_create_one(plan, device, weights, solver, seed, NULL, error);
-    if (!execution || plan->cards == 1 || execution_group_create(execution, seed, error))
+    if (!execution || plan->ranks == 1 || execution_group_create(execution, seed, error))
         return execution;
     execution_free(execution);
     return NULL;
@@ -207,7 +207,7 @@ void execution_free_one(struct execution *execution)
     free(execution->sites);
     free(execution->calls);
     free(execution->values);
-    free(execution->late_values);
+    free(execution->backward_values);
     free(execution);
 }
 
@@ -248,7 +248,7 @@ const struct execution_batch *execution_batch_there(const struct execution *exec
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].profile = profile;
 }
 
@@ -266,8 +266,8 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 
 static void run_kernel(struct execution *execution, size_t action)
 {
-    const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
-    if (execution->plan->actions[action].pass == PLAN_BACKWARD)
+    const struct plan_step *step = &execution->plan->steps[execution->plan->order[action].step];
+    if (execution->plan->order[action].pass == PLAN_BACKWARD)
         step->kernel->backward(&execution->calls[action]);
     else
         step->kernel->forward(&execution->calls[action]);
@@ -276,7 +276,7 @@ static void run_kernel(struct execution *execution, size_t action)
 static void run_action(struct execution *execution, size_t action)
 {
     struct profile *profile = execution->profile;
-    const struct plan_action *what = &execution->plan->actions[action];
+    const struct plan_order_entry *what = &execution->plan->order[action];
     const size_t node = execution->plan->steps[what->step].node;
     const bool backward = what->pass == PLAN_BACKWARD, remote = execution->remote;
     const uint64_t start = profile_start(profile);
@@ -297,7 +297,7 @@ static void end_pass(struct execution *execution)
 
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].iteration = iteration;
 }
 
@@ -325,9 +325,9 @@ void execution_forward(struct execution *execution, uint64_t iteration)
 void execution_run_backward(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    for (size_t a = plan->step_count; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
-        if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
+    for (size_t a = plan->step_count; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
+        if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
             run_action(execution, a);
     }
     end_pass(execution);
@@ -405,7 +405,7 @@ static const float *losses_of(const struct execution *execution, size_t loss)
 static float mean_loss(const struct execution *execution, size_t loss)
 {
     const float *losses = losses_of(execution, loss);
-    const size_t count = execution->batch.count * execution->plan->cards;
+    const size_t count = execution->batch.count * execution->plan->ranks;
     float sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += losses[i];
@@ -472,7 +472,7 @@ const float *execution_input_gradient_there(const struct execution *execution)
 float *execution_output_gradient_there(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    return plan->seeds_output ? at(execution, plan->gradients[plan->graph->output]) : NULL;
+    return plan->seeds_output_gradient ? at(execution, plan->gradients[plan->graph->output]) : NULL;
 }
 
 float *execution_solver_state(struct execution *execution, size_t which)
@@ -541,7 +541,7 @@ size_t execution_find_broken(struct execution *execution, uint64_t iteration, bo
         if (*in_weights || !all_finite(execution, execution->values[step->node], count))
             return s;
     }
-    return PLAN_NOWHERE;
+    return PLAN_NONE;
 }
 
 bool execution_find_culprit(struct execution *execution, uint64_t iteration,
@@ -550,7 +550,7 @@ bool execution_find_culprit(struct execution *execution, uint64_t iteration,
     const size_t step =
         execution->group ? execution_group_find_broken(execution, iteration, &culprit->in_weights)
                          : execution_find_broken(execution, iteration, &culprit->in_weights);
-    if (step == PLAN_NOWHERE)
+    if (step == PLAN_NONE)
         return false;
     memcpy(culprit->node, execution->plan->steps[step].site.node->name, sizeof culprit->node);
     return true;

@@ -175,7 +175,7 @@ bool execution_group_create(struct execution *first, uint64_t seed, struct error
 {
     struct device *device = first->device;
     struct execution_group *group;
-    assert(first->plan->cards == device->other_count + 1 && !first->plan->frozen);
+    assert(first->plan->ranks == device->other_count + 1 && !first->plan->frozen);
     if (!device->driver->remote->join(device, error))
         return false;
     group = memory_new(1, sizeof *group, "the execution", error);
@@ -184,7 +184,7 @@ bool execution_group_create(struct execution *first, uint64_t seed, struct error
         return false;
     }
     make_lock(group);
-    group->count = first->plan->cards;
+    group->count = first->plan->ranks;
     first->group = group;
     group->weights_seen = first->weights->mirror->changes;
     return weights_fetch(first->weights, error) && make_cards(group, first, seed, error);
@@ -251,7 +251,7 @@ static void share_weights(struct execution *first)
     struct execution_group *group = first->group;
     const uint64_t changes = first->weights->mirror->changes;
     for (size_t i = 1; changes != group->weights_seen && i < group->count; i++)
-        weights_touch(&group->cards[i].weights);
+        weights_mark_changed(&group->cards[i].weights);
     group->weights_seen = changes;
 }
 
@@ -384,6 +384,6 @@ size_t execution_group_find_broken(struct execution *first, uint64_t iteration, 
     /* each has moved its running statistics by its own images */
     weights_fetch(first->weights, NULL);
     for (size_t i = 1; i < group->count; i++)
-        weights_touch(&group->cards[i].weights);
+        weights_mark_changed(&group->cards[i].weights);
     return earliest->broken;
 }

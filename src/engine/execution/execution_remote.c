@@ -88,7 +88,7 @@ static size_t batch_bytes(const struct plan *plan)
 /* Of a loss of all cards; 0: there is one. */
 static size_t gathered_bytes(const struct plan *plan)
 {
-    return plan->cards > 1 ? plan->cards * plan->batch * sizeof(float) : 0;
+    return plan->ranks > 1 ? plan->ranks * plan->batch * sizeof(float) : 0;
 }
 
 static size_t block_bytes(const struct execution *execution)
@@ -121,10 +121,10 @@ static bool make_losses(struct execution *execution, struct error *error)
     assert(plan->graph->loss_count <= REMOTE_LOSSES);
     for (size_t i = 0; i < plan->graph->loss_count; i++) {
         remote->losses[i] = device_of(execution)->allocate_pinned(
-            execution->device, plan->cards * plan->batch * sizeof(float), "the losses", error);
+            execution->device, plan->ranks * plan->batch * sizeof(float), "the losses", error);
         if (!remote->losses[i])
             return false;
-        if (plan->cards > 1)
+        if (plan->ranks > 1)
             remote->gathered[i] =
                 execution_take(execution, gathered_bytes(plan), "the losses", error);
     }
@@ -175,7 +175,7 @@ bool execution_remote_create(struct execution *execution, struct error *error)
         return false;
     remote->output =
         memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
-    remote->stamps = memory_new(plan->action_count, sizeof *remote->stamps, "the execution", error);
+    remote->stamps = memory_new(plan->order_count, sizeof *remote->stamps, "the execution", error);
     return remote->output && remote->stamps && device_check(execution->device, error);
 }
 
@@ -232,7 +232,7 @@ void execution_remote_bind(struct execution *execution, const struct execution_b
 static bool loss_is_computed(const struct execution *execution, size_t loss)
 {
     const size_t node = execution->plan->graph->losses[loss];
-    return execution->plan->values[node] != PLAN_NOWHERE &&
+    return execution->plan->values[node] != PLAN_NONE &&
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 
@@ -252,7 +252,7 @@ static void ask_loss(struct execution *execution, size_t loss)
         device_of(execution)->gather(device, remote->gathered[loss],
                                      execution->values[execution->plan->graph->losses[loss]], own);
     device_of(execution)->read_later(device, remote->losses[loss], losses_there(execution, loss),
-                                     execution->plan->cards * own);
+                                     execution->plan->ranks * own);
 }
 
 static void ask_forward(struct execution *execution)
@@ -269,7 +269,7 @@ static void ask_forward(struct execution *execution)
 static void ask_backward(struct execution *execution)
 {
     execution_run_backward(execution);
-    if (execution->plan->cards > 1)
+    if (execution->plan->ranks > 1)
         device_of(execution)->average(execution->device, execution->gradients,
                                       execution->plan->graph->learnable_floats);
 }
@@ -279,7 +279,7 @@ static void ask_iteration(struct execution *execution)
     const struct graph *graph = execution->plan->graph;
     const struct execution_remote *remote = execution->remote;
     struct remote_losses losses = {.losses = graph->loss_count,
-                                   .count = execution->batch.count * execution->plan->cards};
+                                   .count = execution->batch.count * execution->plan->ranks};
     ask_forward(execution);
     for (size_t i = 0; i < graph->loss_count; i++) {
         losses.there[i] = losses_there(execution, i);
@@ -460,7 +460,7 @@ void execution_remote_touch(struct execution *execution)
     for (size_t i = 0; i < 2; i++)
         if (execution->remote->mirrors[i])
             mirror_touch(execution->remote->mirrors[i]);
-    weights_touch(execution->weights);
+    weights_mark_changed(execution->weights);
 }
 
 bool execution_remote_finite(const struct execution *execution, const float *there, size_t count)

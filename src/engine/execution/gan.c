@@ -73,8 +73,8 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
     generator.memory_limit = limits[0];
     learner.memory_limit = limits[1];
     judge.memory_limit = limits[2];
-    generator.seeds_output = true;
-    judge.frozen = judge.keeps_input_gradient = true;
+    generator.seeds_output_gradient = true;
+    judge.frozen = judge.needs_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
     if (plan->generator)
         plan->learner = plan_build(&network->discriminator, driver, &learner, error);
@@ -137,7 +137,7 @@ static bool build_within(struct gan_plan *plan, const struct network *network,
     if (can)
         return build_plans(plan, network, driver, settings, limits, error);
     return error &&
-           plan_refuse_limit(settings, least, largest_batch(network, driver, settings), error);
+           plan_set_limit_error(settings, least, largest_batch(network, driver, settings), error);
 }
 
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,
@@ -146,7 +146,7 @@ bool gan_plan_build(struct gan_plan *plan, const struct network *network,
 {
     static const uint64_t none[3];
     *plan = (struct gan_plan){.network = network};
-    if (settings->cards > 1)
+    if (settings->ranks > 1)
         return error_set(error, ERROR_UNSUPPORTED, network->name,
                          "choose one, as in cuda:0, and start other runs on the others",
                          "a network with a discriminator trains on one GPU");

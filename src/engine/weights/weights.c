@@ -49,7 +49,7 @@ bool weights_fetch(const struct weights *weights, struct error *error)
     return !weights->mirror || mirror_fetch(weights->mirror, error);
 }
 
-void weights_touch(struct weights *weights)
+void weights_mark_changed(struct weights *weights)
 {
     if (weights->mirror)
         mirror_touch(weights->mirror);
@@ -117,7 +117,7 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
         for (size_t block = 0; !pool && block < blocks; block++)
             initialise_block(&work, block, 0);
     }
-    weights_touch(weights);
+    weights_mark_changed(weights);
 }
 
 /* --- files --- */
@@ -172,6 +172,6 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
     }
     safetensors_close(&file);
-    weights_touch(weights);
+    weights_mark_changed(weights);
     return loaded;
 }

@@ -18,8 +18,8 @@ struct mirror;
 struct pool;
 
 /* The values lie in the host's memory. A device with memory of its own works on a copy, made when
- * the first execution needs it: weights_fetch before they are read, weights_touch after they were
- * written. */
+ * the first execution needs it: weights_fetch before they are read, weights_mark_changed after they
+ * were written. */
 struct weights {
     const struct graph *graph; /* borrowed */
     float *values;             /* graph->total_floats; padding is zero */
@@ -38,7 +38,7 @@ float *weights_place(struct weights *weights, struct device *device, struct erro
 bool weights_fetch(const struct weights *weights, struct error *error);
 
 /* `values` were changed: the device takes them over before it next computes. */
-void weights_touch(struct weights *weights);
+void weights_mark_changed(struct weights *weights);
 
 /* Draws the initial values from `seed`; `pool` may be NULL. The same bits for any pool. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);

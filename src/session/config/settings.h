@@ -10,7 +10,7 @@
 /* The network that is asked for, with `classes` outputs (0: as its file says). */
 struct network_request settings_network(const struct run_config *config, size_t classes);
 struct solver_settings settings_solver(const struct run_config *config);
-struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
+struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 /* Black pixels around a training image before its random crop. */

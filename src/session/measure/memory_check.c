@@ -61,7 +61,7 @@ static uint64_t leave_room(uint64_t bytes, const struct memory_question *questio
 
 static size_t cards_of(const struct memory_question *question)
 {
-    return question->settings->cards ? question->settings->cards : 1;
+    return question->settings->ranks ? question->settings->ranks : 1;
 }
 
 /* A device with memory of its own computes one batch, or of several cards each its part, and two
