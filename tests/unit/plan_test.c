@@ -4,9 +4,9 @@
 #include "base/random.h"
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
+#include "engine/plan/arena.h"
 #include "engine/plan/placed_blocks.h"
 #include "engine/plan/plan.h"
-#include "engine/plan/plan_memory.h"
 #include "tap.h"
 
 #include <stdlib.h>

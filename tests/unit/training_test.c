@@ -1,7 +1,7 @@
 /* Solver, schedule and loss meter: what turns gradients into a run. */
 #include "base/random.h"
 #include "engine/training/loss_meter.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
 #include "tap.h"
 

@@ -3,7 +3,7 @@
 #ifndef TINCA_ENGINE_PLAN_PLACED_BLOCKS_H
 #define TINCA_ENGINE_PLAN_PLACED_BLOCKS_H
 
-#include "engine/plan/plan_memory.h"
+#include "engine/plan/arena.h"
 
 struct placed_node;
 struct placed_group;

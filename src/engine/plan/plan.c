@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/ops/op.h"
-#include "engine/plan/plan_absorb.h"
-#include "engine/plan/plan_memory.h"
-#include "engine/plan/plan_recompute.h"
-#include "engine/plan/plan_schedule.h"
+#include "engine/plan/arena.h"
+#include "engine/plan/fusion.h"
+#include "engine/plan/recompute.h"
+#include "engine/plan/step_order.h"
 
 #include <stdio.h>
 #include <stdlib.h>

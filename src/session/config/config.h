@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/training/solver.h"
 
 #include <stddef.h>

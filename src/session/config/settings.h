@@ -4,7 +4,7 @@
 
 #include "data/dataset/dataset.h"
 #include "engine/plan/plan.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "session/config/config.h"
 
 /* The network that is asked for, with `classes` outputs (0: as its file says). */

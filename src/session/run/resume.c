@@ -2,7 +2,7 @@
 #include "session/run/resume.h"
 
 #include "base/language.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #define TINCA_SESSION_RUN_TRAINER_H
 
 #include "engine/training/loss_meter.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
 #include "session/findings/watcher.h"
 #include "session/record/run_state.h"

@@ -1,4 +1,4 @@
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 
 #include <math.h>
 #include <string.h>

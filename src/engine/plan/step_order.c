@@ -2,7 +2,7 @@
  * after whatever that needs in turn, back to values that are kept; and then it stays until its last
  * reader, so that nothing is computed more than twice. In a chain cut by kept values this is the
  * scheme of Chen et al. 2016: a segment at a time, from the last to the first. */
-#include "engine/plan/plan_schedule.h"
+#include "engine/plan/step_order.h"
 
 #include "base/memory.h"
 #include "engine/ops/op.h"

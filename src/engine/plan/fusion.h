@@ -1,8 +1,8 @@
 /* plan_absorb.h: nodes that are not executed, because the kernel of another does their work.
  * Internal to the plan.
  */
-#ifndef TINCA_ENGINE_PLAN_PLAN_ABSORB_H
-#define TINCA_ENGINE_PLAN_PLAN_ABSORB_H
+#ifndef TINCA_ENGINE_PLAN_FUSION_H
+#define TINCA_ENGINE_PLAN_FUSION_H
 
 #include "engine/plan/plan.h"
 

@@ -2,7 +2,7 @@
  * placed that share a moment with it (Pisarchyk & Lee, "Efficient memory management for deep neural
  * net inference", 2020, section 5). For chains such as networks this comes within a few per cent of
  * the lower bound, the largest sum of what lives at one moment. */
-#include "engine/plan/plan_memory.h"
+#include "engine/plan/arena.h"
 
 #include "base/memory.h"
 #include "engine/plan/placed_blocks.h"

@@ -8,8 +8,8 @@
  *   plateau  divided by 10 when the epoch's loss has not improved by more than 0.01 for 10 epochs
  * in a row; the fourth such plateau ends the run (Gondim Santos 2019)
  */
-#ifndef TINCA_ENGINE_TRAINING_SCHEDULE_H
-#define TINCA_ENGINE_TRAINING_SCHEDULE_H
+#ifndef TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
+#define TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

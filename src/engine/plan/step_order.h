@@ -1,8 +1,8 @@
 /* plan_schedule.h: which values are given up, and the order of what an iteration does. Internal to
  * the plan.
  */
-#ifndef TINCA_ENGINE_PLAN_PLAN_SCHEDULE_H
-#define TINCA_ENGINE_PLAN_PLAN_SCHEDULE_H
+#ifndef TINCA_ENGINE_PLAN_STEP_ORDER_H
+#define TINCA_ENGINE_PLAN_STEP_ORDER_H
 
 #include "engine/plan/plan.h"
 

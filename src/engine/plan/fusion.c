@@ -5,7 +5,7 @@
  *
  * What is read through shows the value it would have moved. What is finished shows the value of the
  * step that finishes it: there is one array for all of them, and one for its gradient. */
-#include "engine/plan/plan_absorb.h"
+#include "engine/plan/fusion.h"
 
 #include "base/memory.h"
 #include "engine/ops/op.h"

@@ -1,10 +1,10 @@
 /* plan_recompute.h: which values to keep so that training fits a memory limit. Internal to the
  * plan.
  */
-#ifndef TINCA_ENGINE_PLAN_PLAN_RECOMPUTE_H
-#define TINCA_ENGINE_PLAN_PLAN_RECOMPUTE_H
+#ifndef TINCA_ENGINE_PLAN_RECOMPUTE_H
+#define TINCA_ENGINE_PLAN_RECOMPUTE_H
 
-#include "engine/plan/plan_schedule.h"
+#include "engine/plan/step_order.h"
 
 struct recompute_search {
     struct schedule *schedule;

@@ -12,7 +12,7 @@
  * Of all lengths the one with the least work is taken. Trials use the largest sum of what lives at
  * one moment; the arena that is packed at the end is a little larger, so the aim is lowered by the
  * difference until it fits. */
-#include "engine/plan/plan_recompute.h"
+#include "engine/plan/recompute.h"
 
 #include "base/memory.h"
 

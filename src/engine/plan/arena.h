@@ -1,6 +1,6 @@
 /* plan_memory.h: packing arrays with lifetimes into one arena. */
-#ifndef TINCA_ENGINE_PLAN_PLAN_MEMORY_H
-#define TINCA_ENGINE_PLAN_PLAN_MEMORY_H
+#ifndef TINCA_ENGINE_PLAN_ARENA_H
+#define TINCA_ENGINE_PLAN_ARENA_H
 
 #include "base/error.h"
 
