@@ -1,4 +1,4 @@
-/* plan_memory.h: packing arrays with lifetimes into one arena. */
+/* arena.h: packing arrays with live ranges into one arena. */
 #ifndef TINCA_ENGINE_PLAN_ARENA_H
 #define TINCA_ENGINE_PLAN_ARENA_H
 
@@ -7,20 +7,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An array that must keep its `bytes` from time `first` to time `last`, both included. */
+/* A block of memory that is in use from position `first` of the execution order to position `last`,
+ * both included. */
 struct arena_block {
     size_t bytes;
     size_t first, last;
-    size_t offset; /* result, a multiple of MEMORY_ALIGNMENT */
+    size_t offset; /* result of arena_pack, a multiple of MEMORY_ALIGNMENT */
 };
 
-/* Places the blocks so that no two that live at the same time overlap; *total is the arena's size.
- */
+/* Sets the offset of each block so that no two blocks that are in use at the same time overlap, and
+ * rounds their sizes up to the alignment. Returns the arena's bytes in *total. Returns false with
+ * an error if memory is out or the arena does not fit the address space. */
 bool arena_pack(struct arena_block *blocks, size_t count, size_t *total, struct error *error);
 
-/* The largest sum of what lives at one moment, which no packing gets below. `live` is scratch for
- * times + 2 numbers; all blocks end at `times` at the latest. */
-size_t arena_lower_bound(const struct arena_block *blocks, size_t count, int64_t *live,
-                         size_t times);
+/* Returns the largest number of bytes that are in use at one position; no packing needs less. All
+ * positions are at most `last`; `scratch` has room for last + 2 numbers. */
+size_t arena_lower_bound(const struct arena_block *blocks, size_t count, int64_t *scratch,
+                         size_t last);
 
 #endif

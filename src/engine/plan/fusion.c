@@ -1,10 +1,13 @@
-/* Two ways, both only where nobody else reads the value between:
+/* There are two kinds of fusion. Each is possible only if a single step reads the value between the
+ * two nodes:
  *
- *   before a kernel   a move of channels, which it reads through (KERNEL_FUSES_CHANNEL_MOVES)
- *   behind a kernel   an add, then a relu, which it finishes (KERNEL_FUSES_EPILOGUE)
+ *   fused gather     a channel move is fused into the kernel after it, which then loads each
+ * channel from where it was before the move (KERNEL_FUSES_CHANNEL_MOVES) fused epilogue   an add,
+ * then a relu, is fused into the kernel before it, which then writes the sum or the activation
+ * instead of its own result (KERNEL_FUSES_EPILOGUE)
  *
- * What is read through shows the value it would have moved. What is finished shows the value of the
- * step that finishes it: there is one array for all of them, and one for its gradient. */
+ * A fused move becomes a view of its input. A fused add or relu becomes a view of the step that
+ * computes it: all of them share one value array and one gradient array. */
 #include "engine/plan/fusion.h"
 
 #include "base/memory.h"
@@ -13,71 +16,67 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* For each step the only other one that reads its value. */
-struct absorber {
-    struct plan_step **reader; /* by node; NULL: none, several, or the caller reads it too */
+struct fusion {
+    struct plan_step **only_reader; /* by node: the one step that reads its value; NULL if none or
+                                       several do, or if the caller reads it too */
 };
 
-/* Fills reader[] in one pass over what all steps read. False with an error when memory is out. */
-static bool find_readers(struct absorber *absorber, struct plan *plan, struct error *error)
+/* Fills only_reader[] in one pass over the inputs of all steps. */
+static bool find_readers(struct fusion *fusion, struct plan *plan, struct error *error)
 {
     const size_t nodes = plan->graph->node_count;
-    unsigned char *reads = memory_new(nodes, sizeof *reads, "the plan", error);
-    absorber->reader = memory_new(nodes, sizeof *absorber->reader, "the plan", error);
-    const bool made = reads && absorber->reader;
-    for (size_t s = 0; made && s < plan->step_count; s++) {
+    bool *is_read = memory_new(nodes, sizeof *is_read, "the plan", error);
+    fusion->only_reader = memory_new(nodes, sizeof *fusion->only_reader, "the plan", error);
+    const bool created = is_read && fusion->only_reader;
+    for (size_t s = 0; created && s < plan->step_count; s++) {
         const struct node *node = plan->steps[s].site.node;
         for (size_t k = 0; k < node->input_count; k++) {
-            absorber->reader[node->inputs[k]] = reads[node->inputs[k]] ? NULL : &plan->steps[s];
-            reads[node->inputs[k]] = 1;
+            const size_t input = node->inputs[k];
+            fusion->only_reader[input] = is_read[input] ? NULL : &plan->steps[s];
+            is_read[input] = true;
         }
     }
-    if (made)
-        absorber->reader[plan->graph->output] = NULL;
-    free(reads);
-    return made;
+    if (created)
+        fusion->only_reader[plan->graph->output] = NULL;
+    free(is_read);
+    return created;
 }
 
-static struct plan_step *only_reader(const struct absorber *absorber, const struct plan_step *of)
-{
-    return absorber->reader[of->node];
-}
-
-static bool can(const struct plan_step *step, unsigned trait)
+static bool kernel_has_trait(const struct plan_step *step, unsigned trait)
 {
     return step && step->kernel && (step->kernel->traits & trait);
 }
 
-/* --- moves of channels that are read through --- */
+/* --- fused gather --- */
 
-/* A shift or shuffle whose only reader can take its input from where it was becomes a view: value
- * and gradient are its input's, and the reader is told of the move. */
-static void read_through(const struct absorber *absorber, struct plan_step *step)
+static void fuse_move(const struct fusion *fusion, struct plan_step *move)
 {
-    struct plan_step *reader = only_reader(absorber, step);
-    if (!can(reader, KERNEL_FUSES_CHANNEL_MOVES))
+    struct plan_step *reader = fusion->only_reader[move->node];
+    if (!kernel_has_trait(reader, KERNEL_FUSES_CHANNEL_MOVES))
         return;
-    reader->site.fused_move = step->site.node;
-    step->kernel = NULL;
-    step->fused_into = reader->node;
-    snprintf(step->choice, sizeof step->choice,
+    reader->site.fused_move = move->site.node;
+    move->kernel = NULL;
+    move->fused_into = reader->node;
+    snprintf(move->choice, sizeof move->choice,
              "fused into %s, which reads its input through this move", reader->site.node->name);
 }
 
-/* --- what is finished --- */
+/* --- fused epilogue --- */
 
-static void become_finished(struct plan_step *step, const struct plan_step *by, size_t shows)
+/* Turns `step` into a view of node `value`, which the kernel of `into` computes. */
+static void become_fused(struct plan_step *step, const struct plan_step *into, size_t value)
 {
     step->kernel = NULL;
-    step->fused_into = by->node;
-    step->inputs[0] = shows;
+    step->fused_into = into->node;
+    step->inputs[0] = value;
     step->input_count = 1;
     snprintf(step->choice, sizeof step->choice, "fused into %s, which computes it in the same pass",
-             by->site.node->name);
+             into->site.node->name);
 }
 
-/* A sum of two is finished by the later of them: the other one must be there. */
-static bool finish_sum(struct plan_step *step, struct plan_step *sum)
+/* Fuses an add into the later of the two steps that it reads, since the other summand must have
+ * been computed by then. */
+static bool fuse_add(struct plan_step *step, struct plan_step *sum)
 {
     const struct node *add = sum ? sum->site.node : NULL;
     if (!add || add->op != &op_add || add->input_count != 2)
@@ -91,37 +90,45 @@ static bool finish_sum(struct plan_step *step, struct plan_step *sum)
     step->site.input_gradient[1] = sum->site.input_gradient[other];
     step->site.fused_add = add;
     step->backward |= sum->backward;
-    become_finished(sum, step, step->node);
+    become_fused(sum, step, step->node);
     return true;
 }
 
-static void finish_activation(struct plan_step *step, struct plan_step *activation)
+static void fuse_activation(struct plan_step *step, struct plan_step *activation)
 {
     if (!activation || activation->site.node->op != &op_relu)
         return;
     step->site.fused_activation = activation->site.node;
-    become_finished(activation, step, activation->inputs[0]);
+    become_fused(activation, step, activation->inputs[0]);
 }
 
-static void finish(const struct absorber *absorber, struct plan_step *step)
+static void fuse_epilogue(const struct fusion *fusion, struct plan_step *step)
 {
-    struct plan_step *next = only_reader(absorber, step);
-    if (finish_sum(step, next))
-        next = only_reader(absorber, next);
-    finish_activation(step, next);
+    struct plan_step *next = fusion->only_reader[step->node];
+    if (fuse_add(step, next))
+        next = fusion->only_reader[next->node];
+    fuse_activation(step, next);
 }
 
-bool plan_absorb(struct plan *plan, bool finishes, struct error *error)
+bool fusion_apply(struct plan *plan, bool epilogues, struct error *error)
 {
-    struct absorber absorber;
-    const bool found = find_readers(&absorber, plan, error);
+    struct fusion fusion;
+    const bool found = find_readers(&fusion, plan, error);
     for (size_t s = 0; found && s < plan->step_count; s++) {
         struct plan_step *step = &plan->steps[s];
         if (step->site.node->op->traits & OP_MOVES_CHANNELS)
-            read_through(&absorber, step);
-        else if (finishes && can(step, KERNEL_FUSES_EPILOGUE))
-            finish(&absorber, step);
+            fuse_move(&fusion, step);
+        else if (epilogues && kernel_has_trait(step, KERNEL_FUSES_EPILOGUE))
+            fuse_epilogue(&fusion, step);
     }
-    free(absorber.reader);
+    free(fusion.only_reader);
     return found;
+}
+
+bool fusion_has_epilogues(const struct plan *plan)
+{
+    for (size_t s = 0; s < plan->step_count; s++)
+        if (plan->steps[s].site.fused_add || plan->steps[s].site.fused_activation)
+            return true;
+    return false;
 }

@@ -1,7 +1,8 @@
-/* A value that is not kept is computed again just before the first backward pass that reads it,
- * after whatever that needs in turn, back to values that are kept; and then it stays until its last
- * reader, so that nothing is computed more than twice. In a chain cut by kept values this is the
- * scheme of Chen et al. 2016: a segment at a time, from the last to the first. */
+/* A value that does not stay in memory is recomputed just before the first backward pass that reads
+ * it, after the values that it needs in turn, back to values that are in memory. It then stays
+ * until its last reader, so that nothing is computed more than twice. In a chain this is the
+ * activation checkpointing of Chen et al. 2016: one segment at a time, from the last to the first.
+ */
 #include "engine/plan/step_order.h"
 
 #include "base/memory.h"
@@ -9,34 +10,53 @@
 
 #include <stdlib.h>
 
-/* --- what a step reads --- */
+/* recompute_at of a step that is to be recomputed and has no position yet. Position 0 is always the
+ * forward pass of the first step. */
+enum { POSITION_OPEN = 0 };
 
-static bool has_trait(const struct plan_step *step, unsigned trait)
+/* --- creation --- */
+
+static void find_writers(struct step_order *order)
 {
-    return plan_step_traits(step) & trait;
+    const struct plan *plan = order->plan;
+    for (size_t n = 0; n < plan->graph->node_count; n++) {
+        order->root[n] = n;
+        order->writer[n] = PLAN_NONE;
+    }
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        order->writer[step->node] = s;
+        if (!step->kernel)
+            order->root[step->node] = order->root[step->inputs[0]];
+    }
 }
 
-bool schedule_reads_input(const struct plan_step *step)
+bool step_order_create(struct step_order *order, struct plan *plan, struct error *error)
 {
-    return step->backward && has_trait(step, KERNEL_BACKWARD_READS_INPUT);
+    const size_t nodes = plan->graph->node_count;
+    order->plan = plan;
+    order->root = memory_new(nodes, sizeof *order->root, "the plan", error);
+    order->writer = memory_new(nodes, sizeof *order->writer, "the plan", error);
+    order->read_late = memory_new(nodes, sizeof *order->read_late, "the plan", error);
+    order->pending = memory_new(nodes, sizeof *order->pending, "the plan", error);
+    plan->order = memory_new(3 * plan->step_count, sizeof *plan->order, "the plan", error);
+    if (!order->root || !order->writer || !order->read_late || !order->pending || !plan->order)
+        return false;
+    find_writers(order);
+    return true;
 }
 
-size_t schedule_inputs_read(const struct plan_step *step)
+void step_order_free(struct step_order *order)
 {
-    return step->site.node->input_count;
+    free(order->root);
+    free(order->writer);
+    free(order->read_late);
+    free(order->pending);
 }
 
-bool schedule_reads_output(const struct plan_step *step)
-{
-    return step->backward && has_trait(step, KERNEL_BACKWARD_READS_OUTPUT);
-}
+/* --- which values are recomputed --- */
 
-bool schedule_makes_saved_again(const struct plan_step *step)
-{
-    return step->kernel && step->kernel->saved_bytes && !has_trait(step, KERNEL_REUSES_SAVED);
-}
-
-static bool moves_statistics(const struct graph *graph, const struct node *node)
+static bool updates_statistics(const struct graph *graph, const struct node *node)
 {
     for (size_t p = 0; p < node->parameter_count; p++)
         if (!graph->parameters[node->parameters[p]].learnable)
@@ -44,160 +64,119 @@ static bool moves_statistics(const struct graph *graph, const struct node *node)
     return false;
 }
 
-bool schedule_can_give_up(const struct schedule *schedule, size_t node)
+bool step_order_can_recompute(const struct step_order *order, size_t node)
 {
-    const struct graph *graph = schedule->plan->graph;
-    const size_t writer = schedule->writer[node];
-    if (writer == PLAN_NONE || schedule->root[node] != node ||
-        schedule->root[graph->output] == node || (graph->nodes[node].op->traits & OP_LOSS))
+    const struct graph *graph = order->plan->graph;
+    const size_t writer = order->writer[node];
+    if (writer == PLAN_NONE || order->root[node] != node || order->root[graph->output] == node ||
+        (graph->nodes[node].op->traits & OP_LOSS))
         return false;
-    return !moves_statistics(graph, &graph->nodes[node]) ||
-           has_trait(&schedule->plan->steps[writer], KERNEL_REUSES_SAVED);
+    return !updates_statistics(graph, &graph->nodes[node]) ||
+           (plan_step_traits(&order->plan->steps[writer]) & KERNEL_REUSES_SAVED);
 }
 
-/* --- creation --- */
-
-static void find_writers(struct schedule *schedule)
-{
-    const struct plan *plan = schedule->plan;
-    for (size_t n = 0; n < plan->graph->node_count; n++) {
-        schedule->root[n] = n;
-        schedule->writer[n] = PLAN_NONE;
-    }
-    for (size_t s = 0; s < plan->step_count; s++) {
-        const struct plan_step *step = &plan->steps[s];
-        schedule->writer[step->node] = s;
-        if (!step->kernel)
-            schedule->root[step->node] = schedule->root[step->inputs[0]];
-    }
-}
-
-bool schedule_create(struct schedule *schedule, struct plan *plan, struct error *error)
-{
-    const size_t nodes = plan->graph->node_count;
-    schedule->plan = plan;
-    schedule->root = memory_new(nodes, sizeof *schedule->root, "the plan", error);
-    schedule->writer = memory_new(nodes, sizeof *schedule->writer, "the plan", error);
-    schedule->late = memory_new(nodes, sizeof *schedule->late, "the plan", error);
-    schedule->pending = memory_new(nodes, sizeof *schedule->pending, "the plan", error);
-    plan->order = memory_new(3 * plan->step_count, sizeof *plan->order, "the plan", error);
-    if (!schedule->root || !schedule->writer || !schedule->late || !schedule->pending ||
-        !plan->order)
-        return false;
-    find_writers(schedule);
-    return true;
-}
-
-void schedule_free(struct schedule *schedule)
-{
-    free(schedule->root);
-    free(schedule->writer);
-    free(schedule->late);
-    free(schedule->pending);
-}
-
-/* --- what is computed again --- */
-
-static void mark_inputs(struct schedule *schedule, const struct plan_step *step, size_t count)
+static void mark_inputs_late(struct step_order *order, const struct plan_step *step, size_t count)
 {
     for (size_t k = 0; k < count; k++)
-        schedule->late[schedule->root[step->inputs[k]]] = true;
+        order->read_late[order->root[step->inputs[k]]] = true;
 }
 
-static void find_late(struct schedule *schedule)
+static void find_late_reads(struct step_order *order)
 {
-    const struct plan *plan = schedule->plan;
+    const struct plan *plan = order->plan;
     for (size_t n = 0; n < plan->graph->node_count; n++)
-        schedule->late[n] = false;
+        order->read_late[n] = false;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        if (schedule_reads_input(step))
-            mark_inputs(schedule, step, schedule_inputs_read(step));
-        if (schedule_reads_output(step))
-            schedule->late[step->node] = true;
+        if (plan_step_backward_reads_input(step))
+            mark_inputs_late(order, step, plan_step_backward_input_count(step));
+        if (plan_step_backward_reads_output(step))
+            order->read_late[step->node] = true;
     }
 }
 
-/* What computes a value again reads its inputs late as well: from the last step to the first.
- * Until it has its place in the order, recompute_at is 0. */
-static void give_up(struct schedule *schedule, const bool *keep)
+/* Sets recompute_at of the steps to be recomputed to POSITION_OPEN, of the others to PLAN_NONE. A
+ * recomputation reads its inputs late as well, so the walk goes from the last step to the first. */
+static void select_recomputed(struct step_order *order, const bool *keep)
 {
-    struct plan *plan = schedule->plan;
+    struct plan *plan = order->plan;
     for (size_t s = plan->step_count; s-- > 0;) {
         struct plan_step *step = &plan->steps[s];
-        const bool kept = !keep || keep[step->node] || !schedule_can_give_up(schedule, step->node);
+        const bool kept = !keep || keep[step->node] || !step_order_can_recompute(order, step->node);
         step->recompute_at = PLAN_NONE;
-        if (!schedule->late[step->node] || kept)
+        if (!order->read_late[step->node] || kept)
             continue;
-        step->recompute_at = 0;
-        mark_inputs(schedule, step, step->input_count);
+        step->recompute_at = POSITION_OPEN;
+        mark_inputs_late(order, step, step->input_count);
     }
 }
 
 /* --- the order --- */
 
-static size_t act(struct plan *plan, enum plan_pass pass, size_t step)
+/* Appends a pass and returns its position. */
+static size_t append(struct plan *plan, enum plan_pass pass, size_t step)
 {
     plan->order[plan->order_count] = (struct plan_order_entry){pass, step};
     return plan->order_count++;
 }
 
-/* Asks for the value of a node, if it has been given up and is not there again. */
-static void ask_for(struct schedule *schedule, size_t node, size_t *asked)
+/* Marks a value as pending if it is to be recomputed and has not been yet; counts it in *pending.
+ */
+static void request_value(struct step_order *order, size_t node, size_t *pending)
 {
-    const size_t writer = schedule->writer[node];
-    if (writer == PLAN_NONE || schedule->plan->steps[writer].recompute_at != 0 ||
-        schedule->pending[node])
+    const size_t writer = order->writer[node];
+    if (writer == PLAN_NONE || order->plan->steps[writer].recompute_at != POSITION_OPEN ||
+        order->pending[node])
         return;
-    schedule->pending[node] = true;
-    ++*asked;
+    order->pending[node] = true;
+    ++*pending;
 }
 
-static void ask_for_inputs(struct schedule *schedule, const struct plan_step *step, size_t count,
-                           size_t *asked)
+static void request_inputs(struct step_order *order, const struct plan_step *step, size_t count,
+                           size_t *pending)
 {
     for (size_t k = 0; k < count; k++)
-        ask_for(schedule, schedule->root[step->inputs[k]], asked);
+        request_value(order, order->root[step->inputs[k]], pending);
 }
 
-/* Before the backward pass of step s. Inputs come from earlier steps: one walk down finds all that
- * is needed, one up runs it. */
-static void compute_again(struct schedule *schedule, size_t s)
+/* Appends the recomputations that the backward pass of step s needs. The inputs of a step come from
+ * earlier steps, so one walk down finds all pending values and one walk up appends them. */
+static void append_recomputations(struct step_order *order, size_t s)
 {
-    struct plan *plan = schedule->plan;
+    struct plan *plan = order->plan;
     const struct plan_step *reader = &plan->steps[s];
-    size_t asked = 0, met = 0, low = s + 1;
-    if (schedule_reads_input(reader))
-        ask_for_inputs(schedule, reader, schedule_inputs_read(reader), &asked);
-    if (schedule_reads_output(reader) || schedule_makes_saved_again(reader))
-        ask_for(schedule, reader->node, &asked);
-    while (met < asked) {
-        const struct plan_step *step = &plan->steps[--low];
-        if (!schedule->pending[step->node])
+    size_t pending = 0, met = 0, lowest = s + 1;
+    if (plan_step_backward_reads_input(reader))
+        request_inputs(order, reader, plan_step_backward_input_count(reader), &pending);
+    if (plan_step_backward_reads_output(reader) || plan_step_rewrites_saved(reader))
+        request_value(order, reader->node, &pending);
+    while (met < pending) {
+        const struct plan_step *step = &plan->steps[--lowest];
+        if (!order->pending[step->node])
             continue;
         met++;
-        ask_for_inputs(schedule, step, step->input_count, &asked);
+        request_inputs(order, step, step->input_count, &pending);
     }
-    for (size_t t = low; t <= s; t++)
-        if (schedule->pending[plan->steps[t].node]) {
-            plan->steps[t].recompute_at = act(plan, PLAN_RECOMPUTE, t);
-            schedule->pending[plan->steps[t].node] = false;
+    for (size_t t = lowest; t <= s; t++)
+        if (order->pending[plan->steps[t].node]) {
+            plan->steps[t].recompute_at = append(plan, PLAN_RECOMPUTE, t);
+            order->pending[plan->steps[t].node] = false;
         }
 }
 
-void schedule_make(struct schedule *schedule, const bool *keep)
+void step_order_make(struct step_order *order, const bool *keep)
 {
-    struct plan *plan = schedule->plan;
-    find_late(schedule);
-    give_up(schedule, keep);
+    struct plan *plan = order->plan;
+    find_late_reads(order);
+    select_recomputed(order, keep);
     plan->order_count = 0;
     for (size_t s = 0; s < plan->step_count; s++) {
         plan->steps[s].backward_at = PLAN_NONE;
-        act(plan, PLAN_FORWARD, s);
+        append(plan, PLAN_FORWARD, s);
     }
     for (size_t s = plan->step_count; s-- > 0 && plan->mode == PLAN_TRAINING;) {
         if (plan->steps[s].backward)
-            compute_again(schedule, s);
-        plan->steps[s].backward_at = act(plan, PLAN_BACKWARD, s);
+            append_recomputations(order, s);
+        plan->steps[s].backward_at = append(plan, PLAN_BACKWARD, s);
     }
 }

@@ -1,7 +1,6 @@
 #include "engine/training/lr_schedule.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const names[LR_SCHEDULE_KINDS] = {"fixed",  "step",    "poly",
                                                      "cosine", "plateau", "linear"};
@@ -67,14 +66,4 @@ bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,
 const char *lr_schedule_name(enum lr_schedule_kind kind)
 {
     return names[kind];
-}
-
-bool schedule_parse(const char *name, enum lr_schedule_kind *kind)
-{
-    for (size_t i = 0; i < LR_SCHEDULE_KINDS; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (enum lr_schedule_kind)i;
-            return true;
-        }
-    return false;
 }

@@ -56,6 +56,5 @@ bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,
                            struct lr_schedule_state *state, double epoch_loss, bool *plateau);
 
 const char *lr_schedule_name(enum lr_schedule_kind kind);
-bool schedule_parse(const char *name, enum lr_schedule_kind *kind);
 
 #endif

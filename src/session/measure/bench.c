@@ -105,7 +105,7 @@ static struct plan_settings choose_settings(const struct bench *bench, uint64_t 
         .mode = bench->mode,
         .batch = bench->batch,
         .threads = bench->device->threads,
-        .cards = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
+        .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .solver = is_gan(bench) ? adam : sgd,
         .memory_limit = memory_limit};
 }
