@@ -240,11 +240,17 @@ static void list_finished(const struct plan *plan, char *text, size_t size)
     }
 }
 
+/* Returns whether the step is an add or relu that is fused; a fused channel move does not count. */
+static bool is_fused_epilogue(const struct plan_step *step)
+{
+    return step->fused_into != PLAN_NONE && !(step->site.node->op->traits & OP_MOVES_CHANNELS);
+}
+
 static size_t count_finished(const struct plan *plan)
 {
     size_t finished = 0;
     for (size_t s = 0; s < plan->step_count; s++)
-        finished += plan->steps[s].fused_into != PLAN_NONE;
+        finished += is_fused_epilogue(&plan->steps[s]);
     return finished;
 }
 

@@ -79,7 +79,7 @@ static void test_like_one(const struct subject *subject, const char *cards,
     tap_ok(is_well(&group) && worst < tolerance, "%s%s%s, batch %zu, %s on %s: as on one (%.1e)",
            subject->network, subject->technique ? "-" : "",
            subject->technique ? technique_name(subject->technique) : "", subject->batch,
-           solver_name(solver->kind), cards, worst);
+           solver_names[solver->kind], cards, worst);
     const bool fetched =
         execution_fetch(group.execution, NULL) && execution_fetch(one.execution, NULL);
     const double apart = distance(group.weights.values, one.weights.values, floats_of(&one));

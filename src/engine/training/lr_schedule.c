@@ -2,15 +2,17 @@
 
 #include <math.h>
 
-static const char *const names[LR_SCHEDULE_KINDS] = {"fixed",  "step",    "poly",
-                                                     "cosine", "plateau", "linear"};
+const char *const lr_schedule_names[LR_SCHEDULE_KINDS + 1] = {
+    [LR_SCHEDULE_FIXED] = "fixed",     [LR_SCHEDULE_STEP] = "step",
+    [LR_SCHEDULE_POLY] = "poly",       [LR_SCHEDULE_COSINE] = "cosine",
+    [LR_SCHEDULE_PLATEAU] = "plateau", [LR_SCHEDULE_LINEAR] = "linear"};
 
 struct lr_schedule_state lr_schedule_begin(void)
 {
     return (struct lr_schedule_state){.best_loss = INFINITY, .scale = 1};
 }
 
-/* How far through the run, in [0, 1]. */
+/* Returns the part of the run that is done, in [0, 1]. */
 static double progress(const struct lr_schedule_settings *settings, uint64_t iteration)
 {
     if (settings->iterations == 0 || iteration >= settings->iterations)
@@ -18,6 +20,7 @@ static double progress(const struct lr_schedule_settings *settings, uint64_t ite
     return (double)iteration / (double)settings->iterations;
 }
 
+/* Returns the factor on the initial rate. */
 static double factor(const struct lr_schedule_settings *settings,
                      const struct lr_schedule_state *state, uint64_t iteration)
 {
@@ -61,9 +64,4 @@ bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,
     state->stale_epochs = 0;
     state->plateaus_seen++;
     return state->plateaus_seen < settings->plateaus;
-}
-
-const char *lr_schedule_name(enum lr_schedule_kind kind)
-{
-    return names[kind];
 }

@@ -1,12 +1,13 @@
-/* schedule.h: the learning rate over a run.
+/* lr_schedule.h: the learning rate over a run.
  *
  *   fixed    rate
  *   step     rate * gamma ^ floor(iteration / step_size)
  *   poly     rate * (1 - iteration / iterations) ^ power
  *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
- *   linear   rate, from the middle of the run on falling to 0     (Isola et al. 2017)
- *   plateau  divided by 10 when the epoch's loss has not improved by more than 0.01 for 10 epochs
- * in a row; the fourth such plateau ends the run (Gondim Santos 2019)
+ *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
+ *   plateau  rate * gamma ^ plateaus so far. A plateau is `patience` epochs in a row whose loss
+ * does not improve by more than `threshold`; the last of `plateaus` ends the run (Gondim Santos
+ * 2019)
  */
 #ifndef TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
 #define TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
@@ -25,36 +26,38 @@ enum lr_schedule_kind {
     LR_SCHEDULE_KINDS
 };
 
+/* The names of the kinds, by enum lr_schedule_kind, then NULL. */
+extern const char *const lr_schedule_names[LR_SCHEDULE_KINDS + 1];
+
 struct lr_schedule_settings {
     enum lr_schedule_kind kind;
     double learning_rate;
-    double gamma;        /* step: factor; plateau: factor (0.1) */
-    uint64_t step_size;  /* step: iterations */
+    double gamma;        /* step, plateau: factor of each decrease */
+    uint64_t step_size;  /* step: iterations between decreases */
     double power;        /* poly */
-    uint64_t iterations; /* poly, cosine, linear: of the whole run */
-    size_t patience;     /* plateau: epochs without improvement, 10 */
-    double threshold;    /* plateau: an improvement is more than this, 0.01 */
-    size_t plateaus;     /* plateau: the run ends at this one, 4 */
+    uint64_t iterations; /* poly, cosine, linear: length of the run */
+    size_t patience;     /* plateau: epochs without improvement */
+    double threshold;    /* plateau: the loss improves if it falls by more than this */
+    size_t plateaus;     /* plateau: how many end the run */
 };
 
-/* What must be kept to resume. `scale` is 1 until the user changes the rate by hand. */
+/* The state that a checkpoint must hold to resume. */
 struct lr_schedule_state {
-    double best_loss; /* plateau; +infinity at the start */
+    double best_loss; /* plateau: of all epochs; +infinity at the start */
     size_t stale_epochs, plateaus_seen;
-    double scale;
+    double scale; /* factor on the rate; 1 until the user changes the rate by hand */
 };
 
+/* Returns the state at the start of a run. */
 struct lr_schedule_state lr_schedule_begin(void);
 
-/* The rate of iteration `iteration` (from 0). */
+/* Returns the learning rate of an iteration; the first one has number 0. */
 double lr_schedule_rate(const struct lr_schedule_settings *settings,
                         const struct lr_schedule_state *state, uint64_t iteration);
 
-/* To be told after every epoch. *plateau is set when one was just reached. False: the run is over.
- */
+/* Updates the state at the end of an epoch with its mean loss, and sets *plateau if the epoch
+ * completed a plateau. Returns false if the run ends with it. */
 bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,
                            struct lr_schedule_state *state, double epoch_loss, bool *plateau);
-
-const char *lr_schedule_name(enum lr_schedule_kind kind);
 
 #endif

@@ -57,7 +57,7 @@ static bool check_length(const struct run_config *config, const struct run_confi
         return error_set(error, ERROR_USAGE, what, "train a longer run from its start",
                          "the schedule %s spreads over the whole run: what has been trained would "
                          "have been another",
-                         lr_schedule_name((enum lr_schedule_kind)config->schedule));
+                         lr_schedule_names[config->schedule]);
     return true;
 }
 
