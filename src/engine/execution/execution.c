@@ -147,7 +147,7 @@ static bool allocate(struct execution *execution, struct error *error)
 static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    float *weights = weights_place(execution->weights, execution->device, error);
+    float *weights = weights_on_device(execution->weights, execution->device, error);
     if (!weights)
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
@@ -343,7 +343,7 @@ void execution_backward(struct execution *execution)
 
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
 {
-    float *weights = weights_place(execution->weights, execution->device, NULL);
+    float *weights = weights_on_device(execution->weights, execution->device, NULL);
     struct solver_update update = {
         .settings = execution->solver,
         .learning_rate = learning_rate,

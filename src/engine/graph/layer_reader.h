@@ -46,7 +46,7 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
 
 /* Returns whether the key's value is the word "classes". Such a layer computes the network's
  * output, so techniques and width factors leave it as it is. */
-bool layer_says_classes(const struct layer_reader *reader, const char *key);
+bool layer_value_is_classes(const struct layer_reader *reader, const char *key);
 
 /* Return the key's value, or `fallback` without the key: a number in [low, high], a boolean, a
  * string. */

@@ -33,7 +33,7 @@ void weights_free(struct weights *weights)
 
 /* --- the copy of a device --- */
 
-float *weights_place(struct weights *weights, struct device *device, struct error *error)
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {
     if (device->driver->host_memory)
         return weights->values;

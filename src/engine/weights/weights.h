@@ -36,7 +36,7 @@ void weights_free(struct weights *weights);
 
 /* Returns where the device's kernels find the values. Creates a copy if the device has separate
  * memory. Returns NULL with an error if memory is out or another such device has a copy. */
-float *weights_place(struct weights *weights, struct device *device, struct error *error);
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error);
 
 /* Updates `values` from the device's copy. Returns false with an error if the device failed. */
 bool weights_fetch(const struct weights *weights, struct error *error);
