@@ -138,7 +138,7 @@ static void test_mistakes(void)
 
     reader = read_text("{\"a\": 1}");
     layer_text(&reader, "a", "");
-    refuses(&reader, "\"a\" must be a text", "a number for a text");
+    refuses(&reader, "\"a\" must be text", "a number for a text");
 
     reader = read_text("7");
     layer_count(&reader, "a", 1, 1, 9);
