@@ -22,8 +22,8 @@ struct live_ranges {
     size_t *gradient_block; /* by node */
     size_t *saved_block, *backward_saved_block; /* by step */
     bool *written;                              /* by block: scratch, a pass wrote the gradient */
-    size_t *first_node,
-        *next_node; /* scratch: lists, by block, of the nodes whose gradient it is */
+    /* Scratch: for each block the list of the nodes whose gradient it holds. */
+    size_t *first_node, *next_node; /* by block, by node */
 };
 
 /* Allocates everything for a plan with an order; live_ranges_free releases it. Returns false with

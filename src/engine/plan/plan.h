@@ -99,7 +99,8 @@ struct plan {
     struct memory_forecast forecast;
 };
 
-/* As a memory limit: recompute whatever reduces the memory. */
+/* As a memory limit: recompute whatever reduces the memory. plan_build never fails for this limit.
+ */
 #define PLAN_LEAST_MEMORY UINT64_MAX
 
 struct plan_settings {

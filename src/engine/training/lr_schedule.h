@@ -5,9 +5,10 @@
  *   poly     rate * (1 - iteration / iterations) ^ power
  *   cosine   rate * (1 + cos(pi * iteration / iterations)) / 2        (Loshchilov & Hutter 2017)
  *   linear   rate in the first half of the run, then falling linearly to 0 (Isola et al. 2017)
- *   plateau  rate * gamma ^ plateaus so far. A plateau is `patience` epochs in a row whose loss
- * does not improve by more than `threshold`; the last of `plateaus` ends the run (Gondim Santos
- * 2019)
+ *   plateau  rate * gamma ^ (plateaus reached so far)                 (Gondim Santos 2019)
+ *
+ * A plateau is reached when the loss has not improved by more than `threshold` for `patience`
+ * epochs in a row. The run ends with plateau number `plateaus`.
  */
 #ifndef TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
 #define TINCA_ENGINE_TRAINING_LR_SCHEDULE_H
@@ -38,7 +39,7 @@ struct lr_schedule_settings {
     uint64_t iterations; /* poly, cosine, linear: length of the run */
     size_t patience;     /* plateau: epochs without improvement */
     double threshold;    /* plateau: the loss improves if it falls by more than this */
-    size_t plateaus;     /* plateau: how many end the run */
+    size_t plateaus;     /* plateau: the run ends with this one */
 };
 
 /* The state that a checkpoint must hold to resume. */

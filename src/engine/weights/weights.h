@@ -41,9 +41,7 @@ float *weights_on_device(struct weights *weights, struct device *device, struct 
 /* Updates `values` from the device's copy. Returns false with an error if the device failed. */
 bool weights_fetch(const struct weights *weights, struct error *error);
 
-/* Records that `values` have changed, so that they are copied to the device before it computes
- * again.
- */
+/* Records that `values` have changed: they are copied to the device before its next computation. */
 void weights_mark_changed(struct weights *weights);
 
 /* Draws the initial values from `seed`. The bits do not depend on `pool`, which may be NULL. */
