@@ -152,8 +152,8 @@ bool graph_add_parameter(struct graph *graph, struct node *node, const char *suf
     return true;
 }
 
-/* Sets the offsets of all parameters that are learnable or not, from `offset` on. Returns the end.
- */
+/* Sets the offsets of the learnable parameters or of the others, from `offset` on. Returns the end
+ * of the last one. */
 static size_t lay_out(struct graph *graph, bool learnable, size_t offset)
 {
     for (size_t i = 0; i < graph->parameter_count; i++) {

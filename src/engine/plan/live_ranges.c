@@ -1,11 +1,11 @@
 /* Time is the position in the execution order. Every array (a value, a gradient, what a kernel
  * saves) becomes a block whose live range reaches from its first write to its last read.
  *
- * A result that may be computed in place shares the block of an input that is read for the last
- * time by the same pass. To merge two blocks, the live range of the kept one is extended, the other
- * one gets 0 bytes, and the nodes of the latter are directed to the former. A recomputed value has
- * two blocks, one for the forward pass and one from its recomputation on. Views have no block;
- * `root` of the order leads to the node that has. */
+ * A result that may be computed in place takes over the block of an input that the same pass reads
+ * for the last time: the live range of the input's block is extended, and the result's own block
+ * gets 0 bytes and is not used. A recomputed value has two blocks, one for the forward pass and one
+ * from its recomputation on. Views have no block; root[] of the order gives the node whose block
+ * they show. */
 #include "engine/plan/live_ranges.h"
 
 #include "base/memory.h"
@@ -82,14 +82,14 @@ static size_t new_block(struct live_ranges *ranges, size_t bytes, size_t first, 
     return ranges->block_count++;
 }
 
-/* Lets a block live until `position` at least. */
+/* Extends the live range of a block to `position`, if it ends earlier. */
 static void extend(struct live_ranges *ranges, size_t block, size_t position)
 {
     if (block != NO_BLOCK && ranges->blocks[block].last < position)
         ranges->blocks[block].last = position;
 }
 
-/* The position after the last pass, where the caller reads results. */
+/* Returns the position after the last pass, where the caller reads results. */
 static size_t end_of(const struct live_ranges *ranges)
 {
     return ranges->plan->order_count;
@@ -118,7 +118,7 @@ size_t live_ranges_backward_value(const struct live_ranges *ranges, size_t node)
 
 /* --- values --- */
 
-/* Lets the first `count` inputs of a step live until the pass at `position` has read them. */
+/* Extends the live ranges of the first `count` inputs of a step to the pass at `position`. */
 static void extend_inputs(struct live_ranges *ranges, const struct plan_step *step, size_t count,
                           size_t position)
 {
@@ -254,8 +254,8 @@ static void find_gradients(struct live_ranges *ranges)
     find_first_writes(ranges);
 }
 
-/* Lets the output's gradient live from the end of the forward pass, where the caller writes it, so
- * that all backward passes add to it. */
+/* Starts the live range of the output's gradient at the end of the forward pass, where the caller
+ * writes it, so that all backward passes add to it. */
 static void seed_output_gradient(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;
@@ -324,9 +324,9 @@ static void share_gradients(struct live_ranges *ranges)
 
 /* --- saved arrays --- */
 
-/* Makes the blocks of what kernels save. A forward pass in training saves even if no backward pass
- * reads it, as for the pooling of the network's input. A recomputation writes it once more into a
- * second block, or reads it where the forward pass wrote it. */
+/* Makes a block for what each kernel saves. A forward pass in training saves even if no backward
+ * pass reads it, as for the pooling of the network's input. A recomputation writes it once more
+ * into a second block, or reads it where the forward pass wrote it. */
 static void find_saved(struct live_ranges *ranges)
 {
     const struct plan *plan = ranges->plan;

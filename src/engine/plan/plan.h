@@ -99,8 +99,7 @@ struct plan {
     struct memory_forecast forecast;
 };
 
-/* As a memory limit: recompute whatever reduces the memory. plan_build never fails for this limit.
- */
+/* As a memory limit, which plan_build always meets: recompute whatever reduces the memory. */
 #define PLAN_LEAST_MEMORY UINT64_MAX
 
 struct plan_settings {

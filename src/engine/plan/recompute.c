@@ -50,7 +50,7 @@ struct chooser {
 
 /* --- the candidates --- */
 
-/* Returns the bytes that keeping a step's value takes. */
+/* Returns the bytes needed to keep a step's value. */
 static uint64_t bytes_of(const struct plan *plan, const struct plan_step *step)
 {
     uint64_t bytes = shape_count(step->site.node->output) * sizeof(float) * plan->batch;
@@ -176,8 +176,7 @@ static void cut_after(struct chooser *chooser, size_t at)
     }
 }
 
-/* Returns the step in (from, to] after which a cut keeps the fewest bytes, the last among equals.
- */
+/* Returns the step in (from, to] after which a cut keeps the fewest bytes, the last of equals. */
 static size_t narrowest(const struct chooser *chooser, size_t from, size_t to)
 {
     size_t best = to;
@@ -264,7 +263,7 @@ static void fill_gaps(const struct chooser *chooser, uint64_t target, bool *keep
 
 /* --- the choice --- */
 
-/* Returns the bytes of a segment of trial i: halved every second trial. */
+/* Returns the segment length in bytes of trial i; it halves every second trial. */
 static uint64_t length_of(const struct chooser *chooser, size_t i)
 {
     uint64_t length = chooser->bytes >> (i / 2);

@@ -1,6 +1,5 @@
 /* recompute.h: which values to recompute so that training fits a memory limit. Internal to the
- * plan.
- */
+ * plan. */
 #ifndef TINCA_ENGINE_PLAN_RECOMPUTE_H
 #define TINCA_ENGINE_PLAN_RECOMPUTE_H
 

@@ -120,8 +120,7 @@ static size_t append(struct plan *plan, enum plan_pass pass, size_t step)
     return plan->order_count++;
 }
 
-/* Marks a value as pending if it is to be recomputed and has not been yet; counts it in *pending.
- */
+/* Marks a value as pending if it must still be recomputed, and then increments *pending. */
 static void request_value(struct step_order *order, size_t node, size_t *pending)
 {
     const size_t writer = order->writer[node];

@@ -36,8 +36,8 @@ static bool wrong(const struct safetensors *file, struct error *error, const cha
                   const char *why)
 {
     return error_set(error, ERROR_INPUT, file->path,
-                     "the file is damaged or was not written as safetensors", "%s%s%s", entry,
-                     entry[0] ? ": " : "", language_text(why));
+                     "the file is damaged or not a safetensors file; use an intact copy", "%s%s%s",
+                     entry, entry[0] ? ": " : "", language_text(why));
 }
 
 static bool parse_type(const char *name, enum safetensors_type *type)
