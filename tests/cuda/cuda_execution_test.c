@@ -280,7 +280,7 @@ static void test_divergence(bool recorded)
     tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == step &&
                memcmp(before, lab.weights.values, count * sizeof *before) == 0,
            "a loss that is no number changes no weight%s", recorded ? ", replayed too" : "");
-    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && culprit.in_weights,
+    tap_ok(execution_find_first_bad_layer(lab.execution, 3, &culprit) && culprit.in_weights,
            "  and the layer is found (%s)", culprit.node);
     last_bias(&lab)[3] = 0;
     execution_touch(lab.execution);

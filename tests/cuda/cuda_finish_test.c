@@ -420,7 +420,7 @@ static bool run_joined(struct lab *lab, const struct finish_case *c, bool finish
     const struct execution_batch batch = make_batch(lab, 5, BATCH);
     execution_bind(lab->execution, &batch);
     execution_forward(lab->execution, 0);
-    random_fill_uniform(9, RANDOM_TEST, 0, -1, 1, execution_output_gradient_there(lab->execution),
+    random_fill_uniform(9, RANDOM_TEST, 0, -1, 1, execution_device_output_gradient(lab->execution),
                         output_floats(lab, BATCH));
     execution_backward(lab->execution);
     free((void *)batch.images);
@@ -432,8 +432,8 @@ static void check_joined(const struct finish_case *c)
     struct lab got = {0}, wanted = {0};
     bool same = run_joined(&got, c, true) && run_joined(&wanted, c, false);
     if (same) {
-        same = same_floats(execution_input_gradient_there(got.execution),
-                           execution_input_gradient_there(wanted.execution),
+        same = same_floats(execution_device_input_gradient(got.execution),
+                           execution_device_input_gradient(wanted.execution),
                            BATCH * shape_count(got.network->input)) &&
                got.plan->forecast.total <= wanted.plan->forecast.total;
     }

@@ -41,7 +41,7 @@ static bool lab_try(struct lab *lab, const struct subject *subject, const char *
         .network = subject->network, .technique = subject->technique, .text = ours ? odd : NULL};
     struct plan_settings settings = {.mode = PLAN_TRAINING,
                                      .batch = subject->batch,
-                                     .ranks = device_cards(device),
+                                     .ranks = device_ranks(device),
                                      .threads = 1,
                                      .solver = *solver};
     return lab_make(lab, &request, device, &settings, error);
@@ -259,7 +259,7 @@ static void test_divergence(void)
     tap_ok(!isfinite(loss) && execution_solver_step(lab.execution) == 3 &&
                memcmp(before, lab.weights.values, count * sizeof *before) == 0,
            "a loss of the last card that is no number changes no weight");
-    tap_ok(execution_find_culprit(lab.execution, 3, &culprit) && !culprit.in_weights &&
+    tap_ok(execution_find_first_bad_layer(lab.execution, 3, &culprit) && !culprit.in_weights &&
                strcmp(culprit.node, lab.network->graph.nodes[1].name) == 0,
            "  and the layer is found (%s)", culprit.node);
     *broken = kept;

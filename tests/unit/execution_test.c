@@ -147,13 +147,14 @@ static void test_culprit(void)
         return;
     lab_bind(&lab, 4);
     execution_forward(lab.execution, 0);
-    tap_ok(!execution_find_culprit(lab.execution, 0, &culprit), "nothing is wrong at first");
+    tap_ok(!execution_find_first_bad_layer(lab.execution, 0, &culprit),
+           "nothing is wrong at first");
     for (size_t p = 0; p < lab.network->graph.parameter_count; p++)
         if (strcmp(lab.network->graph.parameters[p].name, "conv2.weight") == 0)
             lab.weights.values[lab.network->graph.parameters[p].offset + 5] = NAN;
     execution_forward(lab.execution, 0);
     tap_ok(!isfinite(execution_loss(lab.execution)), "a weight that is no number spoils the loss");
-    tap_ok(execution_find_culprit(lab.execution, 0, &culprit) &&
+    tap_ok(execution_find_first_bad_layer(lab.execution, 0, &culprit) &&
                strcmp(culprit.node, "conv2") == 0 && culprit.in_weights,
            "the culprit is %s", culprit.node);
     lab_close(&lab);

@@ -26,7 +26,7 @@ bool weights_create(struct weights *weights, const struct graph *graph, struct e
 
 void weights_free(struct weights *weights)
 {
-    mirror_free(weights->mirror);
+    device_buffer_free(weights->buffer);
     free(weights->values);
     *weights = (struct weights){0};
 }
@@ -35,28 +35,28 @@ void weights_free(struct weights *weights)
 
 float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {
-    if (device->driver->host_memory)
+    if (device->driver->computes_on_host)
         return weights->values;
-    if (!weights->mirror)
-        weights->mirror = mirror_create(device, weights->values, weights->graph->total_floats,
-                                        "the weights", error);
-    if (weights->mirror && weights->mirror->device != device) {
+    if (!weights->buffer)
+        weights->buffer = device_buffer_create(device, weights->values,
+                                               weights->graph->total_floats, "the weights", error);
+    if (weights->buffer && weights->buffer->device != device) {
         error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
-                  "these weights are already on the device %s", weights->mirror->device->name);
+                  "these weights are already on the device %s", weights->buffer->device->name);
         return NULL;
     }
-    return weights->mirror ? weights->mirror->there : NULL;
+    return weights->buffer ? weights->buffer->there : NULL;
 }
 
 bool weights_fetch(const struct weights *weights, struct error *error)
 {
-    return !weights->mirror || mirror_fetch(weights->mirror, error);
+    return !weights->buffer || device_buffer_fetch(weights->buffer, error);
 }
 
 void weights_mark_changed(struct weights *weights)
 {
-    if (weights->mirror)
-        mirror_touch(weights->mirror);
+    if (weights->buffer)
+        device_buffer_touch_host(weights->buffer);
 }
 
 /* --- initial values --- */

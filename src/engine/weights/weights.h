@@ -15,16 +15,16 @@
 #include <stdint.h>
 
 struct device;
-struct mirror;
+struct device_buffer;
 struct pool;
 
 /* The values are in the host's memory. A device with separate memory works on a copy, which is
  * created when the first execution needs it. Call weights_fetch before reading `values` and
  * weights_mark_changed after writing them. */
 struct weights {
-    const struct graph *graph; /* borrowed */
-    float *values;             /* graph->total_floats; padding is zero */
-    struct mirror *mirror;     /* the copy in the device's memory, or NULL */
+    const struct graph *graph;    /* borrowed */
+    float *values;                /* graph->total_floats; padding is zero */
+    struct device_buffer *buffer; /* the copy in the device's memory, or NULL */
 };
 
 /* Allocates the values, all zero; weights_free releases them. Returns false with an error when

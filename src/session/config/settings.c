@@ -44,7 +44,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
     return (struct plan_settings){.mode = mode,
                                   .batch = config->batch,
                                   .threads = threads,
-                                  .ranks = mode == PLAN_TRAINING ? device_cards(config->device) : 1,
+                                  .ranks = mode == PLAN_TRAINING ? device_ranks(config->device) : 1,
                                   .solver = settings_solver(config),
                                   .memory_limit = config_memory_limit(config),
                                   .with_loss = true};

@@ -249,7 +249,7 @@ static bool measure_all(struct bench *bench, struct stand *stand,
                     iterate_times(stand, bench, bench->iterations, ms, error) &&
                     statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
-    bench->peak_memory_bytes = bench->device->driver->host_memory
+    bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
     bench->images_per_second = 1e3 / bench->ms_per_image.median;

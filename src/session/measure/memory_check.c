@@ -78,7 +78,7 @@ static uint64_t feed_bytes(const struct memory_question *question, const struct 
                            size_t batch)
 {
     const struct feed_settings settings = {.batch = batch, .training = true};
-    if (!question->driver->host_memory)
+    if (!question->driver->computes_on_host)
         return batches_there(question, forecast, batch);
     return feed_ring_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
                            question->stored);
@@ -116,7 +116,7 @@ static uint64_t bytes_of_sheet(const struct memory_question *question)
 static uint64_t bytes_of_files(const struct memory_question *question)
 {
     const struct feed_settings any = {.batch = 1};
-    if (!question->driver->host_memory)
+    if (!question->driver->computes_on_host)
         return 0;
     const uint64_t training = feed_reader_count(&any, question->stored) * question->reading_bytes;
     const uint64_t validation =
@@ -229,7 +229,7 @@ static struct host_room find_room(const struct memory_question *question)
     struct host_room room = {.bound = BOUND_UNKNOWN};
     if (question->room)
         return *question->room;
-    if (question->driver->host_memory)
+    if (question->driver->computes_on_host)
         host_memory_room(&room);
     else if (question->device && (room.unswapped = device_memory_free(question->device)) > 0) {
         room.swapped = room.unswapped;
@@ -240,7 +240,7 @@ static struct host_room find_room(const struct memory_question *question)
 
 void memory_check(const struct memory_question *question, struct forecast *forecast)
 {
-    const bool on_host = question->driver->host_memory;
+    const bool on_host = question->driver->computes_on_host;
     const struct host_room room = find_room(question);
     const uint64_t always = (on_host ? question->data_bytes + question->curve_bytes : 0) +
                             bytes_of_samples(question) + bytes_of_files(question);

@@ -40,7 +40,7 @@ void trainer_look_around(struct trainer *trainer)
     struct preparation *prepared = &trainer->prepared;
     feed_statistics(prepared->feed, &feed);
     trainer->now.feed_wait_seconds = trainer->fed + feed.waited_seconds;
-    const bool on_host = prepared->device->driver->host_memory;
+    const bool on_host = prepared->device->driver->computes_on_host;
     trainer->now.memory_measured =
         on_host ? host_process_memory() : device_memory_used(prepared->device);
     trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
@@ -132,8 +132,9 @@ static bool diverge(struct trainer *trainer, const struct gan_losses *losses, do
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan ? gan_find_culprit(prepared->gan, iteration, &culprit)
-                               : execution_find_culprit(prepared->execution, iteration, &culprit);
+    bool found = prepared->gan
+                     ? gan_find_first_bad_layer(prepared->gan, iteration, &culprit)
+                     : execution_find_first_bad_layer(prepared->execution, iteration, &culprit);
     record(trainer, losses, rate);
     watcher_divergence(trainer->moment, losses->generator, found ? &culprit : NULL, &finding);
     trainer_find(trainer, &finding);

@@ -26,7 +26,7 @@ struct norm {
     struct divisor area, channels, parts;
     uint32_t values, part_values; /* of a channel; of its parts but the last */
     uint32_t all_parts;           /* of a channel, of all cards */
-    float all_values, all_but_one, cards;
+    float all_values, all_but_one, ranks;
     float epsilon, momentum;
 };
 
@@ -266,9 +266,9 @@ static __global__ void normalise_back(const float *x, struct gradient of, const 
         parts ? add_parts(parts, &norm, c) : sum_part(x, &of, saved, &norm, &part);
     if (part.number == 0 && threadIdx.x == 0) {
         if (to.weight)
-            to.weight[c] = s.products / norm.cards;
+            to.weight[c] = s.products / norm.ranks;
         if (to.bias)
-            to.bias[c] = s.gradient / norm.cards;
+            to.bias[c] = s.gradient / norm.ranks;
     }
     if (!to.input && !to.other)
         return;
@@ -307,7 +307,7 @@ static void set_counts(struct norm *norm, size_t values, size_t part_values, siz
     norm->all_parts = (uint32_t)(cards * parts);
     norm->all_values = (float)all;
     norm->all_but_one = all > 1 ? (float)(all - 1) : 1.0f;
-    norm->cards = (float)cards;
+    norm->ranks = (float)cards;
 }
 
 static struct norm norm_of(const struct kernel_call *call)
