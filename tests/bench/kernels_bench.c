@@ -184,7 +184,7 @@ static void measure_solver(const struct bench *bench, const struct solver_settin
     }
     const char *set = set_of(bench->device);
     const double work = (double)(arrays_moved(settings) * WEIGHTS * sizeof *arrays) * 1e-9;
-    printf("  %-28s %-22s %-7s %9.3f %9s %9.1f %9s GB/s\n", solver_name(settings->kind), "update",
+    printf("  %-28s %-22s %-7s %9.3f %9s %9.1f %9s GB/s\n", solver_names[settings->kind], "update",
            set, best * 1e3, "-", work / best, "-");
     free(arrays);
 }
@@ -196,7 +196,7 @@ static void bench_solvers(struct bench *bench)
                                                {SOLVER_ADAM, 0.5f, 0.999f, 1e-8f, 0}};
     bool begun = false;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (is_wanted(bench, "update", solver_name(settings[i].kind))) {
+        if (is_wanted(bench, "update", solver_names[settings[i].kind])) {
             printf("%s", begun ? "" : "update\n");
             measure_solver(bench, &settings[i]);
             begun = true;

@@ -76,7 +76,7 @@ static void test_trajectory(const char *name, size_t iterations,
     }
     tap_ok(is_well(&gpu) && worst < 1e-3,
            "%s with %s: %zu iterations, one on a short batch, as the reference (%.1e)", name,
-           solver_name(solver->kind), iterations, worst);
+           solver_names[solver->kind], iterations, worst);
     const bool fetched = execution_fetch(gpu.execution, NULL);
     const double apart = distance(gpu.weights.values, plain.weights.values, floats_of(&gpu));
     /* adam makes steps of a full rate out of gradients that are nothing but rounding */
@@ -160,7 +160,7 @@ static void test_replay(const struct solver_settings *solver)
         same = same && loss == lab_step(&asked, i, count);
     }
     tap_ok(emulator_graphs_run() == graphs + 5, "%s: all full batches but the first are replayed",
-           solver_name(solver->kind));
+           solver_names[solver->kind]);
     tap_ok(same && same_weights(&replayed, &asked) && is_well(&replayed),
            "  with the bits of separate passes, dropout included");
     lab_close(&replayed);
@@ -317,7 +317,7 @@ static void test_going_on(const struct solver_settings *solver)
     for (size_t i = 3; i < 6; i++)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
     tap_ok(same && same_weights(&whole, &second), "%s: what is kept is enough to go on",
-           solver_name(solver->kind));
+           solver_names[solver->kind]);
     lab_close(&whole);
     lab_close(&first);
     lab_close(&second);

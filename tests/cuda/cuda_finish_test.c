@@ -106,10 +106,10 @@ static struct device lone_device;
 static size_t list_lone_kernels(const struct op *op, const struct kernel **list, size_t capacity)
 {
     const size_t count = emulated_driver.kernels(op, list, capacity);
-    if (count == 0 || !(list[0]->traits & KERNEL_FINISHES))
+    if (count == 0 || !(list[0]->traits & KERNEL_FUSES_EPILOGUE))
         return count;
     lone_norm = *list[0];
-    lone_norm.traits &= ~(unsigned)KERNEL_FINISHES;
+    lone_norm.traits &= ~(unsigned)KERNEL_FUSES_EPILOGUE;
     list[0] = &lone_norm;
     return count;
 }
@@ -240,18 +240,24 @@ static void list_finished(const struct plan *plan, char *text, size_t size)
     }
 }
 
+/* Returns whether the step is an add or relu that is fused; a fused channel move does not count. */
+static bool is_fused_epilogue(const struct plan_step *step)
+{
+    return step->fused_into != PLAN_NONE && !(step->site.node->op->traits & OP_MOVES_CHANNELS);
+}
+
 static size_t count_finished(const struct plan *plan)
 {
     size_t finished = 0;
     for (size_t s = 0; s < plan->step_count; s++)
-        finished += plan->steps[s].finisher != PLAN_NOWHERE;
+        finished += is_fused_epilogue(&plan->steps[s]);
     return finished;
 }
 
 static bool moves_no_bytes(const struct plan *plan)
 {
     for (size_t s = 0; s < plan->step_count; s++)
-        if (plan->steps[s].finisher != PLAN_NOWHERE &&
+        if (plan->steps[s].fused_into != PLAN_NONE &&
             (traffic_node_bytes(plan, plan->steps[s].node, 1) > 0 ||
              traffic_backward_bytes(plan, &plan->steps[s]) > 0))
             return false;
@@ -271,8 +277,10 @@ static void check_words(void)
         if (step->site.node->op != &op_relu)
             continue;
         const char *name = plan_step_kernel_name(plan, step, text, sizeof text);
-        tap_ok(strcmp(name, "done by b") == 0, "the kernel of a relu that is finished: %s", name);
-        tap_ok(strcmp(step->choice, "done by b in its own pass") == 0, "and why: %s", step->choice);
+        tap_ok(strcmp(name, "fused into b") == 0, "the kernel of a relu that is finished: %s",
+               name);
+        tap_ok(strcmp(step->choice, "fused into b, which computes it in the same pass") == 0,
+               "and why: %s", step->choice);
     }
     plan_free(plan);
     network_free(network);
@@ -340,7 +348,7 @@ static size_t count_finished_again(const struct plan *plan)
 {
     size_t again = 0;
     for (size_t s = 0; s < plan->step_count; s++)
-        again += plan->steps[s].site.activation && plan->steps[s].again_at != PLAN_NOWHERE;
+        again += plan->steps[s].site.fused_activation && plan->steps[s].recompute_at != PLAN_NONE;
     return again;
 }
 
@@ -405,8 +413,8 @@ static bool run_joined(struct lab *lab, const struct finish_case *c, bool finish
                                            .batch = BATCH,
                                            .threads = 1,
                                            .frozen = true,
-                                           .keeps_input_gradient = true,
-                                           .seeds_output = true};
+                                           .needs_input_gradient = true,
+                                           .seeds_output_gradient = true};
     if (!lab_open(lab, build_case(c, &error), device_that_finishes(finishes), &settings))
         return false;
     const struct execution_batch batch = make_batch(lab, 5, BATCH);

@@ -79,7 +79,7 @@ static void test_like_one(const struct subject *subject, const char *cards,
     tap_ok(is_well(&group) && worst < tolerance, "%s%s%s, batch %zu, %s on %s: as on one (%.1e)",
            subject->network, subject->technique ? "-" : "",
            subject->technique ? technique_name(subject->technique) : "", subject->batch,
-           solver_name(solver->kind), cards, worst);
+           solver_names[solver->kind], cards, worst);
     const bool fetched =
         execution_fetch(group.execution, NULL) && execution_fetch(one.execution, NULL);
     const double apart = distance(group.weights.values, one.weights.values, floats_of(&one));
@@ -227,7 +227,7 @@ static void test_going_on(void)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
     tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
     memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
-    weights_touch(&second.weights); /* and without a word to the execution */
+    weights_mark_changed(&second.weights); /* and without a word to the execution */
     const float loss = lab_iterate(&second, 6, BATCH);
     tap_ok(fabsf(loss - logf(10)) < 1e-5f, "weights that the host writes reach them (%g)",
            (double)loss);

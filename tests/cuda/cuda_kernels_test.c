@@ -308,7 +308,7 @@ static void check_solvers(void)
         for (size_t k = 0; k < COUNTS; k++)
             good += check_solver(&settings[i], weight_counts[k]);
         tap_ok(good == COUNTS, "%s with momentum %g follows the rule for %zu of %d sizes",
-               solver_name(settings[i].kind), (double)settings[i].momentum, good, COUNTS);
+               solver_names[settings[i].kind], (double)settings[i].momentum, good, COUNTS);
     }
 }
 

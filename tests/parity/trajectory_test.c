@@ -369,12 +369,13 @@ struct dump {
     size_t count;
 };
 
+/* Returns the memory of a new array of 4-byte values (F32 or I32). */
 static void *dump_array(struct dump *dump, enum safetensors_type type, size_t count,
                         const char *name, size_t iteration)
 {
     size_t at = dump->count++;
     snprintf(dump->names[at], sizeof dump->names[at], "%s.%zu", name, iteration);
-    dump->blocks[at] = memory_new(count, safetensors_type_size(type), "a dump", NULL);
+    dump->blocks[at] = memory_new(count, sizeof(float), "a dump", NULL);
     dump->arrays[at] = (struct safetensors_array){.name = dump->names[at],
                                                   .type = type,
                                                   .dims = {count},
@@ -416,7 +417,7 @@ static bool dump_weights(struct trial *trial, const char *path, struct error *er
     const char *const metadata[] = {"full_name",
                                     network_full_name(network, full_name, sizeof full_name),
                                     "solver",
-                                    solver_name(t->solver.kind),
+                                    solver_names[t->solver.kind],
                                     "network",
                                     network->name,
                                     "variant",

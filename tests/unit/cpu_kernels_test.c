@@ -180,7 +180,7 @@ static void check_solvers(enum instruction_set set)
         for (size_t k = 0; k < COUNTS; k++)
             good += check_solver(&settings[i], weight_counts[k], set);
         tap_ok(good == COUNTS, "%s: %s with momentum %g follows the rule for %zu of %d sizes",
-               instruction_set_name(set), solver_name(settings[i].kind),
+               instruction_set_name(set), solver_names[settings[i].kind],
                (double)settings[i].momentum, good, COUNTS);
     }
 }

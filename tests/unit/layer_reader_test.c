@@ -109,11 +109,11 @@ static void test_mistakes(void)
 
     reader = read_text("{\"a\": 1, \"kernal\": 3}");
     layer_count(&reader, "a", 5, 1, 9);
-    refuses(&reader, "\"kernal\" is no key of this layer", "a key that nobody asks for");
+    refuses(&reader, "\"kernal\" is not a key of this layer", "a key that nobody asks for");
 
     reader = read_text("{\"a\": 1, \"a\": 2}");
     layer_count(&reader, "a", 5, 1, 9);
-    refuses(&reader, "\"a\" stands here twice", "a key that is there twice");
+    refuses(&reader, "\"a\" is given twice", "a key that is there twice");
 
     reader = read_text("{}");
     layer_count(&reader, "output", LAYER_REQUIRED, 1, 9);
@@ -138,7 +138,7 @@ static void test_mistakes(void)
 
     reader = read_text("{\"a\": 1}");
     layer_text(&reader, "a", "");
-    refuses(&reader, "\"a\" must be a text", "a number for a text");
+    refuses(&reader, "\"a\" must be text", "a number for a text");
 
     reader = read_text("7");
     layer_count(&reader, "a", 1, 1, 9);

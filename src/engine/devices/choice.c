@@ -18,7 +18,8 @@ static bool take_name(const char *piece, const char *before, const char *after, 
     return true;
 }
 
-/* One piece of what device_choose_kernel and the plan say; `piece` is taken apart. */
+/* Translates one piece of the explanation that device_choose_kernel or the plan wrote, and changes
+ * `piece` meanwhile. Runs of older versions hold "read through by" and "done by". */
 static void translate(char *piece, char *text, size_t size)
 {
     static const char refused[] = " refused: ";
@@ -30,11 +31,15 @@ static void translate(char *piece, char *text, size_t size)
                  language_text(refusal + sizeof refused - 1));
     } else if (take_name(piece, "", " chosen", name, sizeof name)) {
         snprintf(text, size, _("%s chosen"), name);
-    } else if (take_name(piece, "read through by ", ": nothing is computed or stored", name,
+    } else if (take_name(piece, "fused into ", ", which reads its input through this move", name,
+                         sizeof name) ||
+               take_name(piece, "read through by ", ": nothing is computed or stored", name,
                          sizeof name)) {
-        snprintf(text, size, _("read through by %s: nothing is computed or stored"), name);
-    } else if (take_name(piece, "done by ", " in its own pass", name, sizeof name)) {
-        snprintf(text, size, _("done by %s in its own pass"), name);
+        snprintf(text, size, _("fused into %s, which reads its input through this move"), name);
+    } else if (take_name(piece, "fused into ", ", which computes it in the same pass", name,
+                         sizeof name) ||
+               take_name(piece, "done by ", " in its own pass", name, sizeof name)) {
+        snprintf(text, size, _("fused into %s, which computes it in the same pass"), name);
     } else {
         snprintf(text, size, "%s", language_text(piece));
     }

@@ -1,11 +1,11 @@
-/* attributes.h: what a network file can say about a layer, one small struct an operator. */
+/* attributes.h: the attributes of a layer in a network file, with one small struct per operator. */
 #ifndef TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 #define TINCA_ENGINE_GRAPH_ATTRIBUTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A window that slides over height and width: convolution and pooling. */
+/* The sliding window of a convolution or pooling. */
 struct window {
     size_t kernel_height, kernel_width;
     size_t stride_height, stride_width;
@@ -13,12 +13,13 @@ struct window {
 };
 
 enum initialiser_kind {
-    INITIALISE_CONSTANT, /* value */
-    INITIALISE_GAUSSIAN, /* mean 0, deviation = value */
+    INITIALISE_CONSTANT, /* all equal to `value` */
+    INITIALISE_GAUSSIAN, /* mean 0, standard deviation `value` */
     INITIALISE_XAVIER,   /* uniform in +-sqrt(3 / fan_in), as Caffe does (Glorot & Bengio 2010) */
-    INITIALISE_HE,       /* gaussian, deviation sqrt(2 / fan_in) (He et al. 2015) */
+    INITIALISE_HE,       /* gaussian, standard deviation sqrt(2 / fan_in) (He et al. 2015) */
 };
 
+/* How the initial values of a parameter are drawn. */
 struct initialiser {
     enum initialiser_kind kind;
     float value;
@@ -39,8 +40,8 @@ struct linear_attributes {
 };
 
 struct pool_attributes {
-    struct window window; /* filled by shape inference when global */
-    bool ceil_mode;       /* round the output size up; a window never starts in the far padding */
+    struct window window; /* if global, set by shape inference */
+    bool ceil_mode;       /* round the output size up, but no window starts in the far padding */
     bool global;          /* one window over the whole image */
 };
 
@@ -51,17 +52,17 @@ struct leaky_relu_attributes {
 struct batch_norm_attributes {
     float epsilon;
     float momentum; /* running = (1 - momentum) * running + momentum * batch, as in PyTorch */
-    bool instance;  /* in inference, the statistics of each image instead of the running ones */
+    bool instance;  /* inference uses the statistics of each image, not the running ones */
 };
 
 struct lrn_attributes {
-    size_t size; /* channels, odd */
+    size_t size; /* number of channels in the window, odd */
     float alpha, beta, k;
 };
 
 struct dropout_attributes {
-    float rate;  /* probability of zero; the kept are scaled by 1 / (1 - rate) */
-    bool always; /* in inference too */
+    float rate;  /* probability of a zero; the other values are scaled by 1 / (1 - rate) */
+    bool always; /* also in inference */
 };
 
 struct shuffle_attributes {
@@ -69,11 +70,12 @@ struct shuffle_attributes {
 };
 
 struct loss_attributes {
-    float weight;    /* in the sum of losses that is minimised */
-    bool has_target; /* binary_cross_entropy: one constant target instead of a second input */
+    float weight;    /* factor in the sum of losses that training minimises */
+    bool has_target; /* binary_cross_entropy: the constant `target` replaces the second input */
     float target;
 };
 
+/* The attributes of a node; the operator determines which member is valid. */
 union attributes {
     struct conv_attributes conv;
     struct linear_attributes linear;

@@ -1,3 +1,7 @@
+/* Nodes are appended one by one and checked as they come, so a graph is always valid: the
+ * operator's shape rule computes the output's shape and declares parameters, which at first have no
+ * place. graph_finish lays them out in one array, the learnable ones first, so that a solver
+ * updates a single range. */
 #include "engine/graph/graph.h"
 
 #include "base/memory.h"
@@ -7,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every parameter begins on a cache line, so that kernels may load whole vectors. */
+/* Every parameter starts at a cache line, so that kernels can load whole vectors. */
 enum { PARAMETER_ALIGNMENT = MEMORY_ALIGNMENT / sizeof(float) };
 
-/* 4 TiB of float32: the sum over all layers that a network may have stays far from SIZE_MAX. */
+/* 4 TiB of float32 per parameter, so that the sum over all layers stays far below SIZE_MAX. */
 #define MAX_PARAMETER_VALUES ((uint64_t)1 << 40)
 
 bool graph_create(struct graph *graph, struct shape input, struct error *error)
@@ -65,11 +69,11 @@ static bool check_node(const struct graph *graph, const struct node *node, struc
                          "%s takes %zu to %zu inputs, not %zu", node->op->name,
                          node->op->min_inputs, node->op->max_inputs, node->input_count);
     return !graph_find(graph, node->name, &other) ||
-           error_set(error, ERROR_INPUT, node->name, "give each layer a name of its own",
-                     "there are two layers of this name");
+           error_set(error, ERROR_INPUT, node->name, "give each layer a different name",
+                     "there are two layers with this name");
 }
 
-/* Appends a node that check_node() has seen. */
+/* Appends a node that check_node() has accepted. */
 static bool append_node(struct graph *graph, const struct node *node, struct error *error)
 {
     if (!memory_grow(&graph->nodes, &graph->node_capacity, graph->node_count + 1,
@@ -80,7 +84,7 @@ static bool append_node(struct graph *graph, const struct node *node, struct err
     return true;
 }
 
-static bool note_loss(struct graph *graph, size_t number, struct error *error)
+static bool append_loss(struct graph *graph, size_t number, struct error *error)
 {
     if (!memory_grow(&graph->losses, &graph->loss_capacity, graph->loss_count + 1,
                      sizeof *graph->losses, "the network", error))
@@ -110,7 +114,7 @@ bool graph_add(struct graph *graph, const struct op *op, const char *name, const
         return false;
     if (added)
         *added = number;
-    return !(op->traits & OP_LOSS) || note_loss(graph, number, error);
+    return !(op->traits & OP_LOSS) || append_loss(graph, number, error);
 }
 
 bool graph_add_input(struct graph *graph, const char *name, struct shape shape, size_t *added,
@@ -148,6 +152,8 @@ bool graph_add_parameter(struct graph *graph, struct node *node, const char *suf
     return true;
 }
 
+/* Sets the offsets of the learnable parameters or of the others, from `offset` on. Returns the end
+ * of the last one. */
 static size_t lay_out(struct graph *graph, bool learnable, size_t offset)
 {
     for (size_t i = 0; i < graph->parameter_count; i++) {

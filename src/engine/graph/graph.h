@@ -1,8 +1,9 @@
 /* graph.h: a network as nodes in topological order, and its parameters.
  *
- * Node 0 is the input. A node's inputs have smaller numbers than itself, so that the order of the
- * array is an order of execution. The graph knows nothing of batches, devices or memory: see
- * plan.h. It owns its arrays; nodes point at the constant operator table.
+ * Node 0 is the input. A node's inputs have smaller numbers than the node, so the nodes can be
+ * executed in the order of the array. A graph is independent of batch size, device and memory,
+ * which are the plan's (plan.h). It owns its arrays; its nodes point to constant operators
+ * (operator.h).
  */
 #ifndef TINCA_ENGINE_GRAPH_GRAPH_H
 #define TINCA_ENGINE_GRAPH_GRAPH_H
@@ -30,14 +31,15 @@ struct node {
     union attributes attributes;
 };
 
-/* One array of values: a weight, a bias, or a running statistic (not learnable, not counted). */
+/* An array of values: a weight, a bias, or a running statistic, which is not learnable and does not
+ * count as a parameter. */
 struct parameter {
-    char name[NODE_NAME_SIZE + 16]; /* "conv1.weight", as PyTorch's state_dict would call it */
+    char name[NODE_NAME_SIZE + 16]; /* "conv1.weight", as in PyTorch's state_dict */
     size_t node;
     size_t dims[4], rank; /* PyTorch's layout: [O, I / groups, KH, KW], [O, I], [C] */
     size_t count;
     size_t offset; /* floats from the start of the weights; a multiple of 16 */
-    size_t fan_in;
+    size_t fan_in; /* inputs of one output value, for the initial values */
     struct initialiser init;
     bool learnable;
 };
@@ -47,53 +49,64 @@ struct graph {
     size_t node_count, node_capacity;
     struct parameter *parameters;
     size_t parameter_count, parameter_capacity;
-    size_t *losses; /* loss nodes; the first is the main one, whose input 0 is the output */
+    size_t *losses; /* loss nodes; input 0 of the first, the main loss, is the network's output */
     size_t loss_count, loss_capacity;
-    size_t output;           /* the node whose values a prediction reads: logits or an image */
-    size_t learnable_floats; /* parameters lie learnable first: [0, learnable_floats), padded */
-    size_t total_floats;
-    struct name_index names; /* of the nodes */
+    size_t output;           /* the node whose values are the prediction: logits or an image */
+    size_t learnable_floats; /* learnable parameters come first, with padding */
+    size_t total_floats;     /* then the running statistics */
+    struct name_index names; /* finds nodes by name */
 };
 
+/* Creates a graph with its input node; graph_free releases it. Returns false with an error if the
+ * shape is empty or too large, or when memory is out. */
 bool graph_create(struct graph *graph, struct shape input, struct error *error);
-void graph_free(struct graph *graph); /* leaves it {0} */
 
-/* Appends a node, infers its shape and declares its parameters. `attributes` is NULL for operators
- * without any. Returns the node's number in *added. Errors name the node and its shapes. */
+/* Frees the arrays and leaves the graph zeroed. */
+void graph_free(struct graph *graph);
+
+/* Appends a node, infers its shape and declares its parameters. `attributes` may be NULL if the
+ * operator has none. Returns the node's number in *added, unless that is NULL. Returns false with
+ * an error that names the node and its shapes if they do not fit. */
 bool graph_add(struct graph *graph, const struct op *op, const char *name, const size_t *inputs,
                size_t input_count, const union attributes *attributes, size_t *added,
                struct error *error);
 
-/* Appends a second input, which the batch's targets are bound to. */
+/* Appends a second input, for the targets of a batch. Returns its number in *added. */
 bool graph_add_input(struct graph *graph, const char *name, struct shape shape, size_t *added,
                      struct error *error);
 
-/* For an operator's shape rule: declares the next parameter of `node` as NODE.`suffix`. */
+/* Declares the next parameter of `node`, called "NODE.suffix". Only an operator's infer() calls it,
+ * before the node is appended. */
 bool graph_add_parameter(struct graph *graph, struct node *node, const char *suffix,
                          const size_t *dims, size_t rank, size_t fan_in, struct initialiser init,
                          bool learnable, struct error *error);
 
-/* To be called once after the last node: lays out the parameters, finds losses and output. */
+/* Sets the offsets of the parameters and the output node. Call it once, after the last node.
+ * Returns false with an error if there is no layer. */
 bool graph_finish(struct graph *graph, struct error *error);
 
-/* Learnable values: what the studies count. */
+/* Returns the number of learnable values in the graph, and in one node. */
 size_t graph_parameter_count(const struct graph *graph);
 size_t graph_node_parameter_count(const struct graph *graph, size_t node);
 
-/* Multiply-adds x 2 of one image's forward pass through the nodes that the output needs. */
+/* Returns the multiply-adds x 2 of the forward pass of one image, for all nodes that the output
+ * needs. */
 uint64_t graph_flops(const struct graph *graph);
+
+/* Returns the same for one node. */
 uint64_t graph_node_flops(const struct graph *graph, size_t node);
 
-/* Returns whether there is a node of this name, and its number in *number. */
+/* Returns whether there is a node with this name, and its number in *number. */
 bool graph_find(const struct graph *graph, const char *name, size_t *number);
 
-/* Marks in needed[0..node_count) the nodes that `node` depends on, itself included. */
+/* Sets needed[] (by node) to true for `node` and the nodes that it depends on, to false for others.
+ */
 void graph_mark_ancestors(const struct graph *graph, size_t node, bool *needed);
 
-/* Marks what the marked nodes depend on as well. */
+/* Also sets needed[] for all nodes that the marked nodes depend on. */
 void graph_complete_ancestors(const struct graph *graph, bool *needed);
 
-/* The node's input shapes into shapes[0..input_count). */
+/* Writes the shapes of the node's inputs into shapes[0..input_count). */
 void graph_input_shapes(const struct graph *graph, const struct node *node, struct shape *shapes);
 
 #endif

@@ -1,7 +1,7 @@
 /* kernel.h: one implementation of one operator, and how it is called.
  *
- * A device offers an ordered list of kernels, best first; the plan takes the first whose supports()
- * agrees and keeps its name where people can see it. Pointers in a call are in the device's memory.
+ * A device offers an ordered list of kernels per operator, best first. The plan takes the first one
+ * whose supports() agrees. Pointers in a call are into the device's memory.
  */
 #ifndef TINCA_ENGINE_GRAPH_KERNEL_H
 #define TINCA_ENGINE_GRAPH_KERNEL_H
@@ -15,75 +15,82 @@
 struct pool;
 struct profile;
 
-/* Where a kernel is to work: all that is known when the plan is made. */
+/* Everything about a kernel's use that is known when the plan is built. */
 struct kernel_site {
     const struct node *node;
     struct shape inputs[NODE_MAX_INPUTS];
     size_t batch;
-    size_t ranks; /* above 1: that work at once, each on so many images of the same batch */
+    size_t ranks; /* GPUs that work at once, each on `batch` images of the same global batch */
     bool training;
-    size_t threads;                       /* may size the workspace; must not change results */
+    size_t threads; /* may change the size of the workspace, must not change results */
     bool input_gradient[NODE_MAX_INPUTS]; /* training: which inputs need a gradient */
-    /* The channel_shift or channel_shuffle that makes this kernel's only input, to be read through:
-     * inputs[0] and input_gradients[0] are then those of that node, which is not executed. NULL:
-     * none, and always so without KERNEL_READS_THROUGH_MOVES. */
-    const struct node *mover;
-    /* The nodes behind this one that its kernel finishes: an add, whose other summand is then
-     * inputs[1] with its gradient in input_gradients[1], and a relu. Output and output_gradient
-     * are those of the last of them. NULL: none, and always so without KERNEL_FINISHES. */
-    const struct node *sum, *activation;
+    /* The channel_shift or channel_shuffle before this kernel that is fused into it, or NULL. The
+     * call's inputs[0] and input_gradients[0] are then those of the fused node, and the kernel
+     * loads and stores each channel where the move takes it from. Only for kernels with the trait
+     * KERNEL_FUSES_CHANNEL_MOVES. */
+    const struct node *fused_move;
+    /* The add and the relu after this kernel that are fused into it, or NULL. The second summand is
+     * inputs[1], its gradient input_gradients[1]; output and output_gradient are those of the last
+     * fused node. Only for kernels with the trait KERNEL_FUSES_EPILOGUE. */
+    const struct node *fused_add, *fused_activation;
 };
 
+/* The arguments of one forward or backward call. Shapes are [N, C, H, W] with N = site->batch. */
 struct kernel_call {
-    const struct kernel_site *site; /* site->batch images; fewer than planned at an epoch's end */
+    const struct kernel_site *site; /* its batch may be smaller than planned at an epoch's end */
     const float *inputs[NODE_MAX_INPUTS];
     float *output;
     const float *output_gradient;            /* backward; NULL for a loss */
-    float *input_gradients[NODE_MAX_INPUTS]; /* backward; NULL: not wanted */
-    bool accumulate[NODE_MAX_INPUTS];        /* add to the gradient there, do not overwrite it */
+    float *input_gradients[NODE_MAX_INPUTS]; /* backward; NULL: not needed */
+    bool accumulate[NODE_MAX_INPUTS]; /* add to this input gradient instead of overwriting it */
     float *parameters[NODE_MAX_PARAMETERS];
     float *parameter_gradients[NODE_MAX_PARAMETERS]; /* overwritten; NULL: not learnable */
-    void *saved;              /* written by forward (training), read by backward */
+    void *saved;              /* written by forward in training, read by backward */
     void *workspace;          /* scratch, undefined at entry */
-    const int32_t *labels;    /* [N], losses over classes */
-    uint64_t seed, iteration; /* dropout: see random.h */
+    const int32_t *labels;    /* [N], for losses over classes */
+    uint64_t seed, iteration; /* of dropout's random numbers (random.h) */
     size_t node_number;       /* the stream of this node's random numbers */
-    bool again; /* forward, for the second time in this iteration: the output was given up to save
-                   memory. The same bits; no parameter is written */
+    /* A second forward call in this iteration, because the output was not kept in memory. It gives
+     * the same bits as the first one and writes no parameters. */
+    bool recomputing;
     struct pool *pool;
     void *context;           /* the device's state: device->state */
-    struct profile *profile; /* NULL: nobody wants to know */
+    struct profile *profile; /* NULL: no profiling */
 };
 
 enum kernel_traits {
-    KERNEL_IN_PLACE = 1 << 0,              /* output may be the memory of inputs[0] */
-    KERNEL_BACKWARD_READS_INPUT = 1 << 1,  /* backward reads inputs[], so they are kept */
-    KERNEL_BACKWARD_READS_OUTPUT = 1 << 2, /* backward reads output, so it is kept */
-    KERNEL_GRADIENT_IN_PLACE = 1 << 3,     /* input_gradients[0] may be output_gradient's memory,
-                                              unless accumulate[0] */
-    KERNEL_READS_THROUGH_MOVES = 1 << 4,   /* takes its input through site->mover */
-    KERNEL_KEEPS_SAVED = 1 << 5,           /* a forward pass `again` reads saved as the first one
-                                              left it; of others it is made anew. Needed where
-                                              forward moves running statistics */
-    KERNEL_FINISHES = 1 << 6,              /* does site->sum and site->activation in its own pass.
-                                              KERNEL_IN_PLACE and KERNEL_GRADIENT_IN_PLACE then go
-                                              for inputs[1] too; backward reads the output where
-                                              both are done, and never inputs[1];
-                                              input_gradients[1] may be the output's memory, unless
-                                              accumulate[1] */
+    /* `output` may be the memory of inputs[0]. */
+    KERNEL_IN_PLACE = 1 << 0,
+    /* Backward reads inputs[] or output, so these must be in memory until then. */
+    KERNEL_BACKWARD_READS_INPUT = 1 << 1,
+    KERNEL_BACKWARD_READS_OUTPUT = 1 << 2,
+    /* input_gradients[0] may be the memory of output_gradient, unless accumulate[0]. */
+    KERNEL_GRADIENT_IN_PLACE = 1 << 3,
+    /* Supports site->fused_move. */
+    KERNEL_FUSES_CHANNEL_MOVES = 1 << 4,
+    /* A recomputing forward call reads `saved` as the first one wrote it; other kernels write it
+     * once more. Required if forward updates running statistics. */
+    KERNEL_REUSES_SAVED = 1 << 5,
+    /* Supports site->fused_add and site->fused_activation. KERNEL_IN_PLACE and
+     * KERNEL_GRADIENT_IN_PLACE then hold for inputs[1] too. Backward reads the output if both are
+     * fused, and never reads inputs[1]; input_gradients[1] may be the memory of the output, unless
+     * accumulate[1]. */
+    KERNEL_FUSES_EPILOGUE = 1 << 6,
 };
 
 struct kernel {
     const char *name;            /* "conv im2col+sgemm" */
     const char *instruction_set; /* "any", "avx2", "avx512" */
     const struct op *op;
-    unsigned traits;
-    /* NULL: everything. Else false with a printable reason in English, marked N_. */
+    unsigned traits; /* enum kernel_traits */
+    /* Returns whether the kernel can work at this site; if not, sets a reason in English, marked
+     * N_. NULL: it supports every site. */
     bool (*supports)(const struct kernel_site *site, const char **reason);
     size_t (*saved_bytes)(const struct kernel_site *site);     /* NULL: none */
     size_t (*workspace_bytes)(const struct kernel_site *site); /* NULL: none */
-    /* Forward writes all of output. Backward is NULL only for operators without gradient. */
+    /* Writes all of the output. */
     void (*forward)(const struct kernel_call *call);
+    /* Writes the gradients of inputs and parameters. NULL only for operators without gradient. */
     void (*backward)(const struct kernel_call *call);
 };
 

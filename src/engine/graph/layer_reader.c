@@ -1,3 +1,6 @@
+/* Every key that a call reads is remembered, whether the layer has it or not; the keys that are
+ * left over at the end are spelling mistakes. After the first error look_up() finds no key any
+ * more, so that all later calls return their fallbacks. */
 #include "engine/graph/layer_reader.h"
 
 #include "base/language.h"
@@ -8,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger windows mean a slip of the pen, and sums of a few of these stay far from SIZE_MAX. */
+/* Larger windows are mistakes, and sums of a few numbers up to this stay far below SIZE_MAX. */
 enum { WINDOW_LIMIT = 1 << 16 };
 
 static void fail_at(struct layer_reader *reader, const struct json *value, const char *key,
@@ -46,20 +49,21 @@ void layer_fail(struct layer_reader *reader, const char *key, const char *why, .
     fail_at(reader, key ? json_member(reader->layer, key) : NULL, key, text);
 }
 
-static bool was_asked(const struct layer_reader *reader, const char *key)
+static bool is_known(const struct layer_reader *reader, const char *key)
 {
-    for (size_t i = 0; i < reader->asked_count; i++)
-        if (strcmp(reader->asked[i], key) == 0)
+    for (size_t i = 0; i < reader->known_count; i++)
+        if (strcmp(reader->known[i], key) == 0)
             return true;
     return false;
 }
 
-/* The value of a key, which counts as asked for; NULL: there is none, or a read failed before. */
+/* Returns the value of a key and marks the key as known; NULL if the layer does not have it or a
+ * read has failed before. */
 static const struct json *look_up(struct layer_reader *reader, const char *key)
 {
-    if (!was_asked(reader, key)) {
-        assert(reader->asked_count < LAYER_MAX_KEYS);
-        reader->asked[reader->asked_count++] = key;
+    if (!is_known(reader, key)) {
+        assert(reader->known_count < LAYER_MAX_KEYS);
+        reader->known[reader->known_count++] = key;
     }
     return reader->failed ? NULL : json_member(reader->layer, key);
 }
@@ -87,7 +91,8 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
     } else if (word && strcmp(word, "width") == 0) {
         count = reader->width;
         if (!count)
-            layer_fail(reader, key, "is \"width\", but no \"repeat\": \"widths\" is around it");
+            layer_fail(reader, key,
+                       "is \"width\", but the layer is not inside a \"repeat\": \"widths\"");
     } else if (!json_count(value, &count) || count < low || count > high) {
         layer_fail(reader, key, "must be an integer of %zu to %zu", low, high);
     }
@@ -96,7 +101,7 @@ size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback
     return fallback == LAYER_REQUIRED ? low : fallback;
 }
 
-bool layer_says_classes(const struct layer_reader *reader, const char *key)
+bool layer_value_is_classes(const struct layer_reader *reader, const char *key)
 {
     const char *word = json_string(json_member(reader->layer, key));
     return word && strcmp(word, "classes") == 0;
@@ -134,11 +139,11 @@ const char *layer_text(struct layer_reader *reader, const char *key, const char 
         return fallback;
     if (json_string(value))
         return json_string(value);
-    layer_fail(reader, key, "must be a text in quotes");
+    layer_fail(reader, key, "must be text in quotes");
     return fallback;
 }
 
-/* A number for both axes, or [height, width]. */
+/* Reads a number for both axes, or [height, width]. Without the key nothing changes. */
 static void read_pair(struct layer_reader *reader, const char *key, size_t low, size_t *height,
                       size_t *width)
 {
@@ -221,10 +226,10 @@ bool layer_reader_finish(struct layer_reader *reader)
     for (const struct json *member = json_first(reader->layer); member;
          member = json_next(member)) {
         const char *key = json_key(member);
-        if (!was_asked(reader, key))
-            fail_at(reader, member, key, "is no key of this layer");
+        if (!is_known(reader, key))
+            fail_at(reader, member, key, "is not a key of this layer");
         else if (json_member(reader->layer, key) != member)
-            fail_at(reader, member, key, "stands here twice");
+            fail_at(reader, member, key, "is given twice");
     }
     return !reader->failed;
 }

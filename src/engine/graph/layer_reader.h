@@ -1,8 +1,8 @@
-/* layer_reader.h: one layer of a network file, read key by key.
+/* layer_reader.h: reads one layer of a network file key by key.
  *
- * The first mistake is kept (file, line, key, what was expected) and every later call returns its
- * fallback, so that a list of reads needs one check at its end: layer_reader_finish, which also
- * refuses keys that nobody asked for.
+ * The first error is recorded with file, line, key and the expected value, and every later call
+ * returns its fallback. A sequence of reads therefore needs a single check at its end,
+ * layer_reader_finish, which also rejects keys that no call has read.
  */
 #ifndef TINCA_ENGINE_GRAPH_LAYER_READER_H
 #define TINCA_ENGINE_GRAPH_LAYER_READER_H
@@ -19,45 +19,59 @@ enum { LAYER_MAX_KEYS = 32 };
 struct layer_reader {
     const struct json_document *document;
     const struct json *layer;
-    size_t classes; /* what the word "classes" stands for */
-    size_t width;   /* what the word "width" stands for; 0: nothing here */
+    size_t classes; /* value of the word "classes"; 0: not defined */
+    size_t width;   /* value of the word "width"; 0: not defined */
     struct error *error;
     bool failed;
-    const char *asked[LAYER_MAX_KEYS]; /* keys that were looked at */
-    size_t asked_count;
+    const char *known[LAYER_MAX_KEYS]; /* the keys that calls have read */
+    size_t known_count;
 };
 
+/* Returns a reader of `layer`, which it borrows with the document and the error. If the layer is
+ * not a JSON object, the reader starts with that error. */
 struct layer_reader layer_reader_at(const struct json_document *document, const struct json *layer,
                                     size_t classes, struct error *error);
 
-/* Whether the layer has this key (which counts as asked for). */
+/* Returns whether the layer has this key. Afterwards layer_reader_finish accepts it. */
 bool layer_has(struct layer_reader *reader, const char *key);
 
-/* An integer of [low, high], or the word "classes" or "width". Without the key: `fallback`, or an
- * error where `fallback` is LAYER_REQUIRED. */
+/* As the fallback of layer_count: the key is required. */
 #define LAYER_REQUIRED ((size_t)-1)
+
+/* Returns the key's integer, which must lie in [low, high], or the number that the word "classes"
+ * or "width" stands for. Without the key, returns `fallback`; LAYER_REQUIRED makes that an error.
+ */
 size_t layer_count(struct layer_reader *reader, const char *key, size_t fallback, size_t low,
                    size_t high);
-/* Whether the key's value is the word "classes": then no variation changes it. */
-bool layer_says_classes(const struct layer_reader *reader, const char *key);
+
+/* Returns whether the key's value is the word "classes". Such a layer computes the network's
+ * output, so techniques and width factors leave it as it is. */
+bool layer_value_is_classes(const struct layer_reader *reader, const char *key);
+
+/* Return the key's value, or `fallback` without the key: a number in [low, high], a boolean, a
+ * string. */
 double layer_number(struct layer_reader *reader, const char *key, double fallback, double low,
                     double high);
 bool layer_flag(struct layer_reader *reader, const char *key, bool fallback);
 const char *layer_text(struct layer_reader *reader, const char *key, const char *fallback);
 
-/* "kernel", "stride" and "pad": a number, or [height, width]. Kernel is required unless
- * `kernel_optional` (and then 0 without it), stride defaults to 1, pad to 0. */
+/* Reads the keys "kernel", "stride" and "pad", each a number or [height, width], into *window. The
+ * kernel is required unless `kernel_optional` is set, and then defaults to 0; the stride defaults
+ * to 1, the padding to 0. */
 void layer_window(struct layer_reader *reader, struct window *window, bool kernel_optional);
 
-/* KEY: "xavier", "he", {"gaussian": deviation}, {"constant": value} or a plain number. */
+/* Returns the key's initialiser: "xavier", "he", {"gaussian": deviation}, {"constant": value} or a
+ * number; without the key, `fallback`. */
 struct initialiser layer_initialiser(struct layer_reader *reader, const char *key,
                                      struct initialiser fallback);
 
-/* Keeps `why` as the error about `key` (NULL: the layer), with file and line. */
+/* Records the error `why` about `key` (NULL: about the layer), with file and line, unless there is
+ * an earlier error. `why` is an English format that is translated. */
 void layer_fail(struct layer_reader *reader, const char *key, const char *why, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* True when every read was right and no key is left over. */
+/* Returns whether all reads succeeded and every key of the layer was read, once. Else the reader's
+ * error is set. */
 bool layer_reader_finish(struct layer_reader *reader);
 
 #endif

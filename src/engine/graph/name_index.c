@@ -7,7 +7,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-/* FNV-1a. */
+/* Returns the FNV-1a hash of a name. */
 static uint32_t hash_of(const char *name)
 {
     uint32_t hash = 2166136261u;
@@ -16,7 +16,7 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* The first empty slot for this hash. */
+/* Returns the first empty slot for this hash. */
 static struct name_slot *empty_slot(const struct name_index *index, uint32_t hash)
 {
     size_t at = hash & (index->capacity - 1);

@@ -1,6 +1,6 @@
-/* operator.h: what an operator is: its shape rule, its FLOPs, its parameters and how a network file
- * writes it, plus the plain-C kernel that other devices are compared with. The operators themselves
- * are in ops/.
+/* operator.h: the description of an operator: its name in network files, its shape rule, its
+ * parameters, its FLOPs, and a reference kernel in plain C that other devices are tested against.
+ * The operators themselves are in ops/.
  */
 #ifndef TINCA_ENGINE_GRAPH_OPERATOR_H
 #define TINCA_ENGINE_GRAPH_OPERATOR_H
@@ -10,26 +10,27 @@
 #include "engine/graph/layer_reader.h"
 
 enum op_traits {
-    OP_LOSS = 1 << 0, /* output is [1,1,1]: each image's loss; backward starts here */
-    OP_VIEW = 1 << 1, /* output is input 0's memory under another shape; kernels are not called */
-    OP_IDENTITY_IN_INFERENCE = 1 << 2, /* a view outside training: dropout that is
-                                       not always on */
-    OP_READS_LABELS = 1 << 3,          /* class labels come with the batch */
-    OP_MOVES_CHANNELS = 1 << 4, /* values only change place: what follows may read through it */
+    OP_LOSS = 1 << 0, /* the output is [1,1,1], the loss of each image; backward starts here */
+    OP_VIEW = 1 << 1, /* the output is the memory of input 0 with another shape; no kernel runs */
+    OP_IDENTITY_IN_INFERENCE = 1 << 2, /* a view outside training, such as dropout */
+    OP_READS_LABELS = 1 << 3,          /* reads the class labels of the batch */
+    OP_MOVES_CHANNELS = 1 << 4, /* only moves values, so it can be fused into the next node */
 };
 
 struct op {
     const char *name;        /* as in network files: "conv", "max_pool" */
-    const char *description; /* one line */
+    const char *description; /* one line for people */
     size_t min_inputs, max_inputs;
-    unsigned traits;
-    /* Reads this operator's keys from a layer of a network file; NULL: it has none. Errors stay in
-     * the reader. */
+    unsigned traits; /* enum op_traits */
+    /* Reads this operator's keys from a layer of a network file; the reader holds the first error.
+     * NULL: the operator has no keys. */
     void (*read)(struct layer_reader *reader, union attributes *attributes);
-    /* Sets node->output (and completes attributes), declares parameters; refuses with a reason. */
+    /* Sets node->output, completes its attributes and declares its parameters. Returns false with
+     * an error if the inputs' shapes do not fit. */
     bool (*infer)(struct graph *graph, struct node *node, const struct shape *inputs,
                   struct error *error);
-    /* Multiply-adds x 2 for one image; NULL: none that the studies count. */
+    /* Returns the multiply-adds x 2 of a forward pass for one image. NULL: the studies count none.
+     */
     uint64_t (*flops)(const struct node *node, const struct shape *inputs);
     const struct kernel *reference; /* NULL for OP_VIEW and the input */
 };

@@ -1,15 +1,15 @@
-/* A search collects the ranges of the arena that are occupied during the lifetime of a block, and
- * then takes the best gap between them. The blocks lie in treaps (Seidel & Aragon, "Randomized
- * search trees", 1996) in the order of time. Every node sums up its subtree, so that a search
- * passes over a subtree as a whole
- * - if none of its blocks lives at that time,
- * - if it lies inside the range that was found last,
- * - or if all its blocks live at that time and no gap between them holds the block: they are one
- *   range.
- * Values that live until their backward pass are stacked in the order of time and are thus found as
- * one range, but not if blocks of another size or gradients, which live for a moment, come between
- * them. Each size has therefore its own groups, a treap each, for short, longer and long lifetimes.
- * A network has few sizes; if it has many, the smallest share their groups. */
+/* A search collects the ranges of the arena that are occupied during the live range of a block, and
+ * then takes the best gap between them. The blocks are kept in treaps (Seidel & Aragon, "Randomized
+ * search trees", 1996), sorted by the start of their live ranges. Every node holds a summary of its
+ * subtree, so that a search can skip a subtree
+ * - if none of its blocks is in use during the block's live range,
+ * - if it lies inside the occupied range that was found last,
+ * - or if all its blocks are in use then and no gap between them holds the block, so that they
+ * count as one occupied range. Values that live until their backward pass are stacked in the order
+ * of execution and are thus found as one range, unless blocks of another size, or gradients, which
+ * live for a few steps, lie between them. Therefore each block size has groups of its own for
+ * short, longer and long live ranges, with one treap per group. Networks have few block sizes; if
+ * there are many, the smallest ones share their groups. */
 #include "engine/plan/placed_blocks.h"
 
 #include "base/memory.h"
@@ -19,25 +19,25 @@
 
 #define NO_NODE SIZE_MAX
 enum {
-    MOST_SIZES = 32,      /* with groups of their own */
-    LIFETIME_FACTOR = 16, /* between the lifetimes of one group */
-    MOST_LIFETIMES = 16   /* the logarithm of SIZE_MAX to this base */
+    MAX_SIZES = 32,     /* block sizes that have groups of their own */
+    LIFETIME_BASE = 16, /* a group's live ranges differ by less than this factor */
+    MAX_LIFETIMES = 16  /* digits of SIZE_MAX to this base */
 };
 
 struct placed_node {
     size_t offset, end, first, last; /* of the block */
-    size_t left, right;
+    size_t left, right;              /* children, NO_NODE if there is none */
     uint32_t priority;
-    struct {
-        size_t begin, end; /* of all blocks */
+    struct {               /* summary of the blocks in this subtree */
+        size_t begin, end; /* the lowest offset and the highest end */
         size_t earliest_first, latest_first, earliest_last, latest_last;
-        size_t largest_gap; /* between all blocks, as if all lived at the same time */
+        size_t largest_gap; /* at most this large, if all blocks were in use at the same time */
     } subtree;
 };
 
 struct placed_group {
-    size_t bytes;      /* of its first block */
-    unsigned lifetime; /* the logarithm */
+    size_t bytes;      /* size of its first block */
+    unsigned lifetime; /* length class of its live ranges (lifetime_of) */
     size_t root;
 };
 
@@ -45,13 +45,13 @@ struct occupied_range {
     size_t begin, end;
 };
 
-bool placed_blocks_create(struct placed_blocks *placed, size_t most, struct error *error)
+bool placed_blocks_create(struct placed_blocks *placed, size_t capacity, struct error *error)
 {
     *placed = (struct placed_blocks){0};
-    placed->nodes = memory_new(most, sizeof *placed->nodes, "the plan", error);
-    placed->ranges = memory_new(most, sizeof *placed->ranges, "the plan", error);
+    placed->nodes = memory_new(capacity, sizeof *placed->nodes, "the plan", error);
+    placed->ranges = memory_new(capacity, sizeof *placed->ranges, "the plan", error);
     placed->groups =
-        memory_new((size_t)MOST_SIZES * MOST_LIFETIMES, sizeof *placed->groups, "the plan", error);
+        memory_new((size_t)MAX_SIZES * MAX_LIFETIMES, sizeof *placed->groups, "the plan", error);
     if (placed->nodes && placed->ranges && placed->groups)
         return true;
     placed_blocks_free(placed);
@@ -78,13 +78,14 @@ static size_t most(size_t a, size_t b)
 
 /* --- adding --- */
 
+/* Returns the gap between one range's end and another one's begin; 0 if they overlap. */
 static size_t gap_between(size_t end, size_t begin)
 {
     return begin > end ? begin - end : 0;
 }
 
-/* Extends what `node` sums up by the subtree of a child. */
-static void include(struct placed_node *node, const struct placed_node *child)
+/* Adds the summary of a child's subtree to that of `node`. */
+static void add_to_summary(struct placed_node *node, const struct placed_node *child)
 {
     const size_t gap = most(gap_between(node->subtree.end, child->subtree.begin),
                             gap_between(child->subtree.end, node->subtree.begin));
@@ -99,7 +100,8 @@ static void include(struct placed_node *node, const struct placed_node *child)
     node->subtree.latest_last = most(node->subtree.latest_last, child->subtree.latest_last);
 }
 
-static void sum_up(struct placed_blocks *placed, size_t n)
+/* Computes the summary of node n from its block and its children. */
+static void summarise(struct placed_blocks *placed, size_t n)
 {
     struct placed_node *node = &placed->nodes[n];
     node->subtree.begin = node->offset;
@@ -108,53 +110,53 @@ static void sum_up(struct placed_blocks *placed, size_t n)
     node->subtree.earliest_last = node->subtree.latest_last = node->last;
     node->subtree.largest_gap = 0;
     if (node->left != NO_NODE)
-        include(node, &placed->nodes[node->left]);
+        add_to_summary(node, &placed->nodes[node->left]);
     if (node->right != NO_NODE)
-        include(node, &placed->nodes[node->right]);
+        add_to_summary(node, &placed->nodes[node->right]);
 }
 
-static bool lies_before(const struct placed_node *a, const struct placed_node *b)
+static bool is_before(const struct placed_node *a, const struct placed_node *b)
 {
     return a->first < b->first;
 }
 
-/* Divides the subtree of `n` into the nodes that lie before `at` and the others. */
+/* Splits the subtree of `n` into the nodes that are sorted before `at` and the others. */
 static void split(struct placed_blocks *placed, size_t n, const struct placed_node *at,
-                  size_t *before, size_t *behind)
+                  size_t *before, size_t *after)
 {
     if (n == NO_NODE) {
-        *before = *behind = NO_NODE;
+        *before = *after = NO_NODE;
         return;
     }
     struct placed_node *node = &placed->nodes[n];
-    if (lies_before(node, at)) {
+    if (is_before(node, at)) {
         *before = n;
-        split(placed, node->right, at, &node->right, behind);
+        split(placed, node->right, at, &node->right, after);
     } else {
-        *behind = n;
+        *after = n;
         split(placed, node->left, at, before, &node->left);
     }
-    sum_up(placed, n);
+    summarise(placed, n);
 }
 
-/* Returns the root of the subtree of `n` with node `added` in it. */
+/* Adds node `added` to the subtree of `n` and returns its new root. */
 static size_t insert(struct placed_blocks *placed, size_t n, size_t added)
 {
     struct placed_node *node = &placed->nodes[added];
     if (n == NO_NODE || placed->nodes[n].priority < node->priority) {
         split(placed, n, node, &node->left, &node->right);
         n = added;
-    } else if (lies_before(&placed->nodes[n], node)) {
+    } else if (is_before(&placed->nodes[n], node)) {
         placed->nodes[n].right = insert(placed, placed->nodes[n].right, added);
     } else {
         placed->nodes[n].left = insert(placed, placed->nodes[n].left, added);
     }
-    sum_up(placed, n);
+    summarise(placed, n);
     return n;
 }
 
-/* Scatters the numbers 0, 1, 2... (the finaliser of MurmurHash3): the tree's shape is that of a
- * random one, and the same in every plan. */
+/* Hashes the numbers 0, 1, 2... (the finaliser of MurmurHash3), so that the tree is as balanced as
+ * a random one and yet the same in every plan. */
 static uint32_t priority_of(uint32_t number)
 {
     number = (number ^ number >> 16) * 0x85ebca6bu;
@@ -162,22 +164,22 @@ static uint32_t priority_of(uint32_t number)
     return number ^ number >> 16;
 }
 
-static unsigned lifetime_of(const struct memory_block *block)
+/* Returns the length class of a block's live range: its logarithm to base LIFETIME_BASE. */
+static unsigned lifetime_of(const struct arena_block *block)
 {
     unsigned lifetime = 0;
-    for (size_t length = block->last - block->first; length >= LIFETIME_FACTOR;
-         length /= LIFETIME_FACTOR)
+    for (size_t length = block->last - block->first; length >= LIFETIME_BASE;
+         length /= LIFETIME_BASE)
         lifetime++;
     return lifetime;
 }
 
-/* Returns the group that `block` belongs to, a new one if it is the first there. */
-static struct placed_group *group_for(struct placed_blocks *placed,
-                                      const struct memory_block *block)
+/* Returns the group that `block` belongs to, and creates it for the first block. */
+static struct placed_group *group_for(struct placed_blocks *placed, const struct arena_block *block)
 {
     const unsigned lifetime = lifetime_of(block);
     size_t bytes = placed->group_count ? placed->groups[placed->group_count - 1].bytes : 0;
-    if (bytes != block->bytes && placed->size_count < MOST_SIZES) {
+    if (bytes != block->bytes && placed->size_count < MAX_SIZES) {
         bytes = block->bytes;
         placed->size_count++;
     }
@@ -189,7 +191,7 @@ static struct placed_group *group_for(struct placed_blocks *placed,
     return group;
 }
 
-void placed_blocks_add(struct placed_blocks *placed, const struct memory_block *block)
+void placed_blocks_add(struct placed_blocks *placed, const struct arena_block *block)
 {
     const size_t n = placed->count++;
     struct placed_group *group = group_for(placed, block);
@@ -207,12 +209,13 @@ void placed_blocks_add(struct placed_blocks *placed, const struct memory_block *
 
 struct gap_search {
     struct placed_blocks *placed;
-    const struct memory_block *block;
-    struct occupied_range *range; /* the last one of this group, NULL before the first */
-    size_t count;
+    const struct arena_block *block;
+    struct occupied_range *range; /* the group's last range; NULL before the first one */
+    size_t count;                 /* ranges found */
 };
 
-/* Adds a range of the arena that is occupied, gaps apart that are too small for the block. */
+/* Records an occupied range. It extends the last one if the gap between them is too small for the
+ * block. */
 static void occupy(struct gap_search *search, size_t begin, size_t end)
 {
     if (search->range && gap_between(search->range->end, begin) < search->block->bytes &&
@@ -225,12 +228,13 @@ static void occupy(struct gap_search *search, size_t begin, size_t end)
     *search->range = (struct occupied_range){begin, end};
 }
 
+/* Records the occupied ranges of the subtree of `n`. */
 static void visit(struct gap_search *search, size_t n)
 {
     if (n == NO_NODE)
         return;
     const struct placed_node *node = &search->placed->nodes[n];
-    const struct memory_block *block = search->block;
+    const struct arena_block *block = search->block;
     search->placed->visits++;
     if ((search->range && node->subtree.end <= search->range->end &&
          node->subtree.begin >= search->range->begin) ||
@@ -253,7 +257,7 @@ static int lowest_first(const void *a, const void *b)
     return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct memory_block *block)
+size_t placed_blocks_find_gap(struct placed_blocks *placed, const struct arena_block *block)
 {
     struct gap_search search = {.placed = placed, .block = block};
     for (size_t i = 0; i < placed->group_count; i++) {

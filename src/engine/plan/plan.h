@@ -1,10 +1,10 @@
-/* plan.h: graph x batch x device x mode -> a schedule and one arena.
+/* plan.h: how one graph is executed with one batch size on one device.
  *
- * The plan is made once a run and is constant afterwards. It chooses a kernel for every node,
- * decides what is computed in place, which moves of channels are only read through and which sums
- * and activations the kernel before them finishes, finds when each array is first written and last
- * read, and packs the arrays into one arena so that two that live at the same time never overlap.
- * Its size is the memory forecast: an iteration allocates nothing else.
+ * A plan is built once per run and is constant afterwards. It chooses a kernel for every node,
+ * fuses nodes into the kernels around them, fixes the order of execution, decides which results
+ * share memory and which are recomputed, and packs all arrays into one arena. The size of the arena
+ * is the memory forecast: an iteration allocates nothing else. Any number of threads may read a
+ * plan.
  */
 #ifndef TINCA_ENGINE_PLAN_PLAN_H
 #define TINCA_ENGINE_PLAN_PLAN_H
@@ -17,144 +17,157 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PLAN_NOWHERE ((size_t)-1)
+/* No offset, node or position. */
+#define PLAN_NONE ((size_t)-1)
 
 enum plan_mode { PLAN_INFERENCE, PLAN_TRAINING };
 
-/* Bytes, by kind. `activations` holds values, their gradients and what backward needs besides.
- * `unlimited` is the total without a limit: the larger one where something is computed again. FLOPs
- * `tables`, besides the total: of a plan and its execution themselves. FLOPs
- * are a count, of one image in one iteration of training: of all that is done, and of the forward
- * passes among it that are run again. */
+/* The memory (bytes) and the work (FLOPs of one image) that an iteration takes. */
 struct memory_forecast {
-    uint64_t weights, gradients, solver, activations, workspace, total;
-    uint64_t unlimited, tables;
-    uint64_t flops, flops_again;
+    uint64_t weights, gradients, solver;
+    uint64_t activations; /* values, their gradients, and what kernels save for backward */
+    uint64_t workspace;
+    uint64_t total;       /* sum of the above */
+    uint64_t unlimited;   /* the total without a memory limit, thus without recomputation */
+    uint64_t tables;      /* memory of the plan and its execution themselves; not in the total */
+    uint64_t flops;       /* all passes of an iteration, recomputation included */
+    uint64_t flops_again; /* the recomputed forward passes among them */
 };
 
-/* The part of the work that is there to save memory, in percent of what there is without it. */
-double memory_forecast_extra_work(const struct memory_forecast *forecast);
+/* A step executes its node in up to three passes of an iteration. */
+enum plan_pass { PLAN_FORWARD, PLAN_BACKWARD, PLAN_RECOMPUTE };
 
-/* What an iteration does, one thing after the other. The forward passes of all steps come first,
- * then their backward passes from the last to the first, and before them what is to be computed
- * again. */
-enum plan_pass { PLAN_FORWARD, PLAN_BACKWARD, PLAN_AGAIN };
-struct plan_action {
+/* One entry of the execution order: all forward passes, then the backward passes from the last step
+ * to the first, each preceded by the forward passes that it needs recomputed. */
+struct plan_order_entry {
     enum plan_pass pass;
     size_t step;
 };
 
-/* What lies in the arena, and when. Time i is the plan's action i; with their number the iteration
- * is over (what is kept for the caller). */
-enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_AGAIN };
+/* An array in the arena and its live range. Positions are those of the execution order; a value
+ * that the caller reads lives until position order_count, after the last pass. */
+enum plan_array_kind { PLAN_VALUE, PLAN_GRADIENT, PLAN_SAVED, PLAN_VALUE_RECOMPUTED };
 struct plan_array {
     enum plan_array_kind kind;
-    size_t node; /* whose it is; views of it and results computed in place lie there too */
+    size_t node; /* its first owner: views and results computed in place share the array */
     size_t offset, bytes;
-    size_t first, last; /* times, both included */
+    size_t first, last; /* positions, both included */
 };
 
 enum { PLAN_CHOICE_SIZE = 384 };
 
-/* What happens at one node. Offsets are bytes into the arena, PLAN_NOWHERE where there is nothing.
- */
+/* The execution of one node. Offsets are bytes into the arena, or PLAN_NONE. */
 struct plan_step {
     size_t node;
-    const struct kernel *kernel; /* NULL: a view, nothing is executed */
-    size_t reader;   /* a channel_shift or channel_shuffle that is not executed: the node
-                        that reads through it. Else PLAN_NOWHERE */
-    size_t finisher; /* an add or relu that is not executed: the node before it whose kernel does
-                        it, and whose value and gradient are its own. Else PLAN_NOWHERE */
-    /* The nodes whose values it takes: its node's inputs and, after them, the other summand of an
-     * add that it finishes. Of what is finished only the one whose value it shows. */
+    const struct kernel *kernel; /* NULL: a view or a fused node, nothing is executed */
+    /* A node that is not executed because it is fused: a channel_shift or channel_shuffle into the
+     * node that reads it, an add or relu into the node before it, whose value and gradient it
+     * shares. The number of that node; else PLAN_NONE. */
+    size_t fused_into;
+    /* The nodes whose values the kernel reads: the inputs of its node, then the second summand of a
+     * fused add. A fused node has only the one whose value it shares. */
     size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
-    bool backward; /* it takes part in the backward pass */
-    bool accumulate[NODE_MAX_INPUTS];
-    size_t saved;       /* offset: where the forward pass writes it */
-    size_t late_saved;  /* and where the backward pass reads it: elsewhere when it is made again */
-    size_t backward_at; /* its action; PLAN_NOWHERE in inference */
-    size_t again_at;    /* the same; PLAN_NOWHERE: not computed again */
-    char choice[PLAN_CHOICE_SIZE]; /* why this kernel: for people */
+    bool backward;                    /* the step takes part in the backward pass */
+    bool accumulate[NODE_MAX_INPUTS]; /* backward adds to the gradient of this input */
+    size_t saved;                     /* offset of what the forward pass saves */
+    size_t backward_saved;         /* where backward reads it: differs from `saved` if recomputed */
+    size_t backward_at;            /* position of the backward pass; PLAN_NONE in inference */
+    size_t recompute_at;           /* position of the recomputation; PLAN_NONE: not recomputed */
+    char choice[PLAN_CHOICE_SIZE]; /* why this kernel was chosen, in English (choice.h) */
 };
 
 struct plan {
     const struct graph *graph;
     const struct device_driver *driver;
     enum plan_mode mode;
-    bool frozen, seeds_output;
-    size_t batch; /* images at once; of several cards, those of each */
-    size_t ranks; /* that share an iteration's batch; 1 or more */
+    bool frozen, seeds_output_gradient; /* as in struct plan_settings */
+    size_t batch;                       /* images per iteration; with several ranks, of each */
+    size_t ranks;                       /* GPUs that share an iteration's batch; 1 or more */
     size_t threads;
-    struct plan_step *steps; /* in order of execution; the input is not among them */
+    struct plan_step *steps; /* in the order of their nodes; inputs have none */
     size_t step_count;
-    struct plan_action *actions; /* the first step_count: the forward pass */
-    size_t action_count;
-    size_t *values;            /* by node: offset of its output; the input's is PLAN_NOWHERE */
-    size_t *late_values;       /* the same, after the forward pass: elsewhere when computed again */
+    struct plan_order_entry *order; /* the first step_count entries are the forward pass */
+    size_t order_count;
+    size_t *values;            /* by node: offset of its output; PLAN_NONE for inputs */
+    size_t *backward_values;   /* the same after the forward pass: differs if recomputed */
     size_t *gradients;         /* by node: offset of the gradient of its output */
-    struct plan_array *arrays; /* all of the arena but the workspace */
+    struct plan_array *arrays; /* everything in the arena except the workspace */
     size_t array_count;
-    size_t workspace; /* offset; shared by all steps */
+    size_t workspace; /* offset; one workspace serves all steps */
     size_t arena_bytes;
     struct memory_forecast forecast;
 };
 
+/* As a memory limit, which plan_build always meets: recompute whatever reduces the memory. */
 #define PLAN_LEAST_MEMORY UINT64_MAX
 
 struct plan_settings {
     enum plan_mode mode;
-    size_t batch, threads;
-    size_t ranks; /* training: among which the batch is cut, each by a plan such as this one; 0 and
-                     1: there is one */
-    struct solver_settings solver; /* training: sizes the solver's state */
-    uint64_t memory_limit;         /* training: bytes that the forecast's total may reach; 0: none;
-                                      PLAN_LEAST_MEMORY: as few as computing again can bring about */
-    /* Training of networks that are joined (gan.h). */
-    bool keeps_input_gradient; /* the gradient of the input is wanted: gradients[0] */
-    bool frozen;               /* the weights stay: no gradients of theirs, no solver */
-    bool seeds_output; /* the output's gradient begins as what the caller writes there after the
-                          forward pass; the losses' is added */
-    bool with_loss;    /* inference: evaluate the main loss too (labels or targets are bound) */
+    size_t batch, threads;         /* 0 counts as 1 */
+    size_t ranks;                  /* training: GPUs that share the batch; 0 counts as 1 */
+    struct solver_settings solver; /* training: gives the size of the solver's state */
+    uint64_t memory_limit;         /* training: limit in bytes for the forecast's total; 0: none */
+    /* Two networks that are trained together (gan.h). */
+    bool needs_input_gradient;  /* compute the gradient of the input too: gradients[0] */
+    bool frozen;                /* the weights do not change: no gradients and no solver state */
+    bool seeds_output_gradient; /* the caller writes the output's gradient after the forward pass,
+                                   and the losses add theirs */
+    bool with_loss; /* inference: evaluate the main loss too; labels or targets are bound */
 };
+
+/* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
+ * if the device lacks an operator, the ranks cannot share the batch evenly, sizes overflow, memory
+ * is out, or the limit cannot be met even with recomputation. */
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error);
+
+/* Frees a plan; NULL is allowed. */
+void plan_free(struct plan *plan);
+
+/* Returns the largest batch up to `limit` whose forecast total is at most `bytes`; it is a multiple
+ * of the number of ranks. Returns 0 if not even one image per rank fits. */
+size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, size_t limit, uint64_t bytes);
+
+/* Sets the error for a memory limit that cannot be met and returns false. `least` is the smallest
+ * possible total in bytes; `batch` the largest batch that meets the limit, 0 if none does. */
+bool plan_set_limit_error(const struct plan_settings *settings, uint64_t least, size_t batch,
+                          struct error *error);
+
+/* Returns the step of a node, or NULL if the plan has no step for it. Takes logarithmic time. */
+const struct plan_step *plan_find_step(const struct plan *plan, size_t node);
+
+/* Returns the traits (enum kernel_traits) of the step's kernel at this site; 0 without a kernel. A
+ * kernel with a fused add and a fused relu also reads its output in backward. */
+unsigned plan_step_traits(const struct plan_step *step);
+
+/* Returns whether the step's node is a view; a fused node is not. */
+bool plan_step_is_view(const struct plan_step *step);
+
+/* Returns whether the step has a backward pass that reads its inputs or its output. */
+bool plan_step_backward_reads_input(const struct plan_step *step);
+bool plan_step_backward_reads_output(const struct plan_step *step);
+
+/* Returns how many of step->inputs that backward pass reads: not the summand of a fused add. */
+size_t plan_step_backward_input_count(const struct plan_step *step);
+
+/* Returns whether a recomputed forward pass of this step writes what it saves once more. */
+bool plan_step_rewrites_saved(const struct plan_step *step);
 
 enum { PLAN_KERNEL_NAME_SIZE = NODE_NAME_SIZE + 32 };
 
-/* What its kernel's traits are here: with a sum and a relu finished, backward reads the
- * output. 0: a view. */
-unsigned plan_step_traits(const struct plan_step *step);
-
-/* The step of a node, found in logarithmic time; NULL: the plan does without the node. */
-const struct plan_step *plan_find_step(const struct plan *plan, size_t node);
-
-/* Whether it does nothing and never would have: not one that another node's kernel does. */
-bool plan_step_is_view(const struct plan_step *step);
-
-/* What the column of kernels says: a kernel's name, "view", or "read through by NODE" and "done by
- * NODE", for which text[0..size) is used. */
+/* Returns what a table shows as the step's kernel: the kernel's name, "view", or "fused into NODE",
+ * which is written into text[0..size). */
 const char *plan_step_kernel_name(const struct plan *plan, const struct plan_step *step, char *text,
                                   size_t size);
 
-/* Multiply-adds x 2 of a pass of this step for one image. Of a backward pass each gradient that is
- * wanted, of the weights and of the input, costs what the forward pass does. */
+/* Returns the FLOPs (multiply-adds x 2) of one pass of this step for one image. A backward pass
+ * costs as much as the forward pass for each gradient it computes: of the weights, of the input. */
 uint64_t plan_step_flops(const struct plan *plan, const struct plan_step *step,
                          enum plan_pass pass);
 
-/* Borrows graph and driver. NULL with an error: an operator that the device lacks, a batch that
- * cannot be cut into equal parts, sizes that do not fit a size_t, or a limit that even computing
- * again does not reach. */
-struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
-                        const struct plan_settings *settings, struct error *error);
-void plan_free(struct plan *plan); /* may be NULL */
-
-/* The words of a refusal: the limit of `settings` cannot be kept, `least` bytes can; `batch` images
- * would fit the limit (0: not even one). False. */
-bool plan_refuse_limit(const struct plan_settings *settings, uint64_t least, size_t batch,
-                       struct error *error);
-
-/* The largest batch in [1, limit] whose forecast total is at most `bytes`, a multiple of the cards;
- * 0 when not even one image fits. */
-size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
-                          const struct plan_settings *settings, size_t limit, uint64_t bytes);
+/* Returns the FLOPs of recomputation in percent of an iteration's FLOPs without it. */
+double plan_recompute_overhead(const struct memory_forecast *forecast);
 
 #endif

@@ -1,8 +1,8 @@
-/* roofline.h: how fast a layer could be: the work of its passes against the limits of the device
+/* roofline.h: the roofline model: the shortest time in which a device could execute a pass
  * (Williams, Waterman and Patterson 2009, "Roofline").
  *
- * A pass does FLOPs and moves bytes. The device does so many of either in a second at the most, and
- * does both at once: the time that it needs at the least is the longer of the two.
+ * A pass computes FLOPs and moves bytes. The device has a limit per second for each and does both
+ * at once, so the pass takes at least the longer of the two times.
  */
 #ifndef TINCA_ENGINE_PLAN_ROOFLINE_H
 #define TINCA_ENGINE_PLAN_ROOFLINE_H
@@ -10,32 +10,35 @@
 #include "engine/devices/device.h"
 #include "engine/plan/plan.h"
 
-/* FLOPs as graph_node_flops counts them, bytes as traffic.h does. */
+/* The work of a pass: FLOPs as graph_node_flops counts them, bytes as traffic.h does. */
 struct roofline_work {
     double flops, bytes;
 };
 
+/* What limits a pass; ROOFLINE_NONE if there is no work. */
 enum roofline_limit { ROOFLINE_NONE, ROOFLINE_COMPUTE, ROOFLINE_MEMORY };
 
-/* FLOPs of one image's backward pass: each gradient that is wanted, of the input and of the
- * weights, costs what the forward pass does. */
+/* Returns the FLOPs of a step's backward pass for one image. Each gradient that it computes, of the
+ * input and of the weights, costs as much as the forward pass. */
 double roofline_backward_flops(const struct plan *plan, const struct plan_step *step);
 
-/* One pass of a batch through a step; all zeros where it executes nothing. */
+/* Returns the work of one pass of a step for the plan's batch; zeros if no kernel runs. */
 struct roofline_work roofline_forward(const struct plan *plan, const struct plan_step *step);
 struct roofline_work roofline_backward(const struct plan *plan, const struct plan_step *step);
-/* One step of the solver: its arithmetic is not counted. */
+/* Returns the work of one update of the weights. Its FLOPs are not counted. */
 struct roofline_work roofline_update(const struct plan *plan);
 
+/* Returns the sum of two works, and a multiple of one. */
 struct roofline_work roofline_add(struct roofline_work a, struct roofline_work b);
 struct roofline_work roofline_scale(struct roofline_work work, double times);
 
-/* FLOPs a byte; NaN where no byte is moved. */
+/* Returns the arithmetic intensity in FLOPs per byte; NaN if no bytes are moved. */
 double roofline_intensity(struct roofline_work work);
 
-/* The seconds that the work takes at the least, and which limit that is: NONE where there is no
- * work. */
+/* Returns the shortest possible time for the work, in seconds. */
 double roofline_seconds(const struct device_limits *limits, struct roofline_work work);
+
+/* Returns which limit determines that time. */
 enum roofline_limit roofline_limit(const struct device_limits *limits, struct roofline_work work);
 
 #endif

@@ -14,14 +14,15 @@ double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch)
     graph_input_shapes(graph, layer, inputs);
     for (size_t i = 0; i < layer->input_count; i++)
         values += shape_count(inputs[i]);
-    if (step && step->site.sum) /* the other summand */
+    if (step && step->site.fused_add) /* the second summand */
         values += shape_count(step->site.inputs[1]);
     size_t parameters = graph_node_parameter_count(graph, node);
     return sizeof(float) * ((double)values + (double)parameters / (double)batch);
 }
 
-/* Values of one image that backward reads: the gradient of the output, and what its kernel says. A
- * product of inputs and weights needs its input for the weights' gradient alone. */
+/* Returns how many values of one image backward reads: the output's gradient, and the inputs and
+ * the output if the kernel's traits say so. A convolution or linear layer reads its input only for
+ * the gradient of its weights. */
 static size_t values_read_backward(const struct plan_step *step, bool learns)
 {
     const struct node *node = step->site.node;
@@ -36,6 +37,7 @@ static size_t values_read_backward(const struct plan_step *step, bool learns)
     return values;
 }
 
+/* Returns how many values of input gradients backward writes, and reads if it adds to them. */
 static size_t gradient_values(const struct plan_step *step)
 {
     size_t values = 0;

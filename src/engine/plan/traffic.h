@@ -1,9 +1,10 @@
-/* traffic.h: the bytes that a pass moves between memory and the arithmetic, at the least.
+/* traffic.h: the least number of bytes that a pass reads from memory and writes to it.
  *
- * Forward, each layer reads its inputs and its parameters and writes its output, as float32; the
- * parameters are read once a batch, whatever its size. Caches, workspaces and what backward keeps
- * do not count. FLOPs divided by these bytes are the arithmetic intensity: a network whose
- * intensity is below what the processor computes while it loads a byte waits for its memory.
+ * In the forward pass each layer reads its inputs and parameters and writes its output, as float32;
+ * it reads the parameters once per batch. Cache misses, workspaces and arrays that are saved for
+ * backward do not count. FLOPs divided by these bytes are the arithmetic intensity. A network is
+ * limited by memory bandwidth if its intensity is below the FLOPs that the processor computes in
+ * the time of loading a byte.
  */
 #ifndef TINCA_ENGINE_PLAN_TRAFFIC_H
 #define TINCA_ENGINE_PLAN_TRAFFIC_H
@@ -12,23 +13,23 @@
 
 #include <stddef.h>
 
-/* Bytes of one image of a batch: a share of the parameters is part of them, so they need not be
- * whole. `plan` says which layers compute nothing and move nothing (views, and what the layer
- * before them finishes, which then moves the other summand too); its own batch does not matter. */
+/* Returns the bytes that the forward pass of a node moves per image, with the image's share of the
+ * parameters in a batch of `batch` images, so the number need not be an integer. Views and fused
+ * nodes move nothing; a kernel with a fused add also reads the second summand. plan->batch does not
+ * matter. */
 double traffic_node_bytes(const struct plan *plan, size_t node, size_t batch);
 
-/* Bytes of a step's backward pass, of the plan's whole batch: it reads the gradient of its output,
- * what its kernel keeps or has kept for it, and the weights where the input's gradient is wanted;
- * it writes the gradients of inputs (and reads those that it adds to) and of weights. 0: it has
- * none.
- */
+/* Returns the bytes that a step's backward pass moves for the plan's batch; 0 if it has none. The
+ * pass reads the output's gradient, the values that its kernel needs, what the forward pass saved,
+ * and the weights if it computes the input's gradient. It writes the gradients of inputs and of
+ * weights, and reads those to which it adds. */
 double traffic_backward_bytes(const struct plan *plan, const struct plan_step *step);
 
-/* Bytes of a solver's step: it reads the gradients, and reads and writes the weights and its own
- * state. 0: the plan does not learn. */
+/* Returns the bytes that one update moves: it reads the gradients, and reads and writes the weights
+ * and the solver's state. 0 if the plan does not train. */
 double traffic_update_bytes(const struct plan *plan);
 
-/* The sum over the layers that the output needs. `plan` is one of inference. */
+/* Returns the sum of traffic_node_bytes over all steps of `plan`, which must be for inference. */
 double traffic_bytes(const struct plan *plan, size_t batch);
 
 #endif

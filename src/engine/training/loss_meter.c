@@ -19,7 +19,7 @@ void loss_meter_free(struct loss_meter *meter)
 
 struct loss_step loss_meter_step(size_t size, uint64_t seen, float mean, float leaving, float loss)
 {
-    /* volatile: each intermediate is rounded to float32, as in Caffe, on every machine */
+    /* volatile rounds each intermediate to float32 on every machine, as in Caffe */
     volatile float first, second, after;
     const bool filling = seen < size;
     const size_t held = filling ? (size_t)seen + 1 : size;

@@ -1,24 +1,9 @@
 #include "engine/training/solver.h"
 
 #include <math.h>
-#include <string.h>
 
-static const char *const names[SOLVER_KINDS] = {"sgd", "nesterov", "adam"};
-
-const char *solver_name(enum solver_kind kind)
-{
-    return names[kind];
-}
-
-bool solver_parse(const char *name, enum solver_kind *kind)
-{
-    for (size_t i = 0; i < SOLVER_KINDS; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (enum solver_kind)i;
-            return true;
-        }
-    return false;
-}
+const char *const solver_names[SOLVER_KINDS + 1] = {
+    [SOLVER_SGD] = "sgd", [SOLVER_NESTEROV] = "nesterov", [SOLVER_ADAM] = "adam"};
 
 size_t solver_state_count(const struct solver_settings *settings)
 {

@@ -1,10 +1,10 @@
-/* solver.h: what is done with gradients.
+/* solver.h: the solvers (optimizers), which update weights from gradients.
  *
- * Weight decay is Caffe's (and PyTorch's): decay * weight is added to the gradient before anything
- * else. With g that sum, r the learning rate and m the momentum:
+ * Weight decay works as in Caffe and PyTorch: decay * weight is added to the gradient first. With g
+ * this sum, r the learning rate and m the momentum:
  *   sgd       v = m v + r g             w = w - v                      (Caffe's order)
  *   nesterov  v = m v + r g             w = w - (m v + r g)            (Sutskever et al. 2013)
- *   adam      Kingma & Ba 2015, algorithm 1: bias-corrected, epsilon outside the root
+ *   adam      Kingma & Ba 2015, algorithm 1: bias-corrected, epsilon added after the root
  */
 #ifndef TINCA_ENGINE_TRAINING_SOLVER_H
 #define TINCA_ENGINE_TRAINING_SOLVER_H
@@ -15,6 +15,9 @@
 
 enum solver_kind { SOLVER_SGD, SOLVER_NESTEROV, SOLVER_ADAM, SOLVER_KINDS };
 
+/* The names of the solvers, by enum solver_kind, then NULL. */
+extern const char *const solver_names[SOLVER_KINDS + 1];
+
 struct solver_settings {
     enum solver_kind kind;
     float momentum; /* adam: beta1 */
@@ -22,25 +25,22 @@ struct solver_settings {
     float weight_decay;
 };
 
-/* One step over `count` weights, all pointers in the device's memory. */
+/* One update of `count` weights. All pointers are into the device's memory. */
 struct solver_update {
     struct solver_settings settings;
     float learning_rate;
-    uint64_t step; /* from 1: adam's bias correction */
+    uint64_t step; /* 1 for the first update, for the bias correction of adam */
     size_t count;
     float *weights;
     const float *gradients;
     float *state[2]; /* momentum or first moment; second moment */
 };
 
-const char *solver_name(enum solver_kind kind); /* "sgd", "nesterov", "adam" */
-bool solver_parse(const char *name, enum solver_kind *kind);
-
-/* How many arrays of state, each as long as the weights, this solver keeps: 0, 1 or 2. */
+/* Returns how many arrays of state the solver has, each as long as the weights: 0, 1 or 2. */
 size_t solver_state_count(const struct solver_settings *settings);
 
-/* The update in plain C over [begin, end): the reference device, and the rule that others follow.
- */
+/* Updates the weights in [begin, end) in plain C. The reference device runs it, and other devices
+ * are tested against it. */
 void solver_update_range(const struct solver_update *update, size_t begin, size_t end);
 
 #endif

@@ -1,6 +1,9 @@
-/* Reading trusts nothing: the header's length is checked against the file before it is allocated,
- * each entry's extent against its shape and the data section, and all extents against each other.
- */
+/* Reading does not trust the file: the header's length is checked against the file's size before it
+ * is allocated, the range of each entry against its shape and the data section, and all ranges
+ * against each other.
+ *
+ * A checksum is written into the header that it covers: it is computed with zeros in its place, and
+ * its digits replace them before the file is written. */
 #include "engine/weights/safetensors.h"
 
 #include "base/file.h"
@@ -26,19 +29,15 @@ static const struct {
              [SAFETENSORS_U8] = {"U8", 1},
              [SAFETENSORS_I64] = {"I64", 8}};
 
-size_t safetensors_type_size(enum safetensors_type type)
-{
-    return types[type].size;
-}
-
 /* --- reading --- */
 
+/* Sets the error that `entry` (empty: the file) is wrong, and returns false. */
 static bool wrong(const struct safetensors *file, struct error *error, const char *entry,
                   const char *why)
 {
     return error_set(error, ERROR_INPUT, file->path,
-                     "the file is damaged or was not written as safetensors", "%s%s%s", entry,
-                     entry[0] ? ": " : "", language_text(why));
+                     "the file is damaged or not a safetensors file; use an intact copy", "%s%s%s",
+                     entry, entry[0] ? ": " : "", language_text(why));
 }
 
 static bool parse_type(const char *name, enum safetensors_type *type)
@@ -214,7 +213,8 @@ static bool describe_array(struct json *header, const struct safetensors_array *
            json_add_count(offsets, NULL, offset + array_bytes(array)) && ok;
 }
 
-/* The header's text, padded with spaces to a multiple of 8 bytes; NULL when memory is out. */
+/* Returns the header's text, padded with spaces to a multiple of 8 bytes, and its length in
+ * *length. Returns NULL with an error when memory is out. */
 static char *build_header(const struct safetensors_array *arrays, size_t count,
                           const char *const *metadata, size_t *length, struct error *error)
 {
@@ -252,13 +252,12 @@ static void write_all(FILE *stream, const char *header, uint64_t length,
         fwrite(arrays[i].data, 1, array_bytes(&arrays[i]), stream);
 }
 
-/* --- checksums: zlib's CRC-32 over header and data, with zeros in its own place in the header ---
- */
+/* --- checksums: zlib's CRC-32 over header and data, with zeros in place of the checksum --- */
 
 static const char checksum_key[] = "tinca.crc32", checksum_none[] = "00000000";
 enum { CHECKSUM_DIGITS = sizeof checksum_none - 1 };
 
-/* The digits' place in a header; NULL: it has none. */
+/* Returns the position of the checksum's digits in a header, or NULL if it has none. */
 static char *find_digits(char *header)
 {
     char *key = strstr(header, checksum_key);
@@ -278,7 +277,7 @@ static unsigned long checksum_of(const char *header, size_t length,
     return sum;
 }
 
-/* `metadata` with the checksum's place in front. */
+/* Returns `metadata` preceded by the key of the checksum and zeros; the caller frees it. */
 static const char **with_checksum(const char *const *metadata, struct error *error)
 {
     size_t count = 0;
@@ -294,7 +293,7 @@ static const char **with_checksum(const char *const *metadata, struct error *err
     return all;
 }
 
-/* The header with the checksum in its place; NULL with an error. */
+/* Returns the header with its checksum; NULL with an error when memory is out. */
 static char *build_checked_header(const struct safetensors_array *arrays, size_t count,
                                   const char *const *metadata, size_t *length, struct error *error)
 {
@@ -309,11 +308,10 @@ static char *build_checked_header(const struct safetensors_array *arrays, size_t
     return header;
 }
 
-/* Opens the writer and writes all of the file, but does not commit it. Returns its bytes in *bytes.
- */
-static bool write_aside(struct file_writer *writer, const char *path, bool private_file,
-                        const struct safetensors_array *arrays, size_t count,
-                        const char *const *metadata, uint64_t *bytes, struct error *error)
+/* Opens the writer and writes the whole file without committing it. Returns its size in *bytes. */
+static bool write_uncommitted(struct file_writer *writer, const char *path, bool private_file,
+                              const struct safetensors_array *arrays, size_t count,
+                              const char *const *metadata, uint64_t *bytes, struct error *error)
 {
     size_t length;
     char *header = build_checked_header(arrays, count, metadata, &length, error);
@@ -332,7 +330,7 @@ bool safetensors_write(const char *path, const struct safetensors_array *arrays,
 {
     struct file_writer writer;
     uint64_t bytes;
-    return write_aside(&writer, path, false, arrays, count, metadata, &bytes, error) &&
+    return write_uncommitted(&writer, path, false, arrays, count, metadata, &bytes, error) &&
            file_writer_commit(&writer, error);
 }
 
@@ -341,11 +339,13 @@ bool safetensors_write_checked(const char *path, const char *previous,
                                const char *const *metadata, uint64_t *bytes, struct error *error)
 {
     struct file_writer writer;
-    return write_aside(&writer, path, true, arrays, count, metadata, bytes, error) &&
+    return write_uncommitted(&writer, path, true, arrays, count, metadata, bytes, error) &&
            file_writer_commit_keeping(&writer, previous, error);
 }
 
-/* Of everything behind the first 8 bytes, but for the checksum itself. */
+/* Computes the checksum of the whole file in *sum, and copies the one in its header to `written`.
+ * The first 8 bytes are not part of it. Returns false if the file has no checksum or cannot be
+ * read. */
 static bool sum_file(struct safetensors *file, char *header, size_t length, char *written,
                      unsigned long *sum)
 {
@@ -364,9 +364,9 @@ static bool sum_file(struct safetensors *file, char *header, size_t length, char
     return !ferror(file->file);
 }
 
-/* Whether the entries fill the data section. The checksum does not cover the first 8 bytes: a
- * wrong length that ends within the header's padding would move all data by some bytes. */
-static bool is_filled(struct safetensors *file)
+/* Returns whether the entries cover the data section exactly. The checksum does not cover the first
+ * 8 bytes; a wrong length there that ends within the header's padding would shift all data. */
+static bool is_covered(struct safetensors *file)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < file->count; i++) {
@@ -388,17 +388,17 @@ bool safetensors_check(struct safetensors *file, struct error *error)
     const size_t length = file->data_start - LENGTH_BYTES;
     char written[CHECKSUM_DIGITS + 1] = "", found[CHECKSUM_DIGITS + 1];
     unsigned long sum = 0;
-    if (!is_filled(file))
-        return wrong(file, error, "", N_("its entries do not fill it exactly"));
+    if (!is_covered(file))
+        return wrong(file, error, "", N_("its entries do not cover the data exactly"));
     char *header = memory_new(length + 1, 1, file->path, error);
     if (!header)
         return false;
     const bool read = sum_file(file, header, length, written, &sum);
     free(header);
     if (!read)
-        return wrong(file, error, "", N_("it holds no checksum, or cannot be read"));
+        return wrong(file, error, "", N_("it has no checksum or cannot be read"));
     snprintf(found, sizeof found, "%08lx", sum);
     return strcmp(found, written) == 0 ||
            error_set(error, ERROR_INPUT, file->path, "the disk may be failing",
-                     "its checksum is %s, but that of what it holds is %s", written, found);
+                     "its checksum is %s, but that of its contents is %s", written, found);
 }

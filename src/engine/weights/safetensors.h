@@ -1,4 +1,5 @@
-/* safetensors.h: the file format alone, for weights, checkpoints and test goldens. */
+/* safetensors.h: reads and writes safetensors files, for weights, checkpoints and test goldens. The
+ * format is described in weights.h. */
 #ifndef TINCA_ENGINE_WEIGHTS_SAFETENSORS_H
 #define TINCA_ENGINE_WEIGHTS_SAFETENSORS_H
 
@@ -11,35 +12,44 @@
 
 enum safetensors_type { SAFETENSORS_F32, SAFETENSORS_I32, SAFETENSORS_U8, SAFETENSORS_I64 };
 
+/* An array in a file. */
 struct safetensors_entry {
     char name[128];
     enum safetensors_type type;
     size_t dims[4], rank;
-    uint64_t offset, bytes; /* of the data section */
+    uint64_t offset, bytes; /* offset from the start of the data section */
 };
 
+/* An open file. Entries are sorted by their offsets. */
 struct safetensors {
     char *path;
     FILE *file;
     struct safetensors_entry *entries;
     size_t count;
-    uint64_t data_start;
+    uint64_t data_start; /* offset of the data section */
     struct json_document header;
 };
 
-/* Opens and checks a file: header size, types, that shapes match offsets, that nothing overlaps or
- * lies outside the file. */
+/* Opens a file and reads its header; safetensors_close releases it. Returns false with an error if
+ * the file cannot be read or its header is wrong: its size, a type, a shape that does not match the
+ * offsets, or entries that overlap or lie outside the file. */
 bool safetensors_open(struct safetensors *file, const char *path, struct error *error);
+
+/* Closes the file and leaves `file` zeroed. */
 void safetensors_close(struct safetensors *file);
 
+/* Returns the entry with this name, or NULL. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name);
-const char *safetensors_metadata(const struct safetensors *file, const char *key); /* NULL: none */
 
-/* Reads an entry's bytes into memory of at least entry->bytes. */
+/* Returns the value of a metadata key, or NULL. The file owns it. */
+const char *safetensors_metadata(const struct safetensors *file, const char *key);
+
+/* Reads the data of an entry into out[0..entry->bytes). Returns false with an error if that fails.
+ */
 bool safetensors_read(struct safetensors *file, const struct safetensors_entry *entry, void *out,
                       struct error *error);
 
-/* One array to write; data is borrowed until safetensors_write returns. */
+/* An array to write. The data is borrowed until safetensors_write returns. */
 struct safetensors_array {
     const char *name;
     enum safetensors_type type;
@@ -47,23 +57,24 @@ struct safetensors_array {
     const void *data;
 };
 
-/* Writes a whole file atomically, with a checksum of all of it in its metadata ("tinca.crc32").
- * `metadata` is keys and values in turn, NULL-ended, or NULL. */
+/* Writes a whole file atomically, with a checksum in its metadata ("tinca.crc32"). `metadata`
+ * alternates keys and values and ends with NULL, or is NULL. Returns false with an error if writing
+ * fails. */
 bool safetensors_write(const char *path, const struct safetensors_array *arrays, size_t count,
                        const char *const *metadata, struct error *error);
 
-/* The same for the user alone (0600); the file that was there stays as `previous`. Returns its
- * bytes in *bytes. */
+/* Does the same with a file that only the user can read (mode 0600), renames an existing file to
+ * `previous`, and returns the size of the new file in *bytes. */
 bool safetensors_write_checked(const char *path, const char *previous,
                                const struct safetensors_array *arrays, size_t count,
                                const char *const *metadata, uint64_t *bytes, struct error *error);
 
-/* Whether a file carries a checksum; other programs' files and older versions' models do not. */
+/* Returns whether a file has a checksum. Files of other programs and models of older versions have
+ * none. */
 bool safetensors_has_checksum(const struct safetensors *file);
 
-/* Whether a file with a checksum is whole, to the last bit: reads all of it. */
+/* Reads all of a file and returns whether its checksum is right. If not, or if it has none, returns
+ * false with an error. */
 bool safetensors_check(struct safetensors *file, struct error *error);
-
-size_t safetensors_type_size(enum safetensors_type type);
 
 #endif

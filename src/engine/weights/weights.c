@@ -1,5 +1,9 @@
+/* Initial values are drawn in blocks of fixed size, each from its position in the random stream of
+ * its parameter, so they depend on the seed only and not on the number of threads. Files hold the
+ * host's values; the copy of a device is fetched before and marked as outdated after. */
 #include "engine/weights/weights.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/random.h"
@@ -27,9 +31,9 @@ void weights_free(struct weights *weights)
     *weights = (struct weights){0};
 }
 
-/* --- a device's copy --- */
+/* --- the copy of a device --- */
 
-float *weights_place(struct weights *weights, struct device *device, struct error *error)
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {
     if (device->driver->computes_on_host)
         return weights->values;
@@ -38,7 +42,7 @@ float *weights_place(struct weights *weights, struct device *device, struct erro
                                                weights->graph->total_floats, "the weights", error);
     if (weights->buffer && weights->buffer->device != device) {
         error_set(error, ERROR_UNSUPPORTED, device->name, NULL,
-                  "these weights are on the device %s already", weights->buffer->device->name);
+                  "these weights are already on the device %s", weights->buffer->device->name);
         return NULL;
     }
     return weights->buffer ? weights->buffer->there : NULL;
@@ -49,7 +53,7 @@ bool weights_fetch(const struct weights *weights, struct error *error)
     return !weights->buffer || device_buffer_fetch(weights->buffer, error);
 }
 
-void weights_touch(struct weights *weights)
+void weights_mark_changed(struct weights *weights)
 {
     if (weights->buffer)
         device_buffer_touch_host(weights->buffer);
@@ -57,8 +61,9 @@ void weights_touch(struct weights *weights)
 
 /* --- initial values --- */
 
-enum { INITIALISE_BLOCK = 1 << 16 }; /* elements a task */
+enum { INITIALISE_BLOCK = 1 << 16 }; /* values per task */
 
+/* The initialisation of one parameter. */
 struct initialisation {
     const struct parameter *parameter;
     float *values;
@@ -66,6 +71,7 @@ struct initialisation {
     uint32_t stream;
 };
 
+/* Draws values in [-limit, limit), four from each block of random numbers. */
 static void initialise_uniform(const struct initialisation *work, float limit, size_t first,
                                size_t count)
 {
@@ -117,7 +123,7 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
         for (size_t block = 0; !pool && block < blocks; block++)
             initialise_block(&work, block, 0);
     }
-    weights_touch(weights);
+    weights_mark_changed(weights);
 }
 
 /* --- files --- */
@@ -148,7 +154,7 @@ bool weights_save(const struct weights *weights, const char *path, const char *c
 static bool load_parameter(struct safetensors *file, const struct parameter *parameter,
                            float *values, struct error *error)
 {
-    const char *advice = "load it into the network that it was saved from";
+    const char *advice = N_("load it into the network that it was saved from");
     const struct safetensors_entry *entry = safetensors_find(file, parameter->name);
     if (!entry)
         return error_set(error, ERROR_INPUT, file->path, advice, "it has no \"%s\"",
@@ -156,7 +162,7 @@ static bool load_parameter(struct safetensors *file, const struct parameter *par
     if (entry->type != SAFETENSORS_F32 || entry->rank != parameter->rank ||
         memcmp(entry->dims, parameter->dims, parameter->rank * sizeof *entry->dims) != 0)
         return error_set(error, ERROR_INPUT, file->path, advice,
-                         "\"%s\" has another shape or type than the network's (%zu values)",
+                         "\"%s\" has a different shape or type than in the network (%zu values)",
                          parameter->name, parameter->count);
     return safetensors_read(file, entry, values, error);
 }
@@ -172,6 +178,6 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
     }
     safetensors_close(&file);
-    weights_touch(weights);
+    weights_mark_changed(weights);
     return loaded;
 }

@@ -1,8 +1,9 @@
-/* weights.h: a graph's values, and files of them.
+/* weights.h: the values of a graph's parameters, and files of them.
  *
- * Files are safetensors: 8 bytes little-endian length, a JSON header {"name": {"dtype": "F32",
- * "shape": [...], "data_offsets": [begin, end]}, "__metadata__": {text: text}}, then the data.
- * Names and layouts are PyTorch's, so that its `safetensors` reads them as a state_dict.
+ * Files have the safetensors format: the header's length as 8 bytes little-endian, a JSON header
+ * {"name": {"dtype": "F32", "shape": [...], "data_offsets": [begin, end]}, "__metadata__": {text:
+ * text}}, then the data. Names and layouts are those of PyTorch, whose `safetensors` package reads
+ * such a file as a state_dict.
  */
 #ifndef TINCA_ENGINE_WEIGHTS_WEIGHTS_H
 #define TINCA_ENGINE_WEIGHTS_WEIGHTS_H
@@ -17,40 +18,44 @@ struct device;
 struct device_buffer;
 struct pool;
 
-/* The values lie in the host's memory. A device with memory of its own works on a copy, made when
- * the first execution needs it: weights_fetch before they are read, weights_touch after they were
- * written. */
+/* The values are in the host's memory. A device with separate memory works on a copy, which is
+ * created when the first execution needs it. Call weights_fetch before reading `values` and
+ * weights_mark_changed after writing them. */
 struct weights {
     const struct graph *graph;    /* borrowed */
     float *values;                /* graph->total_floats; padding is zero */
-    struct device_buffer *buffer; /* the device's copy; NULL: there is none */
+    struct device_buffer *buffer; /* the copy in the device's memory, or NULL */
 };
 
+/* Allocates the values, all zero; weights_free releases them. Returns false with an error when
+ * memory is out. */
 bool weights_create(struct weights *weights, const struct graph *graph, struct error *error);
-/* Before the device that has a copy is closed. */
+
+/* Frees the values and the device's copy. Call it before that device is closed. */
 void weights_free(struct weights *weights);
 
-/* Where the device's kernels find the values; makes its copy if it needs one. A second device with
- * memory of its own is refused. */
-float *weights_place(struct weights *weights, struct device *device, struct error *error);
+/* Returns where the device's kernels find the values. Creates a copy if the device has separate
+ * memory. Returns NULL with an error if memory is out or another such device has a copy. */
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error);
 
-/* Brings `values` up to date with the device's copy. False when the device failed. */
+/* Updates `values` from the device's copy. Returns false with an error if the device failed. */
 bool weights_fetch(const struct weights *weights, struct error *error);
 
-/* `values` were changed: the device takes them over before it next computes. */
-void weights_touch(struct weights *weights);
+/* Records that `values` have changed: they are copied to the device before its next computation. */
+void weights_mark_changed(struct weights *weights);
 
-/* Draws the initial values from `seed`; `pool` may be NULL. The same bits for any pool. */
+/* Draws the initial values from `seed`. The bits do not depend on `pool`, which may be NULL. */
 void weights_initialise(struct weights *weights, uint64_t seed, struct pool *pool);
 
-/* Fetches and writes all parameters and running statistics, with a checksum. `metadata` is keys and
- * values in turn, NULL-ended.
- */
+/* Fetches all parameters and running statistics and writes them to a file with a checksum.
+ * `metadata` alternates keys and values and ends with NULL. Returns false with an error if writing
+ * fails. */
 bool weights_save(const struct weights *weights, const char *path, const char *const *metadata,
                   struct error *error);
 
-/* Reads and touches every parameter of the graph; a missing name or another shape is an error that
- * names it, and so is a wrong checksum where the file carries one. */
+/* Reads every parameter of the graph from a file and marks the values as changed. Returns false
+ * with an error if a name is missing, a shape differs, or the file's checksum, if it has one, is
+ * wrong. */
 bool weights_load(struct weights *weights, const char *path, struct error *error);
 
 #endif

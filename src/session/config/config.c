@@ -17,9 +17,6 @@
 
 /* In the order of the engine's enums; config_test compares them. */
 static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL};
-static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
-static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
-                                        "plateau", "linear", NULL};
 static const char *const precisions[] = {"float32", "tf32", "bf16", "fp16", NULL};
 static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
                                              "imagenet", "cifar10",  "cifar100", NULL};
@@ -78,7 +75,7 @@ const struct config_field config_fields[] = {
     {"iterations", N_("Iterations"), "N", N_("The run's length in batches, instead of epochs."),
      CONFIG_COUNT, MEMBER(iterations), 1, 1e9, NULL, false},
     {"solver", N_("Solver"), "NAME", N_("How the weights follow the gradients."), CONFIG_CHOICE,
-     MEMBER(solver), 0, 0, solvers, true},
+     MEMBER(solver), 0, 0, solver_names, true},
     {"lr", N_("Learning rate"), "X", N_("The size of a step; the schedule changes it later."),
      CONFIG_NUMBER, MEMBER(learning_rate), 0, 1e6, NULL, true},
     {"momentum", N_("Momentum"), "M", N_("How much of the last step is kept; adam's beta1."),
@@ -88,7 +85,7 @@ const struct config_field config_fields[] = {
         "gradient."),
      CONFIG_NUMBER, MEMBER(weight_decay), 0, 10, NULL, true},
     {"schedule", N_("Schedule"), "NAME", N_("How the learning rate falls during the run."),
-     CONFIG_CHOICE, MEMBER(schedule), 0, 0, schedules, true},
+     CONFIG_CHOICE, MEMBER(schedule), 0, 0, lr_schedule_names, true},
     {"gamma", N_("Gamma"), "X", N_("Schedules step and plateau: the rate is multiplied by this."),
      CONFIG_NUMBER, MEMBER(gamma), 0, 10, NULL, false},
     {"power", N_("Power"), "X", N_("Schedule poly: the exponent."), CONFIG_NUMBER, MEMBER(power), 0,
@@ -144,7 +141,7 @@ void config_defaults(struct run_config *config)
                                   .solver = SOLVER_SGD,
                                   .learning_rate = 0.01,
                                   .momentum = 0.9,
-                                  .schedule = SCHEDULE_FIXED,
+                                  .schedule = LR_SCHEDULE_FIXED,
                                   .gamma = 0.1,
                                   .power = 1,
                                   .average_loss = 1,

@@ -172,7 +172,7 @@ bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
                                     .targets = batch.targets,
                                     .count = batch.count};
     uint64_t iteration = trainer->moment.iteration;
-    double rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
+    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
     const bool looking = inspector_is_on(&trainer->inspector);
     if (looking)
         trainer->mark += inspector_before(&trainer->inspector, prepared);

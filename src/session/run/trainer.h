@@ -5,7 +5,7 @@
 #define TINCA_SESSION_RUN_TRAINER_H
 
 #include "engine/training/loss_meter.h"
-#include "engine/training/schedule.h"
+#include "engine/training/lr_schedule.h"
 #include "engine/weights/safetensors.h"
 #include "session/findings/watcher.h"
 #include "session/record/run_state.h"
@@ -39,8 +39,8 @@ struct trainer {
     struct preparation prepared;
     struct run_snapshot now; /* the worker's own, published as it changes */
     struct loss_meter meter;
-    struct schedule_settings schedule;
-    struct schedule_state schedule_state;
+    struct lr_schedule_settings schedule;
+    struct lr_schedule_state lr_schedule_state;
     struct tempo tempo;
     struct watcher watcher;
     struct inspector inspector;

@@ -335,15 +335,15 @@ static unsigned threads_of(const struct norm *norm)
 static struct ending ending_of(const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
-    return {site->sum ? call->inputs[1] : NULL, site->activation != NULL};
+    return {site->fused_add ? call->inputs[1] : NULL, site->fused_activation != NULL};
 }
 
 static struct gradient gradient_of(const struct kernel_call *call)
 {
     struct gradient of = {call->output_gradient, NULL, NULL, NULL};
-    if (call->site->activation && call->site->sum) {
+    if (call->site->fused_activation && call->site->fused_add) {
         of.y = call->output;
-    } else if (call->site->activation) {
+    } else if (call->site->fused_activation) {
         of.weight = call->parameters[WEIGHT];
         of.bias = call->parameters[BIAS];
     }
@@ -438,7 +438,7 @@ static void forward_batch_norm(const struct kernel_call *call)
 {
     if (takes_instances(call->site))
         forward_instances(call);
-    else if (!call->site->training || call->again)
+    else if (!call->site->training || call->recomputing)
         forward_known(call);
     else
         forward_measured(call);
@@ -451,7 +451,7 @@ static void backward_batch_norm(const struct kernel_call *call)
     const float *saved = (const float *)call->saved;
     struct sums *own = (struct sums *)call->workspace;
     const struct sums *parts = NULL; /* one launch does without */
-    const bool sum = call->site->sum;
+    const bool sum = call->site->fused_add;
     const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
                                       call->parameter_gradients[WEIGHT],
@@ -471,7 +471,7 @@ static void backward_batch_norm(const struct kernel_call *call)
 struct cuda_kernel cuda_batch_norm = {"batch_norm",
                                       {"batch_norm", "cuda", NULL,
                                        KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED |
-                                           KERNEL_FINISHES,
+                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_REUSES_SAVED |
+                                           KERNEL_FUSES_EPILOGUE,
                                        supports_counts, saved_batch_norm, workspace_batch_norm,
                                        forward_batch_norm, backward_batch_norm}};

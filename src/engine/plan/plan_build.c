@@ -1,0 +1,275 @@
+/* A plan is built in stages, each of which rests on the ones before:
+ *
+ *   steps         one per needed node, with its kernel                   steps.c
+ *   fusion        which steps another step's kernel does as well         fusion.c
+ *   order         the order of all passes of an iteration                step_order.c
+ *   live ranges   which arrays there are, when, and which share memory   live_ranges.c
+ *   placement     their offsets in the arena, and the forecast           placement.c, arena.c
+ *
+ * If the forecast exceeds the memory limit, recompute.c chooses values to recompute, and the last
+ * three stages are repeated for its choice. */
+#include "engine/plan/plan.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "engine/plan/arena.h"
+#include "engine/plan/fusion.h"
+#include "engine/plan/live_ranges.h"
+#include "engine/plan/placement.h"
+#include "engine/plan/recompute.h"
+#include "engine/plan/step_order.h"
+#include "engine/plan/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct planner {
+    struct plan *plan;
+    const struct plan_settings *settings;
+    size_t workspace; /* bytes */
+    struct step_order order;
+    struct live_ranges ranges;
+    int64_t *scratch; /* for arena_lower_bound */
+};
+
+/* --- the stages --- */
+
+static bool within_limit(const struct plan *plan, const struct plan_settings *settings)
+{
+    const uint64_t limit = settings->memory_limit;
+    return plan->mode != PLAN_TRAINING || limit == 0 ||
+           (limit != PLAN_LEAST_MEMORY && plan->forecast.total <= limit);
+}
+
+/* Makes order and live ranges with the values of keep[] in memory; NULL: all. */
+static void find_ranges(struct planner *planner, const bool *keep)
+{
+    step_order_make(&planner->order, keep);
+    live_ranges_find(&planner->ranges);
+}
+
+/* Implements recompute_search.measure. */
+static uint64_t measure_arena(void *context, const bool *keep, bool exact)
+{
+    struct planner *planner = context;
+    const struct live_ranges *ranges = &planner->ranges;
+    size_t packed;
+    find_ranges(planner, keep);
+    if (!exact)
+        return arena_lower_bound(ranges->blocks, ranges->block_count, planner->scratch,
+                                 planner->plan->order_count) +
+               planner->workspace;
+    if (!arena_pack(ranges->blocks, ranges->block_count, &packed, NULL))
+        return UINT64_MAX;
+    return packed + planner->workspace;
+}
+
+/* Repeats order, live ranges and placement with as much recomputation as the limit requires. */
+static bool recompute_values(struct planner *planner, struct error *error)
+{
+    const struct plan *plan = planner->plan;
+    const struct memory_forecast *forecast = &plan->forecast;
+    const uint64_t fixed = forecast->weights + forecast->gradients + forecast->solver;
+    const uint64_t limit = planner->settings->memory_limit;
+    const struct recompute_search search = {.order = &planner->order,
+                                            .measure = measure_arena,
+                                            .context = planner,
+                                            .limit = limit == PLAN_LEAST_MEMORY ? 0
+                                                     : limit > fixed            ? limit - fixed
+                                                                                : 0};
+    bool *keep = memory_new(plan->graph->node_count, sizeof *keep, "the plan", error);
+    planner->scratch =
+        memory_new(3 * plan->step_count + 2, sizeof *planner->scratch, "the plan", error);
+    const bool chosen = keep && planner->scratch && recompute_choose(&search, keep, error);
+    if (chosen)
+        find_ranges(planner, keep);
+    free(keep);
+    return chosen && placement_make(&planner->ranges, planner->settings, planner->workspace, error);
+}
+
+static bool run_stages(struct planner *planner, bool fuse_epilogues, struct error *error)
+{
+    struct plan *plan = planner->plan;
+    if (!steps_build(plan, planner->settings, error) ||
+        !fusion_apply(plan, fuse_epilogues, error) ||
+        !step_order_create(&planner->order, plan, error) ||
+        !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
+        return false;
+    plan->arrays =
+        memory_new(planner->ranges.block_capacity, sizeof *plan->arrays, "the plan", error);
+    if (!plan->arrays)
+        return false;
+    planner->workspace = steps_workspace_bytes(plan);
+    find_ranges(planner, NULL);
+    return placement_make(&planner->ranges, planner->settings, planner->workspace, error) &&
+           (within_limit(plan, planner->settings) || recompute_values(planner, error));
+}
+
+static void planner_free(struct planner *planner)
+{
+    step_order_free(&planner->order);
+    live_ranges_free(&planner->ranges);
+    free(planner->scratch);
+}
+
+/* --- refusals --- */
+
+/* Writes a number of bytes in the syntax of the option that sets the limit. It is rounded up, so
+ * that the limit it names is accepted. */
+static const char *write_limit(uint64_t bytes, char *text, size_t size)
+{
+    const bool large = bytes >> 20 >= 10;
+    const uint64_t unit = (uint64_t)1 << (large ? 20 : 10);
+    snprintf(text, size, "%llu%s", (unsigned long long)((bytes + unit - 1) / unit),
+             large ? "MiB" : "KiB");
+    return text;
+}
+
+bool plan_set_limit_error(const struct plan_settings *settings, uint64_t least, size_t batch,
+                          struct error *error)
+{
+    char what[64], bytes[32], limit[32], advice[160];
+    snprintf(what, sizeof what, _("batch %zu"), settings->batch);
+    write_limit(least, bytes, sizeof bytes);
+    text_bytes(settings->memory_limit, limit, sizeof limit);
+    if (batch)
+        snprintf(advice, sizeof advice,
+                 _("raise the limit to %s, or choose batch %zu, which fits it"), bytes, batch);
+    else
+        snprintf(advice, sizeof advice,
+                 _("raise the limit to %s; not even one image fits this one"), bytes);
+    return error_set(error, ERROR_MEMORY, what, advice,
+                     "the memory limit is %s; even with recomputation, training needs %s", limit,
+                     bytes);
+}
+
+/* Sets the error for a plan that needs the least memory and still exceeds the limit. */
+static void set_limit_error_of(const struct plan *plan, const struct plan_settings *settings,
+                               struct error *error)
+{
+    const size_t batch = plan_largest_batch(plan->graph, plan->driver, settings,
+                                            plan->batch * plan->ranks, settings->memory_limit);
+    plan_set_limit_error(settings, plan->forecast.total, batch, error);
+}
+
+/* Sets the error for a batch that the ranks cannot share evenly, and returns false. Advises the
+ * nearest batches that they can. */
+static bool set_uneven_error(size_t batch, size_t ranks, struct error *error)
+{
+    char what[64], advice[96];
+    const size_t below = batch / ranks * ranks;
+    snprintf(what, sizeof what, _("batch %zu"), batch);
+    if (below)
+        snprintf(advice, sizeof advice, _("choose batch %zu or %zu"), below, below + ranks);
+    else
+        snprintf(advice, sizeof advice, _("choose batch %zu"), ranks);
+    return error_set(error, ERROR_USAGE, what, advice,
+                     "%zu GPUs share each batch, and this one cannot be divided evenly among them",
+                     ranks);
+}
+
+/* --- building --- */
+
+static size_t *new_offsets(size_t count, struct error *error)
+{
+    size_t *offsets = memory_new(count, sizeof *offsets, "the plan", error);
+    for (size_t i = 0; offsets && i < count; i++)
+        offsets[i] = PLAN_NONE;
+    return offsets;
+}
+
+/* Returns a plan without steps, or NULL with an error. */
+static struct plan *plan_new(const struct graph *graph, const struct device_driver *driver,
+                             const struct plan_settings *settings, struct error *error)
+{
+    const size_t batch = settings->batch ? settings->batch : 1;
+    const size_t ranks = settings->ranks ? settings->ranks : 1;
+    const bool even = batch % ranks == 0 || set_uneven_error(batch, ranks, error);
+    struct plan *plan = even ? memory_new(1, sizeof *plan, "the plan", error) : NULL;
+    if (!plan)
+        return NULL;
+    *plan = (struct plan){.graph = graph,
+                          .driver = driver,
+                          .mode = settings->mode,
+                          .frozen = settings->frozen,
+                          .seeds_output_gradient = settings->seeds_output_gradient,
+                          .batch = batch / ranks,
+                          .ranks = ranks,
+                          .threads = settings->threads ? settings->threads : 1};
+    plan->steps = memory_new(graph->node_count, sizeof *plan->steps, "the plan", error);
+    plan->values = new_offsets(graph->node_count, error);
+    plan->backward_values = new_offsets(graph->node_count, error);
+    plan->gradients = new_offsets(graph->node_count, error);
+    if (plan->steps && plan->values && plan->backward_values && plan->gradients)
+        return plan;
+    plan_free(plan);
+    return NULL;
+}
+
+/* Returns a plan that meets the memory limit or, if none does, the one that exceeds it least. */
+static struct plan *build(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, bool fuse_epilogues,
+                          struct error *error)
+{
+    struct plan *plan = plan_new(graph, driver, settings, error);
+    if (!plan)
+        return NULL;
+    struct planner planner = {.plan = plan, .settings = settings};
+    const bool built = run_stages(&planner, fuse_epilogues, error);
+    planner_free(&planner);
+    if (built)
+        return plan;
+    plan_free(plan);
+    return NULL;
+}
+
+/* Returns the smaller of `plan`, which it frees otherwise, and a plan without fused epilogues. The
+ * backward pass of a fused epilogue has more arrays in use at once than separate passes have. */
+static struct plan *take_smaller(struct plan *plan, const struct plan_settings *settings)
+{
+    struct plan *other = build(plan->graph, plan->driver, settings, false, NULL);
+    const bool smaller = other && other->forecast.total < plan->forecast.total;
+    plan_free(smaller ? plan : other);
+    return smaller ? other : plan;
+}
+
+struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
+                        const struct plan_settings *settings, struct error *error)
+{
+    struct plan *plan = build(graph, driver, settings, true, error);
+    if (plan && !within_limit(plan, settings) && fusion_has_epilogues(plan))
+        plan = take_smaller(plan, settings);
+    if (!plan || settings->memory_limit == PLAN_LEAST_MEMORY || within_limit(plan, settings))
+        return plan;
+    if (error)
+        set_limit_error_of(plan, settings, error);
+    plan_free(plan);
+    return NULL;
+}
+
+static bool batch_fits(const struct graph *graph, const struct device_driver *driver,
+                       const struct plan_settings *settings, size_t batch, uint64_t bytes)
+{
+    struct plan_settings smaller = *settings;
+    smaller.batch = batch;
+    struct plan *plan = plan_build(graph, driver, &smaller, NULL);
+    const bool fits = plan && plan->forecast.total <= bytes;
+    plan_free(plan);
+    return fits;
+}
+
+size_t plan_largest_batch(const struct graph *graph, const struct device_driver *driver,
+                          const struct plan_settings *settings, size_t limit, uint64_t bytes)
+{
+    const size_t ranks = settings->ranks ? settings->ranks : 1;
+    size_t fits = 0, too_large = limit / ranks + 1; /* images per rank */
+    while (too_large - fits > 1) {
+        const size_t middle = fits + (too_large - fits) / 2;
+        if (batch_fits(graph, driver, settings, middle * ranks, bytes))
+            fits = middle;
+        else
+            too_large = middle;
+    }
+    return fits * ranks;
+}

@@ -1,0 +1,154 @@
+/* Building the steps of a plan takes three passes over the graph: one backward marks the nodes that
+ * the output and the losses need, one forward marks those that need a gradient, and one forward
+ * makes a step of each needed node and chooses its kernel. A node needs a gradient if it has
+ * parameters to learn or if one of its inputs needs one. */
+#include "engine/plan/steps.h"
+
+#include "base/language.h"
+#include "base/memory.h"
+#include "engine/ops/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No real arena reaches this size. Refusing larger ones early keeps size arithmetic from
+ * overflowing. */
+#define BYTES_LIMIT (SIZE_MAX / 4096)
+
+struct step_builder {
+    struct plan *plan;
+    const struct plan_settings *settings;
+    bool *needed, *needs_gradient; /* by node */
+};
+
+static bool mark_needed(struct step_builder *builder, struct error *error)
+{
+    const struct graph *graph = builder->plan->graph;
+    const bool training = builder->plan->mode == PLAN_TRAINING;
+    size_t losses = training ? graph->loss_count : builder->settings->with_loss ? 1 : 0;
+    if (losses > graph->loss_count)
+        losses = graph->loss_count;
+    builder->needed[graph->output] = true;
+    for (size_t i = 0; i < losses; i++)
+        builder->needed[graph->losses[i]] = true;
+    graph_complete_ancestors(graph, builder->needed);
+    if (training && graph->loss_count == 0)
+        return error_set(error, ERROR_INPUT, "the network", "end it with a \"loss\"",
+                         "it has no loss, so it cannot be trained");
+    return true;
+}
+
+static void mark_gradients(struct step_builder *builder)
+{
+    const struct plan *plan = builder->plan;
+    const struct graph *graph = plan->graph;
+    for (size_t n = 0; n < graph->node_count && plan->mode == PLAN_TRAINING; n++) {
+        const struct node *node = &graph->nodes[n];
+        bool needs = n == 0 ? builder->settings->needs_input_gradient
+                            : !plan->frozen && graph_node_parameter_count(graph, n) > 0;
+        for (size_t k = 0; k < node->input_count; k++)
+            needs |= builder->needs_gradient[node->inputs[k]];
+        builder->needs_gradient[n] = needs;
+    }
+}
+
+static bool check_size(const struct plan *plan, const struct node *node, struct error *error)
+{
+    if (shape_count(node->output) < BYTES_LIMIT / sizeof(float) / plan->batch)
+        return true;
+    return error_set(error, ERROR_MEMORY, node->name, "choose a smaller batch",
+                     "%zu images of %zu x %zu x %zu do not fit the address space", plan->batch,
+                     node->output.channels, node->output.height, node->output.width);
+}
+
+static bool is_view(const struct plan *plan, const struct node *node)
+{
+    return (node->op->traits & OP_VIEW) ||
+           (plan->mode == PLAN_INFERENCE && op_is_identity_in_inference(node));
+}
+
+static void start_step(const struct step_builder *builder, size_t number, struct plan_step *step)
+{
+    const struct plan *plan = builder->plan;
+    const struct node *node = &plan->graph->nodes[number];
+    *step = (struct plan_step){
+        .node = number,
+        .backward = builder->needs_gradient[number],
+        .fused_into = PLAN_NONE,
+        .input_count = node->input_count,
+        .saved = PLAN_NONE,
+        .backward_saved = PLAN_NONE,
+        .backward_at = PLAN_NONE,
+        .recompute_at = PLAN_NONE,
+        .site = {.node = node,
+                 .batch = plan->batch,
+                 .ranks = plan->ranks,
+                 .training = plan->mode == PLAN_TRAINING,
+                 .threads = plan->threads},
+    };
+    memcpy(step->inputs, node->inputs, sizeof step->inputs);
+    graph_input_shapes(plan->graph, node, step->site.inputs);
+    for (size_t k = 0; k < node->input_count; k++)
+        step->site.input_gradient[k] = builder->needs_gradient[node->inputs[k]];
+}
+
+static bool choose_kernel(const struct plan *plan, struct plan_step *step, struct error *error)
+{
+    if (is_view(plan, step->site.node)) {
+        snprintf(step->choice, sizeof step->choice, "%s",
+                 N_("a view of its input: nothing to compute"));
+        return true;
+    }
+    step->kernel =
+        device_choose_kernel(plan->driver, &step->site, step->choice, sizeof step->choice, error);
+    return step->kernel;
+}
+
+static bool append_steps(struct step_builder *builder, struct error *error)
+{
+    struct plan *plan = builder->plan;
+    for (size_t n = 0; n < plan->graph->node_count; n++) {
+        const struct node *node = &plan->graph->nodes[n];
+        if (!builder->needed[n])
+            continue;
+        if (!check_size(plan, node, error))
+            return false;
+        if (node->op == &op_input)
+            continue;
+        struct plan_step *step = &plan->steps[plan->step_count++];
+        start_step(builder, n, step);
+        if (!choose_kernel(plan, step, error))
+            return false;
+    }
+    return true;
+}
+
+bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error)
+{
+    const size_t nodes = plan->graph->node_count;
+    struct step_builder builder = {.plan = plan, .settings = settings};
+    builder.needed = memory_new(nodes, sizeof *builder.needed, "the plan", error);
+    builder.needs_gradient = memory_new(nodes, sizeof *builder.needs_gradient, "the plan", error);
+    bool built = builder.needed && builder.needs_gradient && mark_needed(&builder, error);
+    if (built) {
+        mark_gradients(&builder);
+        built = append_steps(&builder, error);
+    }
+    free(builder.needed);
+    free(builder.needs_gradient);
+    return built;
+}
+
+size_t steps_workspace_bytes(const struct plan *plan)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < plan->step_count; s++) {
+        const struct plan_step *step = &plan->steps[s];
+        const size_t bytes = step->kernel && step->kernel->workspace_bytes
+                                 ? step->kernel->workspace_bytes(&step->site)
+                                 : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return memory_round_up(most);
+}

@@ -1,0 +1,15 @@
+/* steps.h: the steps of a plan and their kernels. Internal to the plan. */
+#ifndef TINCA_ENGINE_PLAN_STEPS_H
+#define TINCA_ENGINE_PLAN_STEPS_H
+
+#include "engine/plan/plan.h"
+
+/* Writes plan->steps: one for each node that the output or a loss needs, with its kernel. The array
+ * has room for all nodes. Returns false with an error if the network cannot be trained, the device
+ * lacks an operator, a node is too large or memory is out. */
+bool steps_build(struct plan *plan, const struct plan_settings *settings, struct error *error);
+
+/* Returns the bytes of the largest workspace that a step's kernel needs, rounded up. */
+size_t steps_workspace_bytes(const struct plan *plan);
+
+#endif
