@@ -6,7 +6,7 @@
  * its digits replace them before the file is written. */
 #include "engine/weights/safetensors.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 
@@ -340,7 +340,7 @@ bool safetensors_write_checked(const char *path, const char *previous,
 {
     struct file_writer writer;
     return write_uncommitted(&writer, path, true, arrays, count, metadata, bytes, error) &&
-           file_writer_commit_keeping(&writer, previous, error);
+           file_writer_commit_with_backup(&writer, previous, error);
 }
 
 /* Computes the checksum of the whole file in *sum, and copies the one in its header to `written`.

@@ -5,8 +5,8 @@
 
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 #include "engine/devices/device_buffer.h"
 #include "engine/weights/safetensors.h"
 
