@@ -8,7 +8,7 @@
 #include "cli/workbench.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/files/folder_trust.h"

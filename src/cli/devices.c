@@ -3,8 +3,8 @@
 #include "cli/options.h"
 #include "cli/output.h"
 
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "engine/devices/device.h"

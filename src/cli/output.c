@@ -1,8 +1,8 @@
 #include "cli/output.h"
 
 #include "base/character.h"
+#include "base/escape/visible.h"
 #include "base/memory.h"
-#include "base/visible.h"
 #include "cli/command.h"
 
 #include <stdarg.h>

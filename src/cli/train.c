@@ -7,10 +7,10 @@
 #include "cli/progress.h"
 #include "cli/stop_signal.h"
 
-#include "base/file.h"
+#include "base/escape/shell.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"
 #include "session/export/export.h"

@@ -9,7 +9,7 @@
 #include "session/values/inspection.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "session/record/run_open.h"

@@ -2,7 +2,7 @@
 #ifndef TINCA_TESTS_DATA_FILES_H
 #define TINCA_TESTS_DATA_FILES_H
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "data/images/image.h"
 

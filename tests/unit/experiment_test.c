@@ -1,6 +1,6 @@
 /* A run goes on with the network and the data that it began with, or is refused and names what has
  * changed; what is refused stays as it was. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "session/run/resume.h"
 

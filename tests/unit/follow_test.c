@@ -5,7 +5,7 @@
 #include "session/history/run_owner.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include "session/run/run_start.h"
 #include "session_files.h"

@@ -10,7 +10,7 @@
 #include "session/model/evaluate.h"
 #include "session/study/study_pictures.h"
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "session/record/run_open.h"
 #include "session/run/run_start.h"
 

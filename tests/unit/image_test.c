@@ -1,7 +1,7 @@
 /* Pictures: sizes and colours, round trips, and files that are cut off, damaged or lie. */
 #include "data/formats/image_file.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "data_files.h"
 #include "tap.h"
 

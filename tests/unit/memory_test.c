@@ -2,8 +2,8 @@
  * of what is left. */
 #include "tests/tap.h"
 
-#include "base/control_group.h"
-#include "base/host.h"
+#include "base/host/control_group.h"
+#include "base/host/host.h"
 #include "engine/devices/drivers.h"
 #include "session/measure/memory_check.h"
 

@@ -1,7 +1,7 @@
 /* What the form finds out about a choice: rows shared out, pictures laid out and read, the learning
  * rate over the run, and earlier runs of the same work. */
-#include "base/background.h"
 #include "base/clock.h"
+#include "base/threads/background.h"
 #include "data/loader/augment.h"
 #include "data/loader/feed.h"
 #include "session/config/rate_plan.h"

@@ -2,8 +2,8 @@
  * the file that keeps them. */
 #include "session/study/study.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "session/study/study_file.h"

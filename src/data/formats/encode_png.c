@@ -1,6 +1,6 @@
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "data/formats/image_file.h"
 
 #include <png.h>

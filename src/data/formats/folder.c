@@ -5,7 +5,7 @@
  * header cannot be read is left out and counted, or refused with broken=refuse; one that turns out
  * unreadable later is replaced by the feed.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"

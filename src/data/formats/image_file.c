@@ -1,6 +1,6 @@
 #include "data/formats/image_file.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/decode.h"
 

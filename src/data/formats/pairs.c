@@ -4,7 +4,7 @@
  * right half the target; direction=ba turns that round. Of an odd width the middle column belongs
  * to neither.
  */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"

@@ -1,6 +1,6 @@
 #include "data/formats/stored.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <stdio.h>

@@ -19,7 +19,7 @@
 #include "data/loader/feed.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/dataset/dataset_source.h"

@@ -8,7 +8,7 @@
 #define TINCA_ENGINE_GRAPH_LAYER_READER_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/graph/attributes.h"
 
 #include <stdbool.h>

@@ -6,8 +6,8 @@
 #include "engine/network/network.h"
 
 #include "base/character.h"
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/blocks/block.h"

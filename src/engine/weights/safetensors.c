@@ -3,7 +3,7 @@
  */
 #include "engine/weights/safetensors.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 

@@ -1,8 +1,8 @@
 #include "engine/weights/weights.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 #include "engine/devices/mirror.h"
 #include "engine/weights/safetensors.h"
 

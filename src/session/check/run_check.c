@@ -6,7 +6,7 @@
  * or been replaced since the check began; else it is checked again. */
 #include "session/check/run_check_inside.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/files/run_directory.h"

@@ -2,7 +2,7 @@
  * foreign. */
 #include "session/check/run_check_inside.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/folder_trust.h"
 #include "session/files/run_directory.h"

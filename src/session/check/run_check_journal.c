@@ -2,7 +2,7 @@
  * checkpoints and the summary speak of. */
 #include "session/check/run_check_inside.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 

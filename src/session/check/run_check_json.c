@@ -1,8 +1,8 @@
 /* config.json, the small files, and what other modules already read strictly. */
 #include "session/check/run_check_inside.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "data/dataset/dataset.h"
 #include "engine/network/network_write.h"

@@ -4,8 +4,8 @@
  */
 #include "session/check/run_check_inside.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "session/record/run_integrity.h"
 

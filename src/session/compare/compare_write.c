@@ -3,9 +3,9 @@
 #include "session/compare/compare.h"
 
 #include "base/character.h"
+#include "base/escape/markdown.h"
+#include "base/escape/visible.h"
 #include "base/language.h"
-#include "base/markdown.h"
-#include "base/visible.h"
 
 #include <inttypes.h>
 #include <math.h>

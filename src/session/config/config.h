@@ -7,7 +7,7 @@
 #define TINCA_SESSION_CONFIG_CONFIG_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/devices/device.h"
 #include "engine/network/network.h"
 #include "engine/training/schedule.h"

@@ -1,7 +1,7 @@
 #include "session/export/chart.h"
 
 #include "base/axis.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "data/formats/image_file.h"
 #include "session/export/raster.h"

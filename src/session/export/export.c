@@ -3,10 +3,10 @@
 #include "session/export/export.h"
 
 #include "base/clock.h"
-#include "base/host.h"
-#include "base/json.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
+#include "base/json/json.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "engine/devices/device.h"
 #include "session/files/run_files.h"
 #include "session/values/timing.h"

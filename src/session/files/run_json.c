@@ -1,7 +1,7 @@
 #include "session/files/run_json.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 
 #include <stdlib.h>
 #include <string.h>

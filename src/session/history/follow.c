@@ -2,7 +2,7 @@
  * read to its end before the run is said to be over. */
 #include "session/history/follow.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "session/files/journal_tail.h"
 #include "session/files/run_directory.h"

@@ -1,9 +1,9 @@
 #include "session/history/past_run.h"
 
-#include "base/background.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "base/memory.h"
+#include "base/threads/background.h"
 #include "session/files/run_directory.h"
 #include "session/record/run_open.h"
 

@@ -1,8 +1,8 @@
 #include "session/history/run_reader.h"
 
-#include "base/background.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
+#include "base/threads/background.h"
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"

@@ -3,9 +3,9 @@
  * has a new number; a picture of an older one is thrown away when it is ready. */
 #include "session/inspect/preview.h"
 
-#include "base/background.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/threads/background.h"
 #include "data/loader/augment.h"
 #include "session/config/settings.h"
 

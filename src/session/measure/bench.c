@@ -6,7 +6,7 @@
 #include "session/measure/bench.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"

@@ -6,7 +6,7 @@
 #define TINCA_SESSION_MEASURE_DEVICE_METER_H
 
 #include "base/error.h"
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 #include "session/measure/gpu_meter.h"
 
 #include <stdbool.h>

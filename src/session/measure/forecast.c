@@ -1,7 +1,7 @@
 /* What can be known of the data without opening it comes from its kind: classes and image size. */
 #include "session/measure/forecast.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/dataset/dataset.h"

@@ -3,7 +3,7 @@
 #define TINCA_SESSION_MEASURE_FORECAST_H
 
 #include "base/error.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "engine/plan/plan.h"
 #include "session/config/config.h"
 

@@ -2,8 +2,8 @@
 #include "session/measure/measurement.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
+#include "base/files/file.h"
+#include "base/host/host.h"
 #include "engine/devices/device.h"
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"

@@ -9,8 +9,8 @@
  */
 #include "session/measure/memory_check.h"
 
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/loader/feed.h"

@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_MEASURE_MEMORY_CHECK_H
 #define TINCA_SESSION_MEASURE_MEMORY_CHECK_H
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "engine/network/network.h"
 #include "engine/plan/plan.h"
 #include "session/measure/forecast.h"

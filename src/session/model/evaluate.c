@@ -1,6 +1,6 @@
 #include "session/model/evaluate.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/loader/augment.h"

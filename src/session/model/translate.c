@@ -5,7 +5,7 @@
  * large. */
 #include "session/model/translate.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "session/run/experiment.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "engine/network/network_write.h"
 #include "session/files/run_json.h"

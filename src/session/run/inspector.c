@@ -3,7 +3,7 @@
 #include "session/run/inspector.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
 #include "engine/plan/roofline.h"

@@ -6,7 +6,7 @@
 #include "session/run/trainer.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 
 #include <math.h>
 #include <string.h>

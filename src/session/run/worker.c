@@ -3,9 +3,9 @@
 #include "session/run/checkpoint.h"
 
 #include "base/clock.h"
-#include "base/file.h"
-#include "base/host.h"
-#include "base/output_file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
 #include "session/config/settings.h"
 #include "session/files/computed_with.h"
 #include "session/files/run_files.h"

@@ -1,7 +1,7 @@
 /* Pictures from two folders, and what both kinds of studies share. */
 #include "session/study/study_pictures.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/formats/image_file.h"
 #include "data/formats/scan.h"

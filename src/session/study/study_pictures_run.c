@@ -1,6 +1,6 @@
 /* Pictures of a run: the pairs of its validation data are gone through in order, because the noise
  * of a generator belongs to a pair's number, and those that were chosen are kept. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "data/loader/feed.h"
 #include "session/model/evaluate.h"

@@ -1,6 +1,6 @@
 #include "ui/model/run_list.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/record/run_open.h"

@@ -9,11 +9,11 @@
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/clock.h"
-#include "base/host.h"
-#include "base/host_load.h"
+#include "base/host/host.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 #include "ui/screens/run/sample_model.h"
 
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/threads/background.h"
 #include "data/formats/image_file.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "ui/screens/runs/runs_model.h"
 #include "session/config/config_paths.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/app.h"

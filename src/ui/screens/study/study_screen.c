@@ -3,7 +3,7 @@
  * back with the vote kept. Runs that are on go on meanwhile. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/study/study_session.h"

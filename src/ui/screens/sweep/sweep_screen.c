@@ -1,7 +1,7 @@
 /* A grid of runs: set up, watched as a table, or one of earlier. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 #include "ui/screens/sweep/sweep_view.h"

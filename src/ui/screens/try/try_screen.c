@@ -2,7 +2,7 @@
  * The chooser of weights lies over the screen and takes the keys while it is open. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"

@@ -1,6 +1,6 @@
 /* markdown.h: text that others wrote, in a Markdown document. */
-#ifndef TINCA_BASE_MARKDOWN_H
-#define TINCA_BASE_MARKDOWN_H
+#ifndef TINCA_BASE_ESCAPE_MARKDOWN_H
+#define TINCA_BASE_ESCAPE_MARKDOWN_H
 
 #include "base/text.h"
 

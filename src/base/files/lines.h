@@ -1,6 +1,6 @@
 /* lines.h: the lines of a file that may hold anything, one at a time, in bounded memory. */
-#ifndef TINCA_BASE_LINES_H
-#define TINCA_BASE_LINES_H
+#ifndef TINCA_BASE_FILES_LINES_H
+#define TINCA_BASE_FILES_LINES_H
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "base/shell.h"
+#include "base/escape/shell.h"
 
 #include "base/character.h"
 

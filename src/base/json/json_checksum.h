@@ -4,10 +4,10 @@
  *
  * Who changes such a document on purpose deletes that line: a document without the member is read
  * without a check, as those of earlier versions are. */
-#ifndef TINCA_BASE_JSON_CHECKSUM_H
-#define TINCA_BASE_JSON_CHECKSUM_H
+#ifndef TINCA_BASE_JSON_JSON_CHECKSUM_H
+#define TINCA_BASE_JSON_JSON_CHECKSUM_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 
 /* Returns the text of an object that has members, with its checksum, owned by the caller (free());
  * NULL when memory is out. */

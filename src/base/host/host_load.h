@@ -2,8 +2,8 @@
  *
  * Read from /proc and /sys; what the system does not tell is not known: NaN, or 0 bytes for sizes
  * that cannot be 0, or "". A load is a difference: it is of the seconds between two samples. */
-#ifndef TINCA_BASE_HOST_LOAD_H
-#define TINCA_BASE_HOST_LOAD_H
+#ifndef TINCA_BASE_HOST_HOST_LOAD_H
+#define TINCA_BASE_HOST_HOST_LOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>

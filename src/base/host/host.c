@@ -1,6 +1,6 @@
-#include "base/host.h"
+#include "base/host/host.h"
 
-#include "base/control_group.h"
+#include "base/host/control_group.h"
 #include "base/text.h"
 
 #include <ctype.h>

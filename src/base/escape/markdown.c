@@ -1,4 +1,4 @@
-#include "base/markdown.h"
+#include "base/escape/markdown.h"
 
 #include "base/character.h"
 

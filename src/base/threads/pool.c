@@ -6,7 +6,7 @@
  * its tasks. One word holds the job's number and how many of its tasks nobody has taken, so that a
  * worker that comes late takes a task of the job that is on, or none. The job is over when all its
  * tasks have finished; until then the fields that describe it stay as they are. */
-#include "base/pool.h"
+#include "base/threads/pool.h"
 
 #include "base/memory.h"
 

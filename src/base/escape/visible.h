@@ -1,7 +1,7 @@
 /* visible.h: text that others wrote, put into a longer text that is to be shown. Hidden characters
  * (character.h) become question marks. Thread-safe. */
-#ifndef TINCA_BASE_VISIBLE_H
-#define TINCA_BASE_VISIBLE_H
+#ifndef TINCA_BASE_ESCAPE_VISIBLE_H
+#define TINCA_BASE_ESCAPE_VISIBLE_H
 
 #include "base/text.h"
 

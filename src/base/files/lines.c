@@ -1,9 +1,9 @@
 /* One buffer of `limit` bytes: whole lines are taken from its front, what is left of a line moves
  * there, and the file fills the rest. A full buffer without a newline is a line that is too long:
  * its bytes are dropped up to its newline, and the holes of a sparse file are passed over. */
-#include "base/lines.h"
+#include "base/files/lines.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 
 #include <errno.h>

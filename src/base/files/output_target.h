@@ -3,8 +3,8 @@
  * A name is followed as the shell's `>` follows it: through symbolic links, into descriptors, FIFOs
  * and devices. Only a regular file is ever replaced.
  */
-#ifndef TINCA_BASE_OUTPUT_TARGET_H
-#define TINCA_BASE_OUTPUT_TARGET_H
+#ifndef TINCA_BASE_FILES_OUTPUT_TARGET_H
+#define TINCA_BASE_FILES_OUTPUT_TARGET_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* A document comes from memory or, if it is large, from a file (struct source). It goes to a file
  * aside wherever one can stand in for the target, else into the target itself. */
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 
 #include "base/language.h"
 #include "base/memory.h"

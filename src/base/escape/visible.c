@@ -1,4 +1,4 @@
-#include "base/visible.h"
+#include "base/escape/visible.h"
 
 #include "base/character.h"
 

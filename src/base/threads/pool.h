@@ -5,8 +5,8 @@
  * the results are the same for every number of threads. One job runs at a time; the pool belongs to
  * the thread that created it, and jobs do not nest.
  */
-#ifndef TINCA_BASE_POOL_H
-#define TINCA_BASE_POOL_H
+#ifndef TINCA_BASE_THREADS_POOL_H
+#define TINCA_BASE_THREADS_POOL_H
 
 #include "base/error.h"
 

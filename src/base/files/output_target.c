@@ -1,6 +1,6 @@
-#include "base/output_target.h"
+#include "base/files/output_target.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 

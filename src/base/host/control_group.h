@@ -3,8 +3,8 @@
  * Versions 1 and 2 are read. A group counts, and each one above it, up to the place where the
  * hierarchy is mounted: the narrowest of them is what the process feels.
  */
-#ifndef TINCA_BASE_CONTROL_GROUP_H
-#define TINCA_BASE_CONTROL_GROUP_H
+#ifndef TINCA_BASE_HOST_CONTROL_GROUP_H
+#define TINCA_BASE_HOST_CONTROL_GROUP_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* host.h: what machine this is, and what this process uses of it. */
-#ifndef TINCA_BASE_HOST_H
-#define TINCA_BASE_HOST_H
+#ifndef TINCA_BASE_HOST_HOST_H
+#define TINCA_BASE_HOST_HOST_H
 
 #include <stddef.h>
 #include <stdint.h>

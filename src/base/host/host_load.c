@@ -1,8 +1,8 @@
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 
 #include "base/clock.h"
-#include "base/control_group.h"
-#include "base/host.h"
+#include "base/host/control_group.h"
+#include "base/host/host.h"
 
 #include <glob.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* /proc/self/cgroup tells the group's path within its hierarchy, /proc/self/mountinfo where that is
  * mounted, and which part of it: a container sees its own group as the root. */
-#include "base/control_group.h"
+#include "base/host/control_group.h"
 
 #include <inttypes.h>
 #include <limits.h>

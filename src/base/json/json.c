@@ -1,9 +1,9 @@
 /* cJSON keeps no positions, so json_line walks the text and the tree side by side: the n-th value
  * of the text, in reading order, is the n-th value of the tree in preorder. */
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include "base/character.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 

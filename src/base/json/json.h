@@ -4,8 +4,8 @@
  * line of a value. `struct json` is a value inside a document or inside a tree being built; values
  * live as long as the root they hang from.
  */
-#ifndef TINCA_BASE_JSON_H
-#define TINCA_BASE_JSON_H
+#ifndef TINCA_BASE_JSON_JSON_H
+#define TINCA_BASE_JSON_JSON_H
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "base/background.h"
+#include "base/threads/background.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

@@ -9,12 +9,12 @@
  *
  * Files of the program itself (a run's folder, the configuration) are written by file.h.
  */
-#ifndef TINCA_BASE_OUTPUT_FILE_H
-#define TINCA_BASE_OUTPUT_FILE_H
+#ifndef TINCA_BASE_FILES_OUTPUT_FILE_H
+#define TINCA_BASE_FILES_OUTPUT_FILE_H
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/output_target.h"
+#include "base/files/file.h"
+#include "base/files/output_target.h"
 
 #include <stddef.h>
 #include <stdio.h>

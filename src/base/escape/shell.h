@@ -1,7 +1,7 @@
 /* shell.h: text that others wrote, as a word of a command line that the user copies. Thread-safe.
  */
-#ifndef TINCA_BASE_SHELL_H
-#define TINCA_BASE_SHELL_H
+#ifndef TINCA_BASE_ESCAPE_SHELL_H
+#define TINCA_BASE_ESCAPE_SHELL_H
 
 #include "base/text.h"
 

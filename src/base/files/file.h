@@ -1,6 +1,6 @@
 /* file.h: whole files in and out, so that a good file is never replaced by half a one. */
-#ifndef TINCA_BASE_FILE_H
-#define TINCA_BASE_FILE_H
+#ifndef TINCA_BASE_FILES_FILE_H
+#define TINCA_BASE_FILES_FILE_H
 
 #include "base/error.h"
 
