@@ -55,7 +55,7 @@ static void append_settings(struct text *text, const struct run_config *config, 
 void train_command_append(struct text *text, const struct run_config *config, const char *network,
                           const char *technique)
 {
-    char name[320];
+    char name[sizeof config->network + 64];
     const char *own = config_find("technique")->choices[config->technique];
     const char *wanted = technique ? technique : config->technique ? own : "none";
     bool path = is_path(network ? network : config->network), plain = strcmp(wanted, "none") == 0;
