@@ -1,5 +1,5 @@
 /* The feed: what comes, in which order, and that threads and resuming change nothing. */
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 
 #include "data_files.h"
 #include "tap.h"

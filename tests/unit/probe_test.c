@@ -2,7 +2,7 @@
  * the bit; and nobody waits for what is not wanted any more. */
 #include "session/inspect/probe.h"
 
-#include "session/measure/errand.h"
+#include "base/threads/background_job.h"
 #include "session/model/confusion.h"
 #include "session/model/evaluate.h"
 #include "session/model/translate.h"

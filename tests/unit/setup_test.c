@@ -1,10 +1,10 @@
 /* What the form finds out about a choice: rows shared out, pictures laid out and read, the learning
  * rate over the run, and earlier runs of the same work. */
 #include "base/clock.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "data/loader/augment.h"
-#include "data/loader/feed.h"
-#include "session/config/rate_plan.h"
+#include "data/loader/data_loader.h"
+#include "session/config/lr_preview.h"
 #include "session/history/past_run.h"
 #include "session/inspect/preview.h"
 #include "session/record/run_open.h"

@@ -4,7 +4,7 @@
  *
  * A run that is on changes meanwhile. What was found is believed only if nothing has begun, ended
  * or been replaced since the check began; else it is checked again. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
 #include "base/language.h"

@@ -1,5 +1,5 @@
 /* config.json, the small files, and what other modules already read strictly. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
 #include "base/json/json_checksum.h"

@@ -3,7 +3,7 @@
 #include "base/files/file.h"
 #include "base/host/host.h"
 #include "base/memory.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 #include "session/record/run_open.h"
 

@@ -1,7 +1,7 @@
 #include "session/history/run_listing.h"
 
 #include "base/memory.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/files/file.h"
 #include "base/memory.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/record/run_open.h"

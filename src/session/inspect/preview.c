@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "data/loader/augment.h"
 #include "session/config/settings.h"
 

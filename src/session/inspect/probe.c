@@ -4,7 +4,7 @@
 #include "session/inspect/probe.h"
 
 #include "base/memory.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/measure/memory_check.h"
 #include "session/model/picture.h"
 #include "session/model/translate.h"

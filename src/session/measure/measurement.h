@@ -10,8 +10,8 @@
 #define TINCA_SESSION_MEASURE_MEASUREMENT_H
 
 #include "base/error.h"
+#include "base/threads/background_job.h"
 #include "engine/devices/device.h"
-#include "session/measure/errand.h"
 #include "session/model/evaluate.h"
 #include "session/values/statistics.h"
 

@@ -13,7 +13,7 @@
 #include "base/host/host_load.h"
 #include "base/language.h"
 #include "base/text.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
 #include "session/files/sample_files.h"
 

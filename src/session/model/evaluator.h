@@ -6,7 +6,7 @@
 #ifndef TINCA_SESSION_MODEL_EVALUATOR_H
 #define TINCA_SESSION_MODEL_EVALUATOR_H
 
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/evaluate.h"
 
 #include <stdint.h>

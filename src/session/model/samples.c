@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "data/formats/image_file.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/picture.h"
 
 #include <stdlib.h>

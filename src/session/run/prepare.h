@@ -2,7 +2,7 @@
 #ifndef TINCA_SESSION_RUN_PREPARE_H
 #define TINCA_SESSION_RUN_PREPARE_H
 
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "engine/execution/gan.h"
 #include "session/config/config.h"
 #include "session/measure/forecast.h"

@@ -6,8 +6,8 @@
 #ifndef TINCA_SESSION_STUDY_STUDY_PICTURES_H
 #define TINCA_SESSION_STUDY_STUDY_PICTURES_H
 
+#include "base/threads/background_job.h"
 #include "data/images/image.h"
-#include "session/measure/errand.h"
 #include "session/model/evaluate.h"
 #include "session/record/run.h"
 #include "session/study/study.h"

@@ -2,7 +2,7 @@
  * of a generator belongs to a pair's number, and those that were chosen are kept. */
 #include "base/files/file.h"
 #include "base/memory.h"
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 #include "session/model/evaluate.h"
 #include "session/model/picture.h"
 #include "session/record/run_open.h"

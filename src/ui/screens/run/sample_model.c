@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 #include "data/formats/image_file.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 #include "ui/plot/plot_axes.h"
 #include "ui/terminal/columns.h"
 

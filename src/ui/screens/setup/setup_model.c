@@ -1,7 +1,7 @@
 #include "ui/screens/setup/setup_model.h"
 
 #include "base/language.h"
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 #include "ui/terminal/columns.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* errand.h: one piece of work in a thread of its own, with its progress, that can be called off.
  *
  * Who starts it keeps what it works on until errand_finish; nothing else is shared. */
-#ifndef TINCA_SESSION_MEASURE_ERRAND_H
-#define TINCA_SESSION_MEASURE_ERRAND_H
+#ifndef TINCA_BASE_THREADS_BACKGROUND_JOB_H
+#define TINCA_BASE_THREADS_BACKGROUND_JOB_H
 
 #include "base/error.h"
 

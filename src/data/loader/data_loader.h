@@ -8,8 +8,8 @@
  * consumer calls feed_next; the feed's readers fill a ring of batches and never touch one that the
  * consumer holds.
  */
-#ifndef TINCA_DATA_LOADER_FEED_H
-#define TINCA_DATA_LOADER_FEED_H
+#ifndef TINCA_DATA_LOADER_DATA_LOADER_H
+#define TINCA_DATA_LOADER_DATA_LOADER_H
 
 #include "base/error.h"
 #include "data/dataset/dataset.h"

@@ -1,4 +1,4 @@
-#include "session/measure/errand.h"
+#include "base/threads/background_job.h"
 
 #include "base/memory.h"
 

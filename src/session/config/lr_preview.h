@@ -1,6 +1,6 @@
 /* rate_plan.h: the learning rate over a whole run, before it is started. */
-#ifndef TINCA_SESSION_CONFIG_RATE_PLAN_H
-#define TINCA_SESSION_CONFIG_RATE_PLAN_H
+#ifndef TINCA_SESSION_CONFIG_LR_PREVIEW_H
+#define TINCA_SESSION_CONFIG_LR_PREVIEW_H
 
 #include "session/config/config.h"
 

@@ -1,4 +1,4 @@
-#include "base/threads/background.h"
+#include "base/threads/detached_task.h"
 
 #include "base/clock.h"
 #include "base/memory.h"

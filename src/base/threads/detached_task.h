@@ -4,8 +4,8 @@
  * first; the last one frees the state. So a folder on a disk that does not answer holds up neither
  * a key nor the end of the program.
  */
-#ifndef TINCA_BASE_THREADS_BACKGROUND_H
-#define TINCA_BASE_THREADS_BACKGROUND_H
+#ifndef TINCA_BASE_THREADS_DETACHED_TASK_H
+#define TINCA_BASE_THREADS_DETACHED_TASK_H
 
 #include "base/error.h"
 

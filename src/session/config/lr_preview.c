@@ -1,4 +1,4 @@
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 
 #include "session/config/settings.h"
 

@@ -3,8 +3,8 @@
  * Each file has one check, in the order of a table (run_check.c). A check reports problems and
  * notes facts for those behind it. A problem's remedy depends on what else is sound, so that it is
  * chosen by kind at first and worded when every file has been looked at (run_check_remedy.c). */
-#ifndef TINCA_SESSION_CHECK_RUN_CHECK_INSIDE_H
-#define TINCA_SESSION_CHECK_RUN_CHECK_INSIDE_H
+#ifndef TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
+#define TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
 
 #include "engine/network/network.h"
 #include "engine/weights/safetensors.h"

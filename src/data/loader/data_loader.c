@@ -16,7 +16,7 @@
  * that took the portion. `work` wakes readers (a slot became free, a paused feed goes on, or the
  * feed ends), `ready` wakes the consumer, `idle` wakes the one who pauses the feed.
  */
-#include "data/loader/feed.h"
+#include "data/loader/data_loader.h"
 
 #include "base/clock.h"
 #include "base/host/host.h"

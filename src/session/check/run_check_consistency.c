@@ -1,6 +1,6 @@
 /* Whether the files of a run agree with each other, and whether any is missing that must be there.
  * Of a run that is on little can be said: its files are replaced one after the other. */
-#include "session/check/run_check_inside.h"
+#include "session/check/run_check_internal.h"
 
 #include "base/language.h"
 
