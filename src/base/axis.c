@@ -7,7 +7,7 @@
 
 static const double LOG_SPAN = 1e12; /* no screen shows more decades than this in a useful way */
 
-double axis_place(const struct axis *axis, double value)
+double axis_position(const struct axis *axis, double value)
 {
     if (axis->log)
         return value > 0 ? log(value / axis->low) / log(axis->high / axis->low) : NAN;
@@ -106,7 +106,7 @@ double axis_round_up(double value)
     return 10 * power;
 }
 
-double axis_round_down(double value)
+static double round_down(double value)
 {
     double power = pow(10, floor(log10(value)));
     for (size_t i = ROUND_STEPS; i-- > 0;)
@@ -121,13 +121,13 @@ static struct axis around_log(double low, double high)
         return (struct axis){0.1, 1, true};
     if (!(low > 0) || low < high / LOG_SPAN)
         low = high / LOG_SPAN;
-    struct axis axis = {axis_round_down(low), axis_round_up(high), true};
+    struct axis axis = {round_down(low), axis_round_up(high), true};
     if (axis.high < axis.low * 1.4)
         axis.high = axis_round_up(axis.high * 1.5);
     return axis;
 }
 
-struct axis axis_around(double low, double high, bool log)
+struct axis axis_for_range(double low, double high, bool log)
 {
     if (!isfinite(low) || !isfinite(high) || high < low)
         return (struct axis){log ? 0.1 : 0, 1, log};

@@ -25,17 +25,6 @@ struct random_block random_philox(uint64_t seed, enum random_purpose purpose, ui
     return (struct random_block){{c0, c1, c2, c3}};
 }
 
-void random_fill_uniform(uint64_t seed, enum random_purpose purpose, uint32_t stream, float low,
-                         float high, float *out, size_t count)
-{
-    float range = high - low;
-    for (size_t i = 0; i < count; i += 4) {
-        struct random_block block = random_philox(seed, purpose, stream, i / 4);
-        for (size_t k = 0; k < 4 && i + k < count; k++)
-            out[i + k] = low + range * random_to_unit(block.word[k]);
-    }
-}
-
 /* (0, 1]: the logarithm of zero must not occur */
 static float unit_above_zero(uint32_t word)
 {
@@ -98,14 +87,6 @@ uint32_t random_next_below(struct random_stream *stream, uint32_t bound)
     while ((uint32_t)product < threshold)
         product = (uint64_t)random_next(stream) * bound;
     return (uint32_t)(product >> 32);
-}
-
-float random_next_gaussian(struct random_stream *stream)
-{
-    float first, second;
-    uint32_t a = random_next(stream), b = random_next(stream);
-    box_muller(a, b, &first, &second);
-    return first;
 }
 
 void random_permutation(uint64_t seed, enum random_purpose purpose, uint32_t stream,

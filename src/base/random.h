@@ -38,10 +38,6 @@ static inline float random_to_unit(uint32_t word)
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* Fills out[0..count) with element i taken from block i / 4, word i % 4. */
-void random_fill_uniform(uint64_t seed, enum random_purpose purpose, uint32_t stream, float low,
-                         float high, float *out, size_t count);
-
 /* The same with normal deviates by Box and Muller (1958): words (0, 1) give elements 0 and 1 of a
  * block, words (2, 3) elements 2 and 3. `first` is the number of the first element and must be a
  * multiple of four: pieces of an array can be filled by different threads. */
@@ -64,7 +60,6 @@ uint32_t random_next(struct random_stream *stream);
 float random_next_unit(struct random_stream *stream); /* [0, 1) */
 float random_next_between(struct random_stream *stream, float low, float high);
 uint32_t random_next_below(struct random_stream *stream, uint32_t bound); /* [0, bound), unbiased */
-float random_next_gaussian(struct random_stream *stream);
 
 /* Writes a permutation of 0..count-1 (Fisher and Yates) that depends on seed and stream only. */
 void random_permutation(uint64_t seed, enum random_purpose purpose, uint32_t stream,

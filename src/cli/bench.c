@@ -126,7 +126,7 @@ static void print_summary(const struct bench *bench)
     output_print(_("  memory     peak %s of the process, %s planned\n"),
                  text_bytes(bench->peak_memory_bytes, peak, sizeof peak),
                  text_bytes(bench->memory.total, planned, sizeof planned));
-    if (forecast_limit_words(&bench->memory, words, sizeof words)[0])
+    if (forecast_limit_text(&bench->memory, words, sizeof words)[0])
         output_print(_("  limit      %s\n"), words);
     if (bench->main.profile)
         bench_print_limits(bench);

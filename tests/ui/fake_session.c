@@ -273,10 +273,10 @@ struct run *follow_open(const char *directory, struct error *error)
     return run_open(directory, error);
 }
 
-enum follow_news follow_step(struct run *run)
+enum follow_result follow_step(struct run *run)
 {
     (void)run;
-    return FOLLOW_SAME;
+    return FOLLOW_UNCHANGED;
 }
 
 double follow_silence(const struct run *run)

@@ -25,9 +25,9 @@ static void test_axis(void)
     struct axis linear = {0, 50, false}, decades = {0.01, 100, true};
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    tap_ok(axis_place(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25, "a linear place");
-    tap_ok(fabs(axis_place(&decades, 1) - 0.5) < 1e-12, "a logarithmic place");
-    tap_ok(isnan(axis_place(&decades, 0)) && isnan(axis_place(&decades, -1)),
+    tap_ok(axis_position(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25, "a linear place");
+    tap_ok(fabs(axis_position(&decades, 1) - 0.5) < 1e-12, "a logarithmic place");
+    tap_ok(isnan(axis_position(&decades, 0)) && isnan(axis_position(&decades, -1)),
            "zero and below have no place on a logarithmic axis");
     size_t count = axis_ticks(&linear, 6, ticks);
     tap_ok(count == 6 && ticks[0] == 0 && ticks[1] == 10 && ticks[5] == 50, "ticks 0, 10 .. 50");
@@ -51,13 +51,13 @@ static void test_axis(void)
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");
     tap_ok(axis_round_up(2.3) == 3 && axis_round_up(31) == 40 && axis_round_up(1) == 1,
            "round numbers above");
-    struct axis around = axis_around(0.2, 2.3, false);
+    struct axis around = axis_for_range(0.2, 2.3, false);
     tap_ok(around.low == 0 && around.high == 3, "an axis around losses begins at 0");
-    around = axis_around(0, 5, true);
+    around = axis_for_range(0, 5, true);
     tap_ok(around.low > 0 && around.high == 5, "a zero does not break a logarithmic axis");
-    around = axis_around(INFINITY, -INFINITY, false);
+    around = axis_for_range(INFINITY, -INFINITY, false);
     tap_ok(around.high > around.low, "no data make an axis all the same");
-    around = axis_around(7, 7, false);
+    around = axis_for_range(7, 7, false);
     tap_ok(around.low <= 7 && around.high > around.low, "nor does a constant break it");
 }
 
@@ -209,7 +209,7 @@ static void test_curves(void)
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
-    tap_ok(fabs(axis_place(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
+    tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
            "an iteration finds its place");
     view.x = X_EPOCH;
     view.over = true;
@@ -342,7 +342,7 @@ static void test_zoomed_gathering(void)
         state = series_smooth(state, series.points[i].loss, i + 1);
     tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == state,
            "a smoothed value in the middle is the one that the whole run gives");
-    size_t column = (size_t)curve_column_at(axis_place(&part, 50000), 160);
+    size_t column = (size_t)curve_column_at(axis_position(&part, 50000), 160);
     tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
            "in the zoomed curve, too");
     struct series averaged = series;

@@ -173,11 +173,11 @@ static bool put_in_place(const struct file_writer *writer, const char *previous)
 
 bool file_writer_commit(struct file_writer *writer, struct error *error)
 {
-    return file_writer_commit_keeping(writer, NULL, error);
+    return file_writer_commit_with_backup(writer, NULL, error);
 }
 
-bool file_writer_commit_keeping(struct file_writer *writer, const char *previous,
-                                struct error *error)
+bool file_writer_commit_with_backup(struct file_writer *writer, const char *previous,
+                                    struct error *error)
 {
     bool written = fflush(writer->stream) == 0 && !ferror(writer->stream) &&
                    fsync(fileno(writer->stream)) == 0;

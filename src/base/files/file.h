@@ -44,8 +44,8 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
 bool file_writer_commit(struct file_writer *writer, struct error *error);
 /* The same; the file that was there until now stays as `previous`, in the same folder, so that at
  * every moment one of the two is whole. */
-bool file_writer_commit_keeping(struct file_writer *writer, const char *previous,
-                                struct error *error);
+bool file_writer_commit_with_backup(struct file_writer *writer, const char *previous,
+                                    struct error *error);
 void file_writer_abandon(struct file_writer *writer); /* also after a commit: does nothing then */
 
 /* Brings the names in the folder of `path` to the disk: a new file, or a renamed one, has its name

@@ -98,14 +98,14 @@ void host_describe(struct host *host)
 
 /* --- what is left of memory --- */
 
-static void lower(struct host_room *room, uint64_t unswapped, uint64_t swapped,
+static void lower(struct available_memory *room, uint64_t without_swap, uint64_t with_swap,
                   enum memory_bound bound)
 {
-    if (unswapped < room->unswapped) {
-        room->unswapped = unswapped;
+    if (without_swap < room->without_swap) {
+        room->without_swap = without_swap;
         room->bound = bound;
     }
-    room->swapped = swapped < room->swapped ? swapped : room->swapped;
+    room->with_swap = with_swap < room->with_swap ? with_swap : room->with_swap;
 }
 
 static uint64_t sum(uint64_t a, uint64_t b)
@@ -113,7 +113,7 @@ static uint64_t sum(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void lower_to_limit(struct host_room *room, int resource, uint64_t used)
+static void lower_to_limit(struct available_memory *room, int resource, uint64_t used)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
@@ -122,9 +122,9 @@ static void lower_to_limit(struct host_room *room, int resource, uint64_t used)
     lower(room, left, left, BOUND_ULIMIT);
 }
 
-void host_memory_room(struct host_room *room)
+void host_available_memory(struct available_memory *room)
 {
-    *room = (struct host_room){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
+    *room = (struct available_memory){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
     struct control_group group;
     uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
     uint64_t swap = kibibytes_of("/proc/meminfo", "SwapFree");
@@ -137,11 +137,11 @@ void host_memory_room(struct host_room *room)
     lower_to_limit(room, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
 }
 
-uint64_t host_memory_free(void)
+uint64_t host_available_bytes(void)
 {
-    struct host_room room;
-    host_memory_room(&room);
-    return room.bound == BOUND_UNKNOWN ? 0 : room.unswapped;
+    struct available_memory room;
+    host_available_memory(&room);
+    return room.bound == BOUND_UNKNOWN ? 0 : room.without_swap;
 }
 
 /* --- what this process holds --- */
@@ -156,7 +156,7 @@ uint64_t host_process_peak(void)
     return kibibytes_of("/proc/self/status", "VmHWM");
 }
 
-void host_process_forget_peak(void)
+void host_process_reset_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "we");
     if (!file)
@@ -196,7 +196,7 @@ static int count_program(struct dl_phdr_info *object, size_t size, void *context
     return 1;
 }
 
-uint64_t host_program_unread(void)
+uint64_t host_program_unloaded_bytes(void)
 {
     uint64_t absent = 0;
     dl_iterate_phdr(count_program, &absent);

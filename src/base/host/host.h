@@ -29,14 +29,14 @@ enum memory_bound { BOUND_UNKNOWN, BOUND_MACHINE, BOUND_CONTROL_GROUP, BOUND_ULI
 /* Bytes that could be allocated now, without swapping and with it: the least of what the machine,
  * the control groups (control_group.h) and RLIMIT_AS / RLIMIT_DATA leave. Of the latter two, swap
  * is no way out. */
-struct host_room {
-    uint64_t unswapped, swapped;
-    enum memory_bound bound; /* of `unswapped`; BOUND_UNKNOWN: nothing is known */
+struct available_memory {
+    uint64_t without_swap, with_swap;
+    enum memory_bound bound; /* of `without_swap`; BOUND_UNKNOWN: nothing is known */
 };
 
-void host_memory_room(struct host_room *room);
-/* Its `unswapped` alone; 0: not known. */
-uint64_t host_memory_free(void);
+void host_available_memory(struct available_memory *room);
+/* Its `without_swap` alone; 0: not known. */
+uint64_t host_available_bytes(void);
 
 /* Lets the other programs of the machine go first from now on: each thread of this process gets the
  * nice value 10 (getpriority(2)), and so does its session where the kernel shares out the processor
@@ -47,10 +47,10 @@ void host_yield_processor(void);
 uint64_t host_process_memory(void);
 uint64_t host_process_peak(void);
 /* From now on the highest is of what follows. */
-void host_process_forget_peak(void);
+void host_process_reset_peak(void);
 
 /* Bytes of this program's own code and constants that are not in memory yet: it will be more by up
  * to so much once it has done all it can. 0: not known. */
-uint64_t host_program_unread(void);
+uint64_t host_program_unloaded_bytes(void);
 
 #endif

@@ -375,7 +375,7 @@ char *json_print(const struct json *root, bool pretty, struct error *error)
     return print_tree(root, pretty, false, error);
 }
 
-char *json_print_valid(const struct json *root, bool pretty, struct error *error)
+char *json_print_utf8(const struct json *root, bool pretty, struct error *error)
 {
     return print_tree(root, pretty, true, error);
 }

@@ -77,7 +77,7 @@ char *json_print(const struct json *root, bool pretty, struct error *error);
 
 /* The same for a document that others read: with U+FFFD for each byte that is not UTF-8 (of a
  * path), which is no JSON either. */
-char *json_print_valid(const struct json *root, bool pretty, struct error *error);
+char *json_print_utf8(const struct json *root, bool pretty, struct error *error);
 
 /* The double whose shortest text reads back as exactly this float: 0.1f gives 0.1. */
 double json_float(float value);

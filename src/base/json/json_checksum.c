@@ -25,7 +25,7 @@ static void print_checksum(const char *text, size_t length, char digits[DIGITS_S
     snprintf(digits, DIGITS_SIZE, "%08lx", sum);
 }
 
-char *json_print_checked(const struct json *root, struct error *error)
+char *json_print_with_checksum(const struct json *root, struct error *error)
 {
     char digits[DIGITS_SIZE];
     char *plain = json_print(root, true, error); /* "{\n\t..." */
@@ -55,7 +55,8 @@ static bool has_checksum(const struct json_document *document)
 
 /* Another program that writes the document again may keep the member and lay the text out in
  * another way: that is a change, too. */
-bool json_check(const struct json_document *document, const char *advice, struct error *error)
+bool json_verify_checksum(const struct json_document *document, const char *advice,
+                          struct error *error)
 {
     char digits[DIGITS_SIZE] = "";
     const char *text = document->source;

@@ -11,11 +11,12 @@
 
 /* Returns the text of an object that has members, with its checksum, owned by the caller (free());
  * NULL when memory is out. */
-char *json_print_checked(const struct json *root, struct error *error);
+char *json_print_with_checksum(const struct json *root, struct error *error);
 
 /* Returns false when the document has a checksum that is not the one of its text; the error says
  * that the document was changed, with `advice`, or, if that is NULL, with the advice to bring back
  * a copy or to delete the member. */
-bool json_check(const struct json_document *document, const char *advice, struct error *error);
+bool json_verify_checksum(const struct json_document *document, const char *advice,
+                          struct error *error);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct errand {
+struct background_job {
     pthread_t thread;
-    errand_work *work;
+    background_job_work *work;
     void *subject;
     atomic_bool called_off, over;
     atomic_uint_least64_t done, of;
@@ -18,54 +18,57 @@ struct errand {
 
 static void *run(void *argument)
 {
-    struct errand *errand = argument;
-    errand->good = errand->work(errand->subject, errand, &errand->error);
-    atomic_store(&errand->over, true);
+    struct background_job *background_job = argument;
+    background_job->good =
+        background_job->work(background_job->subject, background_job, &background_job->error);
+    atomic_store(&background_job->over, true);
     return NULL;
 }
 
-struct errand *errand_start(errand_work *work, void *subject, struct error *error)
+struct background_job *background_job_start(background_job_work *work, void *subject,
+                                            struct error *error)
 {
-    struct errand *errand = memory_new(1, sizeof *errand, "a thread", error);
-    if (!errand)
+    struct background_job *background_job =
+        memory_new(1, sizeof *background_job, "a thread", error);
+    if (!background_job)
         return NULL;
-    errand->work = work;
-    errand->subject = subject;
-    if (pthread_create(&errand->thread, NULL, run, errand) == 0)
-        return errand;
-    free(errand);
+    background_job->work = work;
+    background_job->subject = subject;
+    if (pthread_create(&background_job->thread, NULL, run, background_job) == 0)
+        return background_job;
+    free(background_job);
     error_set(error, ERROR_SYSTEM, "a thread", "end other programs",
               "the system gives no more threads");
     return NULL;
 }
 
-bool errand_progress(void *context, uint64_t done, uint64_t of, struct error *error)
+bool background_job_progress(void *context, uint64_t done, uint64_t of, struct error *error)
 {
-    struct errand *errand = context;
-    atomic_store(&errand->done, done);
-    atomic_store(&errand->of, of);
-    return !atomic_load(&errand->called_off) ||
+    struct background_job *background_job = context;
+    atomic_store(&background_job->done, done);
+    atomic_store(&background_job->of, of);
+    return !atomic_load(&background_job->called_off) ||
            error_set(error, ERROR_INTERRUPTED, "the work", NULL, "it was called off");
 }
 
-bool errand_look(struct errand *errand, uint64_t *done, uint64_t *of)
+bool background_job_poll(struct background_job *background_job, uint64_t *done, uint64_t *of)
 {
-    *done = atomic_load(&errand->done);
-    *of = atomic_load(&errand->of);
-    return atomic_load(&errand->over);
+    *done = atomic_load(&background_job->done);
+    *of = atomic_load(&background_job->of);
+    return atomic_load(&background_job->over);
 }
 
-void errand_call_off(struct errand *errand)
+void background_job_cancel(struct background_job *background_job)
 {
-    atomic_store(&errand->called_off, true);
+    atomic_store(&background_job->called_off, true);
 }
 
-bool errand_finish(struct errand *errand, struct error *error)
+bool background_job_finish(struct background_job *background_job, struct error *error)
 {
-    pthread_join(errand->thread, NULL);
-    bool good = errand->good;
+    pthread_join(background_job->thread, NULL);
+    bool good = background_job->good;
     if (!good && error)
-        *error = errand->error;
-    free(errand);
+        *error = background_job->error;
+    free(background_job);
     return good;
 }

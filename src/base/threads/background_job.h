@@ -1,6 +1,7 @@
-/* errand.h: one piece of work in a thread of its own, with its progress, that can be called off.
+/* background_job.h: one piece of work in a thread of its own, with its progress, that can be called
+ * off.
  *
- * Who starts it keeps what it works on until errand_finish; nothing else is shared. */
+ * Who starts it keeps what it works on until background_job_finish; nothing else is shared. */
 #ifndef TINCA_BASE_THREADS_BACKGROUND_JOB_H
 #define TINCA_BASE_THREADS_BACKGROUND_JOB_H
 
@@ -9,25 +10,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct errand;
+struct background_job;
 
-/* The work, in the errand's thread. Progress goes to errand_progress. */
-typedef bool errand_work(void *subject, struct errand *errand, struct error *error);
+/* The work, in the background_job's thread. Progress goes to background_job_progress. */
+typedef bool background_job_work(void *subject, struct background_job *background_job,
+                                 struct error *error);
 
 /* NULL with an error when there can be no thread. */
-struct errand *errand_start(errand_work *work, void *subject, struct error *error);
+struct background_job *background_job_start(background_job_work *work, void *subject,
+                                            struct error *error);
 
-/* For the work: what an evaluation_progress (evaluate.h) with the errand as context wants. False
- * when the errand was called off. */
-bool errand_progress(void *errand, uint64_t done, uint64_t of, struct error *error);
+/* For the work: what an evaluation_progress (evaluate.h) with the background_job as context wants.
+ * False when the background_job was called off. */
+bool background_job_progress(void *background_job, uint64_t done, uint64_t of, struct error *error);
 
 /* How far it is (of: 0, not known yet); true when it is over. Waits for nothing. */
-bool errand_look(struct errand *errand, uint64_t *done, uint64_t *of);
+bool background_job_poll(struct background_job *background_job, uint64_t *done, uint64_t *of);
 
 /* It ends at its next progress. */
-void errand_call_off(struct errand *errand);
+void background_job_cancel(struct background_job *background_job);
 
 /* Waits until it is over, frees it and tells what the work returned. */
-bool errand_finish(struct errand *errand, struct error *error);
+bool background_job_finish(struct background_job *background_job, struct error *error);
 
 #endif

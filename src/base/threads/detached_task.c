@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct background {
+struct detached_task {
     void (*work)(void *state);
     void (*free_state)(void *state);
     void *state;
@@ -19,7 +19,7 @@ struct background {
 
 static atomic_int threads;
 
-static void let_go(struct background *background)
+static void let_go(struct detached_task *background)
 {
     if (atomic_fetch_sub(&background->owners, 1) != 1)
         return;
@@ -29,7 +29,7 @@ static void let_go(struct background *background)
 
 static void *run(void *argument)
 {
-    struct background *background = argument;
+    struct detached_task *background = argument;
     background->work(background->state);
     atomic_store(&background->done, true);
     let_go(background);
@@ -38,7 +38,7 @@ static void *run(void *argument)
 }
 
 /* Signals are for the thread that waits for them. */
-static int start_thread(struct background *background)
+static int start_thread(struct detached_task *background)
 {
     sigset_t all, before;
     pthread_t thread;
@@ -51,19 +51,20 @@ static int start_thread(struct background *background)
     return code;
 }
 
-struct background *background_start(void (*work)(void *state), void (*free_state)(void *state),
-                                    void *state, struct error *error)
+struct detached_task *detached_task_start(void (*work)(void *state),
+                                          void (*free_state)(void *state), void *state,
+                                          struct error *error)
 {
-    struct background *background = memory_new(1, sizeof *background, "the work", error);
+    struct detached_task *background = memory_new(1, sizeof *background, "the work", error);
     if (!background)
         return NULL;
-    *background = (struct background){.work = work, .free_state = free_state, .state = state};
+    *background = (struct detached_task){.work = work, .free_state = free_state, .state = state};
     atomic_init(&background->owners, 2);
     atomic_init(&background->done, false);
     int code = 0;
-    if (atomic_fetch_add(&threads, 1) >= BACKGROUND_MOST)
+    if (atomic_fetch_add(&threads, 1) >= DETACHED_TASKS_MAX)
         error_set(error, ERROR_SYSTEM, "work in the background", "wait a moment",
-                  "%d such threads are still busy", BACKGROUND_MOST);
+                  "%d such threads are still busy", DETACHED_TASKS_MAX);
     else if ((code = start_thread(background)) == 0)
         return background;
     if (code)
@@ -74,20 +75,20 @@ struct background *background_start(void (*work)(void *state), void (*free_state
     return NULL;
 }
 
-bool background_is_done(const struct background *background)
+bool detached_task_is_done(const struct detached_task *background)
 {
     return atomic_load(&background->done);
 }
 
-bool background_wait(const struct background *background, double seconds)
+bool detached_task_wait(const struct detached_task *background, double seconds)
 {
     const uint64_t from = clock_nanoseconds();
-    while (!background_is_done(background) && clock_seconds(from, clock_nanoseconds()) < seconds)
+    while (!detached_task_is_done(background) && clock_seconds(from, clock_nanoseconds()) < seconds)
         clock_sleep(0.0005);
-    return background_is_done(background);
+    return detached_task_is_done(background);
 }
 
-void background_drop(struct background *background)
+void detached_task_drop(struct detached_task *background)
 {
     if (background)
         let_go(background);

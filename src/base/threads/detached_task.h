@@ -11,23 +11,24 @@
 
 #include <stdbool.h>
 
-enum { BACKGROUND_MOST = 8 }; /* threads at the same time, those that were let go of counted */
+enum { DETACHED_TASKS_MAX = 8 }; /* threads at the same time, those that were let go of counted */
 
-struct background;
+struct detached_task;
 
 /* Begins work(state) in a thread that takes no signals. `free_state` is called once, by whichever
  * of the two is last; when NULL is returned it was not called. What both sides touch in the state
  * needs a lock of its own. */
-struct background *background_start(void (*work)(void *state), void (*free_state)(void *state),
-                                    void *state, struct error *error);
+struct detached_task *detached_task_start(void (*work)(void *state),
+                                          void (*free_state)(void *state), void *state,
+                                          struct error *error);
 
 /* Whether the work has returned; the state is then the caller's alone. */
-bool background_is_done(const struct background *background);
+bool detached_task_is_done(const struct detached_task *background);
 
 /* Returns whether the work has returned; false when `seconds` have passed without. */
-bool background_wait(const struct background *background, double seconds);
+bool detached_task_wait(const struct detached_task *background, double seconds);
 
 /* Lets go of the work and its state; never waits. May be NULL. */
-void background_drop(struct background *background);
+void detached_task_drop(struct detached_task *background);
 
 #endif

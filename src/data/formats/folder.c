@@ -62,7 +62,7 @@ static void origin(const struct source *source, size_t index, char *text, size_t
     free(path);
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_wish *wish,
+static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
                        struct image *image, struct image *target, struct error *error)
 {
     (void)target;
@@ -75,13 +75,13 @@ static bool read_image(const struct source *source, size_t index, const struct s
     return read;
 }
 
-static uint64_t reading_bytes(const struct source *source, const struct source_wish *wish)
+static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
 {
     const struct folder *folder = source->state;
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
         const uint64_t bytes =
-            image_reading_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
+            image_decode_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -105,7 +105,7 @@ static const struct source_operations operations = {
     .origin = origin,
     .read = read_image,
     .close = close_folder,
-    .reading_bytes = reading_bytes,
+    .decode_bytes = decode_bytes,
 };
 
 /* --- scanning --- */

@@ -74,7 +74,7 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
 }
 
 /* The decoded picture, and beside it the resized one; halving needs no memory. */
-uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
+uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *

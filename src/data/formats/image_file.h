@@ -26,7 +26,7 @@ bool image_probe_cost(struct image_cost *cost, const char *path, size_t channels
 
 /* Returns the bytes that image_read (`shorter_side` 0) or image_read_fitted hold at their highest.
  */
-uint64_t image_reading_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side);
+uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side);
 
 /* image_read, then the shorter side resized to `shorter_side`, the shape kept: first halved (each
  * pixel the mean of four) as long as twice the size is left, then bilinear. Large pictures are

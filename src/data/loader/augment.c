@@ -21,8 +21,8 @@ struct crop crop_centre(const struct image *image, size_t width, size_t height)
                          .height = height};
 }
 
-struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
-                        bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
+static struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
+                               bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
 {
     struct random_stream draws =
         random_stream_at(seed, RANDOM_AUGMENT, (uint32_t)epoch, (uint64_t)index << 8);

@@ -14,11 +14,6 @@ struct crop {
 /* The middle of `image`. */
 struct crop crop_centre(const struct image *image, size_t width, size_t height);
 
-/* A random one, by draws that depend on (seed, epoch, index) only. `image` with `pad` black pixels
- * on every side must not be smaller than width x height. */
-struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
-                        bool may_flip, uint64_t seed, uint64_t epoch, size_t index);
-
 /* Whether and how a training image is changed at random. */
 struct crop_draw {
     bool augment; /* else the middle is taken */

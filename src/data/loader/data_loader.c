@@ -1,4 +1,4 @@
-/* The feed: readers fill a ring of batches ahead of the one consumer.
+/* The loader: readers fill a ring of batches ahead of the one consumer.
  *
  * Batches are numbered through all epochs; batch n lives in slot n % slots. A slot is FREE, then
  * FILLING, READY, LENT, and FREE again. Readers take the images of the batch being filled in small
@@ -8,13 +8,13 @@
  * when it is opened, in the order of the batches, and the rest are counter-based draws. So which
  * reader does what changes nothing.
  *
- * An evaluation's feed reads one epoch at a time, from the first feed_next that asks for it:
- * between two evaluations its readers rest, and its ring has no more slots than an epoch has
+ * An evaluation's loader reads one epoch at a time, from the first data_loader_next that asks for
+ * it: between two evaluations its readers rest, and its ring has no more slots than an epoch has
  * batches.
  *
  * One mutex guards the slots' states and the counters; pixels are written outside it by the reader
- * that took the portion. `work` wakes readers (a slot became free, a paused feed goes on, or the
- * feed ends), `ready` wakes the consumer, `idle` wakes the one who pauses the feed.
+ * that took the portion. `work` wakes readers (a slot became free, a paused loader goes on, or the
+ * loader ends), `ready` wakes the consumer, `idle` wakes the one who pauses the loader.
  */
 #include "data/loader/data_loader.h"
 
@@ -49,10 +49,10 @@ struct slot {
     struct error error;
 };
 
-struct feed {
+struct data_loader {
     const struct dataset *dataset;
     const struct source *source;
-    struct feed_settings settings;
+    struct data_loader_settings settings;
     struct sample_table table;
     size_t image_values; /* C x H x W */
     size_t per_epoch, slots, readers, portion;
@@ -75,86 +75,88 @@ struct feed {
 
 /* --- what is in a batch --- */
 
-static void set_indices(struct feed *feed, struct slot *slot)
+static void set_indices(struct data_loader *loader, struct slot *slot)
 {
-    size_t first = (size_t)slot->number * feed->settings.batch;
-    if (feed->settings.training && (!feed->ordered || feed->order_epoch != slot->epoch)) {
-        random_permutation(feed->settings.seed, RANDOM_ORDER, (uint32_t)slot->epoch, feed->order,
-                           dataset_facts(feed->dataset)->images);
-        feed->order_epoch = slot->epoch;
-        feed->ordered = true;
+    size_t first = (size_t)slot->number * loader->settings.batch;
+    if (loader->settings.training && (!loader->ordered || loader->order_epoch != slot->epoch)) {
+        random_permutation(loader->settings.seed, RANDOM_ORDER, (uint32_t)slot->epoch,
+                           loader->order, dataset_facts(loader->dataset)->images);
+        loader->order_epoch = slot->epoch;
+        loader->ordered = true;
     }
     for (size_t i = 0; i < slot->count; i++)
-        slot->indices[i] = feed->settings.training ? feed->order[first + i] : (uint32_t)(first + i);
+        slot->indices[i] =
+            loader->settings.training ? loader->order[first + i] : (uint32_t)(first + i);
 }
 
 /* Opens the next slot if it is free and its batch is wanted. With the lock held. */
-static struct slot *open_slot(struct feed *feed)
+static struct slot *open_slot(struct data_loader *loader)
 {
-    struct slot *slot = &feed->slot[feed->opened % feed->slots];
-    if (slot->state != SLOT_FREE || feed->opened == feed->limit)
+    struct slot *slot = &loader->slot[loader->opened % loader->slots];
+    if (slot->state != SLOT_FREE || loader->opened == loader->limit)
         return NULL;
-    size_t images = dataset_facts(feed->dataset)->images;
-    slot->epoch = feed->opened / feed->per_epoch;
-    slot->number = feed->opened % feed->per_epoch;
-    size_t left = images - (size_t)slot->number * feed->settings.batch;
-    slot->count = left < feed->settings.batch ? left : feed->settings.batch;
+    size_t images = dataset_facts(loader->dataset)->images;
+    slot->epoch = loader->opened / loader->per_epoch;
+    slot->number = loader->opened % loader->per_epoch;
+    size_t left = images - (size_t)slot->number * loader->settings.batch;
+    slot->count = left < loader->settings.batch ? left : loader->settings.batch;
     slot->taken = slot->done = 0;
     slot->failed = false;
     slot->state = SLOT_FILLING;
-    set_indices(feed, slot);
-    feed->opened++;
+    set_indices(loader, slot);
+    loader->opened++;
     return slot;
 }
 
 /* --- filling --- */
 
-static void write_example(const struct feed *feed, const struct slot *slot, size_t place,
+static void write_example(const struct data_loader *loader, const struct slot *slot, size_t place,
                           const struct image *image, const struct image *target)
 {
-    const struct feed_settings *settings = &feed->settings;
-    const struct dataset_facts *facts = dataset_facts(feed->dataset);
+    const struct data_loader_settings *settings = &loader->settings;
+    const struct dataset_facts *facts = dataset_facts(loader->dataset);
     struct crop_draw draw = {settings->training && settings->augment, settings->pad, settings->seed,
                              slot->epoch};
-    struct crop crop = crop_for_training(feed->dataset, image, &draw, slot->indices[place]);
-    crop_write(slot->images + place * feed->image_values, image, &crop, &feed->table);
+    struct crop crop = crop_for_training(loader->dataset, image, &draw, slot->indices[place]);
+    crop_write(slot->images + place * loader->image_values, image, &crop, &loader->table);
     if (facts->paired)
-        crop_write(slot->targets + place * feed->image_values, target, &crop, &feed->table);
+        crop_write(slot->targets + place * loader->image_values, target, &crop, &loader->table);
 }
 
 /* Remembers an unreadable image, so that it counts once however often it comes. */
-static void mark_broken(struct feed *feed, size_t index)
+static void mark_broken(struct data_loader *loader, size_t index)
 {
-    pthread_mutex_lock(&feed->lock);
-    feed->skipped += !feed->broken[index];
-    feed->broken[index] = 1;
-    pthread_mutex_unlock(&feed->lock);
+    pthread_mutex_lock(&loader->lock);
+    loader->skipped += !loader->broken[index];
+    loader->broken[index] = 1;
+    pthread_mutex_unlock(&loader->lock);
 }
 
-static bool read_example(const struct feed *feed, size_t index, struct image *image,
+static bool read_example(const struct data_loader *loader, size_t index, struct image *image,
                          struct image *target, struct error *error)
 {
-    bool paired = dataset_facts(feed->dataset)->paired;
-    bool whole = !(feed->settings.training && feed->settings.augment);
-    return dataset_image_for(feed->dataset, index, whole, image, paired ? target : NULL, error);
+    bool paired = dataset_facts(loader->dataset)->paired;
+    bool whole = !(loader->settings.training && loader->settings.augment);
+    return dataset_image_for(loader->dataset, index, whole, image, paired ? target : NULL, error);
 }
 
 /* An unreadable image is replaced by the next one of the set that can be read. */
-static bool fill_place(struct feed *feed, struct slot *slot, size_t place, struct error *error)
+static bool fill_place(struct data_loader *loader, struct slot *slot, size_t place,
+                       struct error *error)
 {
-    size_t images = dataset_facts(feed->dataset)->images;
+    size_t images = dataset_facts(loader->dataset)->images;
     struct image image, target = {0};
     for (size_t tries = 0;; tries++) {
         size_t index = slot->indices[place];
-        if (read_example(feed, index, &image, &target, error))
+        if (read_example(loader, index, &image, &target, error))
             break;
-        if (!feed->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
+        if (!loader->broken || error->kind == ERROR_MEMORY || tries + 1 >= images)
             return false;
-        mark_broken(feed, index);
+        mark_broken(loader, index);
         slot->indices[place] = (uint32_t)((index + 1) % images);
     }
-    write_example(feed, slot, place, &image, &target);
-    slot->labels[place] = (int32_t)dataset_label(feed->dataset, slot->indices[place]);
+    write_example(loader, slot, place, &image, &target);
+    slot->labels[place] = (int32_t)dataset_label(loader->dataset, slot->indices[place]);
     image_free(&image);
     image_free(&target);
     return true;
@@ -167,29 +169,29 @@ struct portion {
 };
 
 /* Takes the next portion; false when there is none now. With the lock held. */
-static bool take_portion(struct feed *feed, struct portion *portion)
+static bool take_portion(struct data_loader *loader, struct portion *portion)
 {
     struct slot *slot = NULL;
-    if (feed->paused)
+    if (loader->paused)
         return false;
-    if (feed->opened > feed->next) {
-        slot = &feed->slot[(feed->opened - 1) % feed->slots];
+    if (loader->opened > loader->next) {
+        slot = &loader->slot[(loader->opened - 1) % loader->slots];
         if (slot->state != SLOT_FILLING || slot->taken == slot->count)
             slot = NULL;
     }
-    if (!slot && !(slot = open_slot(feed)))
+    if (!slot && !(slot = open_slot(loader)))
         return false;
     portion->slot = slot;
     portion->begin = slot->taken;
     portion->end =
-        slot->count - slot->taken < feed->portion ? slot->count : slot->taken + feed->portion;
+        slot->count - slot->taken < loader->portion ? slot->count : slot->taken + loader->portion;
     slot->taken = portion->end;
-    feed->in_hand++;
+    loader->in_hand++;
     return true;
 }
 
 /* With the lock held. */
-static void finish_portion(struct feed *feed, const struct portion *portion, bool filled,
+static void finish_portion(struct data_loader *loader, const struct portion *portion, bool filled,
                            const struct error *error)
 {
     struct slot *slot = portion->slot;
@@ -199,41 +201,41 @@ static void finish_portion(struct feed *feed, const struct portion *portion, boo
         slot->failed_at = portion->begin;
         slot->error = *error;
     }
-    if (--feed->in_hand == 0)
-        pthread_cond_signal(&feed->idle);
+    if (--loader->in_hand == 0)
+        pthread_cond_signal(&loader->idle);
     slot->done += portion->end - portion->begin;
     if (slot->done == slot->count) {
         slot->state = SLOT_READY;
-        pthread_cond_signal(&feed->ready);
+        pthread_cond_signal(&loader->ready);
     }
 }
 
 static void *reader(void *context)
 {
-    struct feed *feed = context;
+    struct data_loader *loader = context;
     struct portion portion;
     struct error error;
-    pthread_mutex_lock(&feed->lock);
-    while (!feed->ending) {
-        if (!take_portion(feed, &portion)) {
-            pthread_cond_wait(&feed->work, &feed->lock);
+    pthread_mutex_lock(&loader->lock);
+    while (!loader->ending) {
+        if (!take_portion(loader, &portion)) {
+            pthread_cond_wait(&loader->work, &loader->lock);
             continue;
         }
-        pthread_mutex_unlock(&feed->lock);
+        pthread_mutex_unlock(&loader->lock);
         bool filled = true;
         for (size_t i = portion.begin; filled && i < portion.end; i++)
-            filled = fill_place(feed, portion.slot, i, &error);
-        pthread_mutex_lock(&feed->lock);
-        finish_portion(feed, &portion, filled, &error);
+            filled = fill_place(loader, portion.slot, i, &error);
+        pthread_mutex_lock(&loader->lock);
+        finish_portion(loader, &portion, filled, &error);
     }
-    pthread_mutex_unlock(&feed->lock);
+    pthread_mutex_unlock(&loader->lock);
     return NULL;
 }
 
 /* --- opening and closing --- */
 
-static bool check_settings(const struct dataset_facts *facts, const struct feed_settings *settings,
-                           struct error *error)
+static bool check_settings(const struct dataset_facts *facts,
+                           const struct data_loader_settings *settings, struct error *error)
 {
     if (settings->batch == 0)
         return error_set(error, ERROR_USAGE, "batch", NULL, "a batch has at least one image");
@@ -250,7 +252,7 @@ static bool check_settings(const struct dataset_facts *facts, const struct feed_
 
 /* Readers that do little more than copy are soon ahead; decoding and drawing are worth the cores
  * that the trainer leaves. */
-static size_t choose_readers(const struct feed_settings *settings, bool quick)
+static size_t choose_readers(const struct data_loader_settings *settings, bool quick)
 {
     if (settings->threads)
         return settings->threads < MAX_READERS ? settings->threads : MAX_READERS;
@@ -268,13 +270,13 @@ static size_t choose_slots(size_t readers, size_t batch)
     return 2 + (busy < MAX_SLOTS - 2 ? busy : MAX_SLOTS - 2);
 }
 
-size_t feed_reader_count(const struct feed_settings *settings, bool stored)
+size_t data_loader_worker_count(const struct data_loader_settings *settings, bool stored)
 {
     return choose_readers(settings, stored);
 }
 
-uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t images, size_t values,
-                         bool paired, bool stored)
+uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t images,
+                           size_t values, bool paired, bool stored)
 {
     const size_t readers = choose_readers(settings, stored);
     const size_t slots = choose_slots(readers, settings->batch);
@@ -283,227 +285,231 @@ uint64_t feed_ring_bytes(const struct feed_settings *settings, size_t images, si
     uint64_t held = (uint64_t)slots * settings->batch;
     if (!settings->training && images < held)
         held = images;
-    return sizeof(struct feed) + readers * (stored ? COPYING_READER : DECODING_READER) +
+    return sizeof(struct data_loader) + readers * (stored ? COPYING_READER : DECODING_READER) +
            held * (pixels + sizeof *slot->indices + sizeof *slot->labels);
 }
 
-static void *ring_array(struct feed *feed, size_t count, size_t size, struct error *error)
+static void *ring_array(struct data_loader *loader, size_t count, size_t size, struct error *error)
 {
-    feed->bytes += count * size;
-    return memory_new_aligned(count, size, "the feed's ring of batches", error);
+    loader->bytes += count * size;
+    return memory_new_aligned(count, size, "the loader's ring of batches", error);
 }
 
-static bool allocate_slot(struct feed *feed, struct slot *slot, struct error *error)
+static bool allocate_slot(struct data_loader *loader, struct slot *slot, struct error *error)
 {
-    size_t batch = feed->settings.batch;
-    bool paired = dataset_facts(feed->dataset)->paired;
-    if (batch > SIZE_MAX / sizeof(float) / feed->image_values)
-        return error_set_memory(error, "the feed's ring of batches", SIZE_MAX);
-    slot->images = ring_array(feed, batch * feed->image_values, sizeof(float), error);
-    slot->indices = ring_array(feed, batch, sizeof *slot->indices, error);
-    slot->labels = ring_array(feed, batch, sizeof *slot->labels, error);
+    size_t batch = loader->settings.batch;
+    bool paired = dataset_facts(loader->dataset)->paired;
+    if (batch > SIZE_MAX / sizeof(float) / loader->image_values)
+        return error_set_memory(error, "the loader's ring of batches", SIZE_MAX);
+    slot->images = ring_array(loader, batch * loader->image_values, sizeof(float), error);
+    slot->indices = ring_array(loader, batch, sizeof *slot->indices, error);
+    slot->labels = ring_array(loader, batch, sizeof *slot->labels, error);
     if (paired)
-        slot->targets = ring_array(feed, batch * feed->image_values, sizeof(float), error);
+        slot->targets = ring_array(loader, batch * loader->image_values, sizeof(float), error);
     return slot->images && slot->indices && slot->labels && (!paired || slot->targets);
 }
 
-static bool allocate_ring(struct feed *feed, struct error *error)
+static bool allocate_ring(struct data_loader *loader, struct error *error)
 {
-    size_t images = dataset_facts(feed->dataset)->images;
-    for (size_t i = 0; i < feed->slots; i++)
-        if (!allocate_slot(feed, &feed->slot[i], error))
+    size_t images = dataset_facts(loader->dataset)->images;
+    for (size_t i = 0; i < loader->slots; i++)
+        if (!allocate_slot(loader, &loader->slot[i], error))
             return false;
-    if (feed->settings.training &&
-        !(feed->order = ring_array(feed, images, sizeof *feed->order, error)))
+    if (loader->settings.training &&
+        !(loader->order = ring_array(loader, images, sizeof *loader->order, error)))
         return false;
-    if (feed->source->skips && !(feed->broken = memory_new(images, 1, "the feed", error)))
+    if (loader->source->skips && !(loader->broken = memory_new(images, 1, "the loader", error)))
         return false;
     return true;
 }
 
-static bool start_readers(struct feed *feed, struct error *error)
+static bool start_readers(struct data_loader *loader, struct error *error)
 {
-    size_t wanted = feed->readers;
-    for (feed->readers = 0; feed->readers < wanted; feed->readers++)
-        if (pthread_create(&feed->thread[feed->readers], NULL, reader, feed) != 0)
+    size_t wanted = loader->readers;
+    for (loader->readers = 0; loader->readers < wanted; loader->readers++)
+        if (pthread_create(&loader->thread[loader->readers], NULL, reader, loader) != 0)
             break;
     /* fewer than wanted is slower, and that is all */
-    return feed->readers > 0 ||
-           error_set(error, ERROR_SYSTEM, "the feed", "raise the limit on threads",
+    return loader->readers > 0 ||
+           error_set(error, ERROR_SYSTEM, "the loader", "raise the limit on threads",
                      "no reader thread could be started");
 }
 
-static void choose_start(struct feed *feed)
+static void choose_start(struct data_loader *loader)
 {
-    feed->opened = feed->settings.first_epoch * feed->per_epoch + feed->settings.first_batch;
-    feed->next = feed->opened;
-    feed->limit = feed->settings.training ? UINT64_MAX : feed->next;
+    loader->opened =
+        loader->settings.first_epoch * loader->per_epoch + loader->settings.first_batch;
+    loader->next = loader->opened;
+    loader->limit = loader->settings.training ? UINT64_MAX : loader->next;
 }
 
-struct feed *feed_open(const struct dataset *dataset, const struct feed_settings *settings,
-                       struct error *error)
+struct data_loader *data_loader_open(const struct dataset *dataset,
+                                     const struct data_loader_settings *settings,
+                                     struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
     if (!check_settings(facts, settings, error))
         return NULL;
-    struct feed *feed = memory_new(1, sizeof *feed, "the feed", error);
-    if (!feed)
+    struct data_loader *loader = memory_new(1, sizeof *loader, "the loader", error);
+    if (!loader)
         return NULL;
-    feed->dataset = dataset;
-    feed->source = dataset_source(dataset);
-    feed->settings = *settings;
-    feed->image_values = facts->channels * facts->height * facts->width;
-    feed->per_epoch = facts->images / settings->batch;
+    loader->dataset = dataset;
+    loader->source = dataset_source(dataset);
+    loader->settings = *settings;
+    loader->image_values = facts->channels * facts->height * facts->width;
+    loader->per_epoch = facts->images / settings->batch;
     if (!settings->training && facts->images % settings->batch)
-        feed->per_epoch++;
-    feed->readers = choose_readers(settings, feed->source->quick);
-    feed->slots = choose_slots(feed->readers, settings->batch);
-    if (!settings->training && feed->slots > feed->per_epoch)
-        feed->slots = feed->per_epoch;
-    feed->portion = feed->source->quick ? QUICK_PORTION : 1;
-    sample_table_fill(&feed->table, &settings->normalisation);
-    choose_start(feed);
-    pthread_mutex_init(&feed->lock, NULL);
-    pthread_cond_init(&feed->work, NULL);
-    pthread_cond_init(&feed->ready, NULL);
-    pthread_cond_init(&feed->idle, NULL);
-    if (allocate_ring(feed, error) && start_readers(feed, error))
-        return feed;
-    feed->readers = 0;
-    feed_free(feed);
+        loader->per_epoch++;
+    loader->readers = choose_readers(settings, loader->source->quick);
+    loader->slots = choose_slots(loader->readers, settings->batch);
+    if (!settings->training && loader->slots > loader->per_epoch)
+        loader->slots = loader->per_epoch;
+    loader->portion = loader->source->quick ? QUICK_PORTION : 1;
+    sample_table_fill(&loader->table, &settings->normalisation);
+    choose_start(loader);
+    pthread_mutex_init(&loader->lock, NULL);
+    pthread_cond_init(&loader->work, NULL);
+    pthread_cond_init(&loader->ready, NULL);
+    pthread_cond_init(&loader->idle, NULL);
+    if (allocate_ring(loader, error) && start_readers(loader, error))
+        return loader;
+    loader->readers = 0;
+    data_loader_free(loader);
     return NULL;
 }
 
-static void stop_readers(struct feed *feed)
+static void stop_readers(struct data_loader *loader)
 {
-    pthread_mutex_lock(&feed->lock);
-    feed->ending = true;
-    pthread_cond_broadcast(&feed->work);
-    pthread_mutex_unlock(&feed->lock);
-    for (size_t i = 0; i < feed->readers; i++)
-        pthread_join(feed->thread[i], NULL);
+    pthread_mutex_lock(&loader->lock);
+    loader->ending = true;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->lock);
+    for (size_t i = 0; i < loader->readers; i++)
+        pthread_join(loader->thread[i], NULL);
 }
 
-void feed_free(struct feed *feed)
+void data_loader_free(struct data_loader *loader)
 {
-    if (!feed)
+    if (!loader)
         return;
-    stop_readers(feed);
-    for (size_t i = 0; i < feed->slots; i++) {
-        free(feed->slot[i].images);
-        free(feed->slot[i].targets);
-        free(feed->slot[i].labels);
-        free(feed->slot[i].indices);
+    stop_readers(loader);
+    for (size_t i = 0; i < loader->slots; i++) {
+        free(loader->slot[i].images);
+        free(loader->slot[i].targets);
+        free(loader->slot[i].labels);
+        free(loader->slot[i].indices);
     }
-    pthread_cond_destroy(&feed->idle);
-    pthread_cond_destroy(&feed->ready);
-    pthread_cond_destroy(&feed->work);
-    pthread_mutex_destroy(&feed->lock);
-    free(feed->order);
-    free(feed->broken);
-    free(feed);
+    pthread_cond_destroy(&loader->idle);
+    pthread_cond_destroy(&loader->ready);
+    pthread_cond_destroy(&loader->work);
+    pthread_mutex_destroy(&loader->lock);
+    free(loader->order);
+    free(loader->broken);
+    free(loader);
 }
 
 /* --- taking --- */
 
 /* Gives back the batch that the consumer held. With the lock held. */
-static void release_lent(struct feed *feed)
+static void release_lent(struct data_loader *loader)
 {
-    if (feed->next == 0)
+    if (loader->next == 0)
         return;
-    struct slot *held = &feed->slot[(feed->next - 1) % feed->slots];
+    struct slot *held = &loader->slot[(loader->next - 1) % loader->slots];
     if (held->state != SLOT_LENT)
         return;
     held->state = SLOT_FREE;
-    pthread_cond_broadcast(&feed->work);
+    pthread_cond_broadcast(&loader->work);
 }
 
 /* Lets an evaluation's readers begin the epoch that the consumer has come to. With the lock held.
  */
-static void open_epoch(struct feed *feed)
+static void open_epoch(struct data_loader *loader)
 {
-    if (feed->next != feed->limit)
+    if (loader->next != loader->limit)
         return;
-    feed->limit += feed->per_epoch - feed->limit % feed->per_epoch;
-    pthread_cond_broadcast(&feed->work);
+    loader->limit += loader->per_epoch - loader->limit % loader->per_epoch;
+    pthread_cond_broadcast(&loader->work);
 }
 
 /* Waits until the next batch is ready. With the lock held. */
-static struct slot *await_slot(struct feed *feed)
+static struct slot *await_slot(struct data_loader *loader)
 {
-    struct slot *slot = &feed->slot[feed->next % feed->slots];
+    struct slot *slot = &loader->slot[loader->next % loader->slots];
     if (slot->state == SLOT_READY)
         return slot;
     uint64_t began = clock_nanoseconds();
     while (slot->state != SLOT_READY)
-        pthread_cond_wait(&feed->ready, &feed->lock);
-    feed->waited_seconds += clock_seconds(began, clock_nanoseconds());
+        pthread_cond_wait(&loader->ready, &loader->lock);
+    loader->waited_seconds += clock_seconds(began, clock_nanoseconds());
     return slot;
 }
 
-static void describe_batch(const struct feed *feed, const struct slot *slot,
-                           struct feed_batch *batch)
+static void describe_batch(const struct data_loader *loader, const struct slot *slot,
+                           struct data_batch *batch)
 {
-    bool paired = dataset_facts(feed->dataset)->paired;
-    *batch = (struct feed_batch){.images = slot->images,
+    bool paired = dataset_facts(loader->dataset)->paired;
+    *batch = (struct data_batch){.images = slot->images,
                                  .labels = paired ? NULL : slot->labels,
                                  .targets = paired ? slot->targets : NULL,
                                  .indices = slot->indices,
                                  .count = slot->count,
                                  .epoch = slot->epoch,
                                  .number = slot->number,
-                                 .last = slot->number + 1 == feed->per_epoch};
+                                 .last = slot->number + 1 == loader->per_epoch};
 }
 
-bool feed_next(struct feed *feed, struct feed_batch *batch, struct error *error)
+bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error)
 {
-    pthread_mutex_lock(&feed->lock);
-    release_lent(feed);
-    open_epoch(feed);
-    struct slot *slot = await_slot(feed);
+    pthread_mutex_lock(&loader->lock);
+    release_lent(loader);
+    open_epoch(loader);
+    struct slot *slot = await_slot(loader);
     slot->state = SLOT_LENT;
-    feed->next++;
+    loader->next++;
     bool filled = !slot->failed;
     if (filled)
-        describe_batch(feed, slot, batch);
+        describe_batch(loader, slot, batch);
     else if (error)
         *error = slot->error;
-    pthread_mutex_unlock(&feed->lock);
+    pthread_mutex_unlock(&loader->lock);
     return filled;
 }
 
-void feed_pause(struct feed *feed)
+void data_loader_pause(struct data_loader *loader)
 {
-    pthread_mutex_lock(&feed->lock);
-    feed->paused = true;
-    while (feed->in_hand > 0)
-        pthread_cond_wait(&feed->idle, &feed->lock);
-    pthread_mutex_unlock(&feed->lock);
+    pthread_mutex_lock(&loader->lock);
+    loader->paused = true;
+    while (loader->in_hand > 0)
+        pthread_cond_wait(&loader->idle, &loader->lock);
+    pthread_mutex_unlock(&loader->lock);
 }
 
-void feed_continue(struct feed *feed)
+void data_loader_continue(struct data_loader *loader)
 {
-    pthread_mutex_lock(&feed->lock);
-    feed->paused = false;
-    pthread_cond_broadcast(&feed->work);
-    pthread_mutex_unlock(&feed->lock);
+    pthread_mutex_lock(&loader->lock);
+    loader->paused = false;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->lock);
 }
 
-void feed_statistics(const struct feed *feed, struct feed_statistics *statistics)
+void data_loader_statistics(const struct data_loader *loader,
+                            struct data_loader_statistics *statistics)
 {
     /* the lock is the only thing that asking changes */
-    pthread_mutex_t *lock = (pthread_mutex_t *)&feed->lock;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&loader->lock;
     pthread_mutex_lock(lock);
-    *statistics = (struct feed_statistics){
-        .waited_seconds = feed->waited_seconds, .skipped = feed->skipped, .bytes = feed->bytes};
-    for (size_t i = 0; i < feed->slots; i++)
-        statistics->ready += feed->slot[i].state == SLOT_READY;
+    *statistics = (struct data_loader_statistics){.waited_seconds = loader->waited_seconds,
+                                                  .skipped = loader->skipped,
+                                                  .bytes = loader->bytes};
+    for (size_t i = 0; i < loader->slots; i++)
+        statistics->ready += loader->slot[i].state == SLOT_READY;
     pthread_mutex_unlock(lock);
 }
 
-size_t feed_batches_per_epoch(const struct feed *feed)
+size_t data_loader_batches_per_epoch(const struct data_loader *loader)
 {
-    return feed->per_epoch;
+    return loader->per_epoch;
 }
 
 /* --- one example --- */
@@ -518,8 +524,9 @@ static void write_centre(const struct dataset *dataset, const struct normalisati
     crop_write(values, image, &crop, &table);
 }
 
-bool feed_example(const struct dataset *dataset, const struct normalisation *normalisation,
-                  size_t index, float *image, float *target, struct error *error)
+bool data_loader_read_example(const struct dataset *dataset,
+                              const struct normalisation *normalisation, size_t index, float *image,
+                              float *target, struct error *error)
 {
     const struct dataset_facts *facts = dataset_facts(dataset);
     struct image read = {0}, read_target = {0};

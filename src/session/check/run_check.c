@@ -184,7 +184,7 @@ static void look_at_all(struct check *check)
             check_find_state(check, row->name)->damaged |= check->files[check->file].damaged;
     }
     if (check->has_config)
-        check_together(check);
+        check_consistency(check);
 }
 
 static bool look_once(const char *directory, bool home, struct run_check *report)

@@ -196,7 +196,7 @@ static void look_for_checkpoints(struct check *check)
                          _("the run is complete and no longer needs it"));
 }
 
-void check_together(struct check *check)
+void check_consistency(struct check *check)
 {
     const bool imported = check->facts.imported[0];
     if (check->alive)

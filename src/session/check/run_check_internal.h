@@ -168,7 +168,7 @@ bool check_parameters(struct check *check, const char *file, const struct safete
                       enum check_remedy remedy, size_t *found);
 
 /* In run_check_together.c: whether the files agree and none is missing. */
-void check_together(struct check *check);
+void check_consistency(struct check *check);
 
 /* In run_check_remedy.c: words what can be done about each problem. */
 void check_word_remedies(struct check *check);

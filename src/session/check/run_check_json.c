@@ -56,7 +56,7 @@ void check_checksum(struct check *check, const char *file, enum check_remedy rem
                     const struct json_document *document)
 {
     struct error error = {0};
-    if (!json_check(document, NULL, &error))
+    if (!json_verify_checksum(document, NULL, &error))
         check_damage_by(check, file, remedy, &error);
 }
 

@@ -6,7 +6,7 @@
  * the run that is done only. */
 static const uint64_t SOME_ITERATIONS = 1000000;
 
-static void measure_run(const struct run_config *config, size_t images, struct rate_plan *plan)
+static void measure_run(const struct run_config *config, size_t images, struct lr_preview *plan)
 {
     const uint64_t per_epoch = images / config->batch;
     if (config->has_iterations) {
@@ -18,10 +18,10 @@ static void measure_run(const struct run_config *config, size_t images, struct r
     }
 }
 
-bool rate_plan_make(const struct run_config *config, size_t images, float *rates, size_t count,
-                    struct rate_plan *plan)
+bool lr_preview_make(const struct run_config *config, size_t images, float *rates, size_t count,
+                     struct lr_preview *plan)
 {
-    *plan = (struct rate_plan){.by_loss = config->schedule == SCHEDULE_PLATEAU};
+    *plan = (struct lr_preview){.by_loss = config->schedule == SCHEDULE_PLATEAU};
     measure_run(config, images, plan);
     if (config->schedule == SCHEDULE_STEP && config->step_size && !plan->iterations)
         return false;

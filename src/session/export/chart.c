@@ -194,13 +194,13 @@ static struct axis choose_y(const struct traces *traces, const struct chart_sett
     double y_range[2] = {INFINITY, -INFINITY};
     for (size_t t = 0; t < traces->count; t++)
         trace_range(&traces->trace[t], settings, log_y, x_range, y_range);
-    return axis_around(y_range[0], y_range[1], log_y);
+    return axis_for_range(y_range[0], y_range[1], log_y);
 }
 
 static struct axis choose_x(const double *range, bool log)
 {
     struct axis axis = {log ? range[0] : 0, range[1], log};
-    return axis.high > axis.low ? axis : axis_around(range[0], range[1], log);
+    return axis.high > axis.low ? axis : axis_for_range(range[0], range[1], log);
 }
 
 /* --- a panel --- */
@@ -214,12 +214,12 @@ struct panel {
 
 static double panel_x(const struct panel *panel, double value)
 {
-    return panel->left + axis_place(&panel->x, value) * (panel->right - panel->left);
+    return panel->left + axis_position(&panel->x, value) * (panel->right - panel->left);
 }
 
 static double panel_y(const struct panel *panel, double value)
 {
-    return panel->bottom - axis_place(&panel->y, value) * (panel->bottom - panel->top);
+    return panel->bottom - axis_position(&panel->y, value) * (panel->bottom - panel->top);
 }
 
 static void draw_x_axis(const struct panel *panel, const char *name)

@@ -14,7 +14,8 @@ bool run_json_write(const char *directory, const char *name, struct json *tree, 
                     struct error *error);
 
 /* Reads a file of the folder, which may be missing: document->root is NULL then. Returns false when
- * it cannot be read or its checksum is wrong, which the error says with `advice` (json_check). */
+ * it cannot be read or its checksum is wrong, which the error says with `advice`
+ * (json_verify_checksum). */
 bool run_json_open(struct json_document *document, const char *directory, const char *name,
                    size_t limit, const char *advice, struct error *error);
 

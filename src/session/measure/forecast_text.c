@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-char *forecast_swap_words(const struct forecast *forecast, size_t batch, char *text, size_t size)
+char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *text, size_t size)
 {
     char needed[32], free_bytes[32];
     text_bytes(forecast_needed(forecast), needed, sizeof needed);
@@ -24,7 +24,7 @@ char *forecast_swap_words(const struct forecast *forecast, size_t batch, char *t
     return text;
 }
 
-char *forecast_limit_words(const struct memory_forecast *memory, char *text, size_t size)
+char *forecast_limit_text(const struct memory_forecast *memory, char *text, size_t size)
 {
     char limited[32], unlimited[32];
     const double work = memory_forecast_extra_work(memory);

@@ -82,7 +82,7 @@ bool model_evaluate_set(struct model *model, const struct dataset *dataset,
         .normalisation = &model->normalisation,
         .batch = request->batch,
         .tolerance = model->tolerance,
-        .memory_free = model->device->driver->host_memory ? host_memory_free()
+        .memory_free = model->device->driver->host_memory ? host_available_bytes()
                                                           : device_memory_free(model->device->name),
         .images = request->images,
         .warm_up = request->timed,
@@ -106,7 +106,7 @@ static bool evaluate_spec(struct model *model, const char *data_spec,
                           struct error *error)
 {
     struct shape input = model->network->input;
-    struct dataset_wish wish = {input.channels, input.height, input.width};
+    struct dataset_request wish = {input.channels, input.height, input.width};
     struct dataset *dataset = dataset_open(data_spec, "test", &wish, error);
     bool evaluated = dataset && model_evaluate_set(model, dataset, request, evaluation, error);
     dataset_free(dataset);

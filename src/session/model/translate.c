@@ -102,7 +102,7 @@ static bool check_memory(const struct model *model, const struct plan *plan,
     char needed_text[32], room_text[32];
     const uint64_t needed = plan->arena_bytes + plan->forecast.tables;
     const uint64_t room = model->device->driver->host_memory
-                              ? host_memory_free()
+                              ? host_available_bytes()
                               : device_memory_free(model->device->name);
     if (room == 0 || needed <= room)
         return true;

@@ -227,10 +227,10 @@ bool trainer_validate(struct trainer *trainer)
     trainer->now.validation_done = 0;
     set_status(trainer, RUN_VALIDATING);
     journal_flush(&trainer->run->journal);
-    feed_pause(trainer->prepared.feed);
+    data_loader_pause(trainer->prepared.loader);
     bool good = evaluator_run(&trainer->prepared.evaluator, show_progress, trainer, &evaluation,
                               trainer->error);
-    feed_continue(trainer->prepared.feed);
+    data_loader_continue(trainer->prepared.loader);
     if (good)
         record_validation(trainer, &evaluation);
     trainer->validation_seconds += clock_seconds(began, clock_nanoseconds());

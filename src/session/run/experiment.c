@@ -18,7 +18,7 @@ static const char network_name[] = "network.json", data_name[] = "data.json";
 
 static char *print_and_free(struct json *tree, struct error *error)
 {
-    char *text = tree ? json_print_checked(tree, error) : NULL;
+    char *text = tree ? json_print_with_checksum(tree, error) : NULL;
     json_free(tree);
     return text;
 }

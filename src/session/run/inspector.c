@@ -70,7 +70,7 @@ void inspector_abandon(struct inspector *inspector, struct preparation *prepared
 static void make_room_for_weights(struct inspector *inspector, const struct subject *subjects,
                                   size_t count)
 {
-    uint64_t bytes = 0, available = host_memory_free();
+    uint64_t bytes = 0, available = host_available_bytes();
     for (size_t i = 0; i < count; i++)
         bytes += subjects[i].plan->graph->learnable_floats * sizeof(float);
     for (size_t i = 0; i < count && (available == 0 || bytes <= available / 4); i++)

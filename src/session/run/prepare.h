@@ -20,7 +20,7 @@ struct preparation {
     struct gan_plan gan_plan;
     struct gan *gan; /* NULL: there is no discriminator */
     struct samples samples;
-    struct feed *feed;
+    struct data_loader *loader;
     struct evaluator evaluator; /* with validation only; shares weights and device */
     struct normalisation normalisation;
     struct forecast forecast;

@@ -189,7 +189,7 @@ static void warn_of_swap(struct trainer *trainer)
     struct finding finding = {.kind = FINDING_MEMORY,
                               .iteration = trainer->moment.iteration,
                               .epoch = trainer->moment.epoch};
-    forecast_swap_words(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
+    forecast_swap_text(forecast, trainer->run->config.batch, finding.text, sizeof finding.text);
     if (forecast->swaps)
         trainer_find(trainer, &finding);
 }
@@ -198,7 +198,7 @@ static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
     uint64_t first = 0;
-    host_process_forget_peak();
+    host_process_reset_peak();
     if (run->resumes && !resume_look(trainer, &first))
         return RUN_REFUSED;
     if (!prepare(&trainer->prepared, &run->config, first, trainer->error))

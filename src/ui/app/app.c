@@ -453,7 +453,7 @@ static void loop(struct app *app)
         take_wakes(app, wakes);
         export_tell(app);
         if (app->devices.meter)
-            device_meter_look(app->devices.meter, app_screen(app) == &screen_devices);
+            device_meter_enable(app->devices.meter, app_screen(app) == &screen_devices);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         background_step(app);
         others_step(app);

@@ -35,7 +35,7 @@ enum { CURVE_UNPLACED = 'v' };
 bool curve_reset(struct curve *curve, size_t width, struct error *error); /* starts as {0} */
 void curve_free(struct curve *curve);
 
-/* The dot column, of `width`, of a place (axis_place's on the x axis); -1: outside 0..1. */
+/* The dot column, of `width`, of a place (axis_position's on the x axis); -1: outside 0..1. */
 long curve_column_at(double place, size_t width);
 /* NaN makes a gap, column -1 is left out. */
 void curve_add(struct curve *curve, long column, float value);

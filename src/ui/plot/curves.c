@@ -94,7 +94,7 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
 static long column_of(const struct curves *curves, size_t point)
 {
     double x = curves_point_x(&curves->series->points[point], curves->view.x);
-    return curve_column_at(axis_place(&curves->x, x), curves->view.width);
+    return curve_column_at(axis_position(&curves->x, x), curves->view.width);
 }
 
 /* The end of the points from `from` on that share its column. */

@@ -24,8 +24,8 @@ struct grid_tile {
 };
 
 struct picture_grid {
-    struct grid_tile tiles[PREVIEW_MOST];
-    struct preview_wish asked;
+    struct grid_tile tiles[PREVIEW_MAX_PICTURES];
+    struct preview_request asked;
     size_t count; /* tiles that are there */
     size_t shown; /* pictures that the room took when it was last drawn */
 };
@@ -39,6 +39,6 @@ bool picture_grid_take(struct picture_grid *grid, struct preview *preview);
  * pictures; its count is filled in here. */
 void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
                        struct preview *preview, const struct dataset_facts *facts,
-                       struct preview_wish wish);
+                       struct preview_request wish);
 
 #endif

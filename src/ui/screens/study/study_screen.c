@@ -283,8 +283,8 @@ static void act(struct app *app, enum action action)
         view->follow = false;
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;

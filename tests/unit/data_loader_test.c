@@ -1,23 +1,23 @@
-/* The feed: what comes, in which order, and that threads and resuming change nothing. */
+/* The loader: what comes, in which order, and that threads and resuming change nothing. */
 #include "data/loader/data_loader.h"
 
 #include "data_files.h"
 #include "tap.h"
 
 static const struct normalisation plain = {"plain", {0, 0, 0}, {1, 1, 1}};
-static const struct dataset_wish small = {3, 32, 32};
+static const struct dataset_request small = {3, 32, 32};
 
-static struct feed_settings settings(size_t batch, bool training, size_t threads)
+static struct data_loader_settings settings(size_t batch, bool training, size_t threads)
 {
-    return (struct feed_settings){.batch = batch,
-                                  .training = training,
-                                  .augment = true,
-                                  .seed = 5,
-                                  .threads = threads,
-                                  .normalisation = plain};
+    return (struct data_loader_settings){.batch = batch,
+                                         .training = training,
+                                         .augment = true,
+                                         .seed = 5,
+                                         .threads = threads,
+                                         .normalisation = plain};
 }
 
-static struct dataset *opened(const char *spec, const struct dataset_wish *wish)
+static struct dataset *opened(const char *spec, const struct dataset_request *wish)
 {
     struct error error;
     char text[1100];
@@ -35,7 +35,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-static uint64_t hash_batch(const struct feed_batch *batch, size_t values)
+static uint64_t hash_batch(const struct data_batch *batch, size_t values)
 {
     uint64_t hash = hash_bytes(UINT64_C(0xcbf29ce484222325), batch->images,
                                batch->count * values * sizeof(float));
@@ -48,19 +48,19 @@ static uint64_t hash_batch(const struct feed_batch *batch, size_t values)
 }
 
 /* The hashes of `count` batches; false when one did not come. */
-static bool hash_batches(const struct dataset *set, const struct feed_settings *how, size_t count,
-                         uint64_t *hashes)
+static bool hash_batches(const struct dataset *set, const struct data_loader_settings *how,
+                         size_t count, uint64_t *hashes)
 {
     const struct dataset_facts *facts = dataset_facts(set);
-    struct feed *feed = feed_open(set, how, NULL);
-    bool came = feed != NULL;
+    struct data_loader *loader = data_loader_open(set, how, NULL);
+    bool came = loader != NULL;
     for (size_t i = 0; came && i < count; i++) {
-        struct feed_batch batch;
-        came = feed_next(feed, &batch, NULL);
+        struct data_batch batch;
+        came = data_loader_next(loader, &batch, NULL);
         if (came)
             hashes[i] = hash_batch(&batch, facts->channels * facts->height * facts->width);
     }
-    feed_free(feed);
+    data_loader_free(loader);
     return came;
 }
 
@@ -69,14 +69,15 @@ static bool hash_batches(const struct dataset *set, const struct feed_settings *
 static void test_training_order(void)
 {
     struct dataset *set = opened("shapes,limit=50", &small);
-    struct feed_settings how = settings(8, true, 2);
-    struct feed *feed = feed_open(set, &how, NULL);
+    struct data_loader_settings how = settings(8, true, 2);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
     int seen[2][50] = {{0}};
     size_t lasts = 0, moved = 0, wrong_label = 0;
-    tap_ok(feed_batches_per_epoch(feed) == 6, "an epoch has floor(images / batch) batches");
+    tap_ok(data_loader_batches_per_epoch(loader) == 6,
+           "an epoch has floor(images / batch) batches");
     for (size_t i = 0; i < 12; i++) {
-        struct feed_batch batch;
-        feed_next(feed, &batch, NULL);
+        struct data_batch batch;
+        data_loader_next(loader, &batch, NULL);
         lasts += batch.last && batch.number == 5 && batch.epoch == i / 6;
         for (size_t k = 0; k < batch.count; k++) {
             seen[i / 6][batch.indices[k]]++;
@@ -93,20 +94,21 @@ static void test_training_order(void)
     tap_ok(repeated == 0 && moved > 60, "no image comes twice in an epoch, and they are shuffled");
     tap_ok(differing > 0, "another epoch leaves out others");
     tap_ok(wrong_label == 0, "labels belong to their images");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
 static void test_evaluation_order(void)
 {
     struct dataset *set = opened("shapes,limit=50", &small);
-    struct feed_settings how = settings(16, false, 3);
-    struct feed *feed = feed_open(set, &how, NULL);
-    struct feed_batch batch;
+    struct data_loader_settings how = settings(16, false, 3);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    struct data_batch batch;
     size_t next = 0, out_of_order = 0, wrong = 0;
-    tap_ok(feed_batches_per_epoch(feed) == 4, "an evaluation has ceil(images / batch) batches");
+    tap_ok(data_loader_batches_per_epoch(loader) == 4,
+           "an evaluation has ceil(images / batch) batches");
     for (size_t i = 0; i < 4; i++) {
-        feed_next(feed, &batch, NULL);
+        data_loader_next(loader, &batch, NULL);
         for (size_t k = 0; k < batch.count; k++) {
             struct image image;
             out_of_order += batch.indices[k] != next++;
@@ -119,10 +121,10 @@ static void test_evaluation_order(void)
     }
     tap_ok(out_of_order == 0 && wrong == 0, "it comes in order and untouched, as planes");
     tap_ok(batch.last && batch.count == 2, "its last batch is short");
-    tap_ok(feed_next(feed, &batch, NULL) && batch.number == 0 && batch.epoch == 1 &&
+    tap_ok(data_loader_next(loader, &batch, NULL) && batch.number == 0 && batch.epoch == 1 &&
                batch.count == 16,
            "and then it begins again");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
@@ -145,11 +147,11 @@ static bool is_window(const float *window, const struct image *image, int x, int
 static void test_augmentation(void)
 {
     struct dataset *set = opened("shapes,limit=40", &small);
-    struct feed_settings how = settings(40, true, 2);
+    struct data_loader_settings how = settings(40, true, 2);
     how.pad = 4;
-    struct feed *feed = feed_open(set, &how, NULL);
-    struct feed_batch batch;
-    feed_next(feed, &batch, NULL);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    struct data_batch batch;
+    data_loader_next(loader, &batch, NULL);
     size_t found = 0, flipped = 0, moved = 0;
     for (size_t k = 0; k < batch.count; k++) {
         struct image image;
@@ -167,19 +169,19 @@ static void test_augmentation(void)
     }
     tap_ok(found == 40, "every example is a window of its padded image, or its mirror image");
     tap_ok(flipped > 8 && flipped < 32 && moved > 30, "half are mirrored, nearly all are moved");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
 static void test_digits_stay(void)
 {
-    struct dataset *set = opened("digits,limit=30", &(struct dataset_wish){1, 28, 28});
-    struct feed_settings how = settings(30, true, 1);
+    struct dataset *set = opened("digits,limit=30", &(struct dataset_request){1, 28, 28});
+    struct data_loader_settings how = settings(30, true, 1);
     how.normalisation = (struct normalisation){"half", {127, 0, 0}, {2, 0, 0}};
-    struct feed *feed = feed_open(set, &how, NULL);
-    struct feed_batch batch;
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    struct data_batch batch;
     size_t wrong = 0;
-    feed_next(feed, &batch, NULL);
+    data_loader_next(loader, &batch, NULL);
     for (size_t k = 0; k < 30; k++) {
         struct image image;
         dataset_image(set, batch.indices[k], &image, NULL, NULL);
@@ -188,18 +190,18 @@ static void test_digits_stay(void)
         image_free(&image);
     }
     tap_ok(wrong == 0, "digits are normalised, and never mirrored");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
 /* --- the same bits --- */
 
-static void test_same_bits(const char *spec, const struct dataset_wish *wish, size_t batch,
+static void test_same_bits(const char *spec, const struct dataset_request *wish, size_t batch,
                            size_t count, const char *name)
 {
     struct dataset *set = opened(spec, wish);
     uint64_t expected[64], got[64];
-    struct feed_settings how = settings(batch, true, 1);
+    struct data_loader_settings how = settings(batch, true, 1);
     how.pad = wish->width == 32 ? 4 : 0;
     bool same = set && hash_batches(set, &how, count, expected);
     for (size_t threads = 2; same && threads <= 4; threads++) {
@@ -245,30 +247,31 @@ static void test_broken(void)
 {
     char spec[600];
     struct error error;
-    struct feed_batch batch;
-    struct feed_statistics statistics;
+    struct data_batch batch;
+    struct data_loader_statistics statistics;
     break_picture(files_path("pics/a/00.png"));
     break_picture(files_path("pics/a/02.png"));
     snprintf(spec, sizeof spec, "folder:%s", files_path("pics"));
-    struct dataset *set = opened(spec, &(struct dataset_wish){3, 28, 28});
-    struct feed_settings how = settings(12, false, 2);
-    struct feed *feed = feed_open(set, &how, NULL);
-    bool came = feed_next(feed, &batch, &error);
+    struct dataset *set = opened(spec, &(struct dataset_request){3, 28, 28});
+    struct data_loader_settings how = settings(12, false, 2);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    bool came = data_loader_next(loader, &batch, &error);
     tap_ok(came && batch.indices[0] == 2 && batch.indices[1] == 2 && batch.labels[0] == 0,
            "an unreadable picture is replaced by the next that can be read");
-    came = came && feed_next(feed, &batch, &error) && feed_next(feed, &batch, &error);
-    feed_statistics(feed, &statistics);
+    came = came && data_loader_next(loader, &batch, &error) &&
+           data_loader_next(loader, &batch, &error);
+    data_loader_statistics(loader, &statistics);
     tap_ok(came && statistics.skipped == 2, "and counted once");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
     strcat(spec, ",broken=refuse");
-    set = opened(spec, &(struct dataset_wish){3, 28, 28});
-    feed = feed_open(set, &how, NULL);
+    set = opened(spec, &(struct dataset_request){3, 28, 28});
+    loader = data_loader_open(set, &how, NULL);
     error = (struct error){0};
-    tap_ok(!feed_next(feed, &batch, &error) && error.kind == ERROR_INPUT &&
+    tap_ok(!data_loader_next(loader, &batch, &error) && error.kind == ERROR_INPUT &&
                strstr(error.what, "a/00.png"),
            "with broken=refuse it is an error that names the file");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
@@ -276,16 +279,16 @@ static void test_all_broken(void)
 {
     char spec[600];
     struct error error = {0};
-    struct feed_batch batch;
+    struct data_batch batch;
     files_write_png(files_path("ruin/x/1.png"), 9, 9, 1, 1, 1);
     break_picture(files_path("ruin/x/1.png"));
     snprintf(spec, sizeof spec, "folder:%s", files_path("ruin"));
-    struct dataset *set = opened(spec, &(struct dataset_wish){3, 28, 28});
-    struct feed_settings how = settings(1, true, 2);
-    struct feed *feed = feed_open(set, &how, NULL);
-    tap_ok(feed && !feed_next(feed, &batch, &error) && error.kind == ERROR_INPUT,
+    struct dataset *set = opened(spec, &(struct dataset_request){3, 28, 28});
+    struct data_loader_settings how = settings(1, true, 2);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    tap_ok(loader && !data_loader_next(loader, &batch, &error) && error.kind == ERROR_INPUT,
            "when nothing can be read it ends with an error");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
@@ -293,11 +296,11 @@ static void test_all_broken(void)
 
 static void test_pairs(void)
 {
-    struct dataset *set = opened("maps,limit=2", &(struct dataset_wish){3, 64, 64});
-    struct feed_settings how = settings(1, false, 1);
-    struct feed *feed = feed_open(set, &how, NULL);
-    struct feed_batch batch;
-    bool came = feed_next(feed, &batch, NULL);
+    struct dataset *set = opened("maps,limit=2", &(struct dataset_request){3, 64, 64});
+    struct data_loader_settings how = settings(1, false, 1);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    struct data_batch batch;
+    bool came = data_loader_next(loader, &batch, NULL);
     double input = 0, target = 0;
     for (size_t i = 0; came && i < 3 * 64 * 64; i++) {
         input += batch.images[i];
@@ -305,7 +308,7 @@ static void test_pairs(void)
     }
     tap_ok(came && !batch.labels && target > 1.5 * input,
            "a paired set has targets (the map is lighter than the photograph) and no labels");
-    feed_free(feed);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
@@ -315,37 +318,37 @@ static void test_refusals(void)
 {
     struct error error;
     struct dataset *set = opened("shapes,limit=10", &small);
-    struct feed_settings how = settings(11, true, 1);
-    tap_ok(!feed_open(set, &how, &error) && strstr(error.why, "10 images"),
+    struct data_loader_settings how = settings(11, true, 1);
+    tap_ok(!data_loader_open(set, &how, &error) && strstr(error.why, "10 images"),
            "a batch larger than the set cannot be trained with");
     how.batch = 0;
-    tap_ok(!feed_open(set, &how, &error), "nor an empty one");
+    tap_ok(!data_loader_open(set, &how, &error), "nor an empty one");
     how.batch = SIZE_MAX / 8;
     how.training = false;
-    tap_ok(!feed_open(set, &how, &error) && error.kind == ERROR_MEMORY,
+    tap_ok(!data_loader_open(set, &how, &error) && error.kind == ERROR_MEMORY,
            "an absurd batch is a failure, not a crash");
     how = settings(2, true, 1);
     how.pad = 32;
-    tap_ok(!feed_open(set, &how, &error), "a border as wide as the image is refused");
-    feed_free(NULL);
+    tap_ok(!data_loader_open(set, &how, &error), "a border as wide as the image is refused");
+    data_loader_free(NULL);
     dataset_free(set);
 }
 
 static void test_early_end(void)
 {
     struct dataset *set = opened("shapes", &small);
-    struct feed_statistics statistics = {0};
+    struct data_loader_statistics statistics = {0};
     for (size_t i = 0; i < 20; i++) {
-        struct feed_settings how = settings(64, true, 1 + i % 4);
-        struct feed *feed = feed_open(set, &how, NULL);
-        struct feed_batch batch;
+        struct data_loader_settings how = settings(64, true, 1 + i % 4);
+        struct data_loader *loader = data_loader_open(set, &how, NULL);
+        struct data_batch batch;
         for (size_t k = 0; k < i % 5; k++)
-            feed_next(feed, &batch, NULL);
-        feed_statistics(feed, &statistics);
-        feed_free(feed);
+            data_loader_next(loader, &batch, NULL);
+        data_loader_statistics(loader, &statistics);
+        data_loader_free(loader);
     }
     tap_ok(statistics.bytes > 2 * 64 * 3072 * sizeof(float) && statistics.waited_seconds >= 0,
-           "a feed can be ended at any moment");
+           "a loader can be ended at any moment");
     dataset_free(set);
 }
 
@@ -353,27 +356,27 @@ static void test_early_end(void)
 static void test_rest(void)
 {
     struct dataset *set = opened("shapes,limit=10", &small);
-    struct feed_settings how = settings(8, false, 2);
-    struct feed *feed = feed_open(set, &how, NULL);
-    struct feed_batch batch;
-    struct feed_statistics statistics;
+    struct data_loader_settings how = settings(8, false, 2);
+    struct data_loader *loader = data_loader_open(set, &how, NULL);
+    struct data_batch batch;
+    struct data_loader_statistics statistics;
     const size_t values = small.channels * small.height * small.width;
     usleep(20000); /* time in which readers that do not rest fill a batch */
-    feed_statistics(feed, &statistics);
-    tap_ok(statistics.ready == 0, "before it is asked, an evaluation's feed reads nothing");
-    tap_ok(feed_next(feed, &batch, NULL) && batch.count == 8 && feed_next(feed, &batch, NULL) &&
-               batch.count == 2 && batch.last,
+    data_loader_statistics(loader, &statistics);
+    tap_ok(statistics.ready == 0, "before it is asked, an evaluation's loader reads nothing");
+    tap_ok(data_loader_next(loader, &batch, NULL) && batch.count == 8 &&
+               data_loader_next(loader, &batch, NULL) && batch.count == 2 && batch.last,
            "then an epoch");
     usleep(20000);
-    feed_statistics(feed, &statistics);
+    data_loader_statistics(loader, &statistics);
     tap_ok(statistics.ready == 0, "and no more");
-    tap_ok(feed_next(feed, &batch, NULL) && batch.epoch == 1 && batch.count == 8,
+    tap_ok(data_loader_next(loader, &batch, NULL) && batch.epoch == 1 && batch.count == 8,
            "the next one when it is asked again");
     tap_ok(statistics.bytes < 3 * 8 * values * sizeof(float),
            "the ring has no more slots than an epoch has batches");
-    feed_free(feed);
-    tap_ok(feed_ring_bytes(&how, 10, values, false, true) <
-               feed_ring_bytes(&how, SIZE_MAX, values, false, true),
+    data_loader_free(loader);
+    tap_ok(data_loader_bytes(&how, 10, values, false, true) <
+               data_loader_bytes(&how, SIZE_MAX, values, false, true),
            "of a small set less is touched");
     dataset_free(set);
 }
@@ -381,28 +384,29 @@ static void test_rest(void)
 static void test_pause(void)
 {
     struct dataset *set = opened("shapes,limit=64", &small);
-    struct feed_settings how = settings(4, true, 2), same = settings(4, true, 2);
+    struct data_loader_settings how = settings(4, true, 2), same = settings(4, true, 2);
     uint64_t straight[12], paused[12];
     const size_t values = small.channels * small.height * small.width;
     bool came = hash_batches(set, &same, 12, straight), rested = true;
-    struct feed *feed = feed_open(set, &how, NULL); /* paused before its ring is full */
-    struct feed_batch batch;
-    struct feed_statistics before, after;
+    struct data_loader *loader =
+        data_loader_open(set, &how, NULL); /* paused before its ring is full */
+    struct data_batch batch;
+    struct data_loader_statistics before, after;
     for (size_t i = 0; came && i < 12; i++) {
-        feed_pause(feed);
-        feed_statistics(feed, &before);
+        data_loader_pause(loader);
+        data_loader_statistics(loader, &before);
         usleep(i == 0 ? 50000 : 500);
-        feed_statistics(feed, &after);
+        data_loader_statistics(loader, &after);
         rested = rested && after.ready == before.ready;
-        feed_continue(feed);
-        came = feed_next(feed, &batch, NULL);
+        data_loader_continue(loader);
+        came = data_loader_next(loader, &batch, NULL);
         if (came)
             paused[i] = hash_batch(&batch, values);
     }
-    tap_ok(came && rested, "the readers of a paused feed rest");
+    tap_ok(came && rested, "the readers of a paused loader rest");
     tap_ok(came && memcmp(straight, paused, sizeof straight) == 0, "and pauses change no batch");
-    feed_pause(feed);
-    feed_free(feed);
+    data_loader_pause(loader);
+    data_loader_free(loader);
     dataset_free(set);
 }
 
@@ -419,8 +423,8 @@ int main(void)
     make_folder();
     char spec[600];
     snprintf(spec, sizeof spec, "folder:%s", files_path("pics"));
-    test_same_bits(spec, &(struct dataset_wish){3, 28, 28}, 5, 12, "decoded pictures");
-    test_same_bits("maps,limit=4", &(struct dataset_wish){3, 64, 64}, 1, 6, "pairs");
+    test_same_bits(spec, &(struct dataset_request){3, 28, 28}, 5, 12, "decoded pictures");
+    test_same_bits("maps,limit=4", &(struct dataset_request){3, 64, 64}, 1, 6, "pairs");
     test_broken();
     test_all_broken();
     test_pairs();
