@@ -348,7 +348,7 @@ static void test_early_end(void)
         data_loader_free(loader);
     }
     tap_ok(statistics.bytes > 2 * 64 * 3072 * sizeof(float) && statistics.waited_seconds >= 0,
-           "a loader can be ended at any moment");
+           "a loader can be closed at any moment");
     dataset_free(set);
 }
 
@@ -403,7 +403,7 @@ static void test_pause(void)
         if (came)
             paused[i] = hash_batch(&batch, values);
     }
-    tap_ok(came && rested, "the readers of a paused loader rest");
+    tap_ok(came && rested, "the workers of a paused loader rest");
     tap_ok(came && memcmp(straight, paused, sizeof straight) == 0, "and pauses change no batch");
     data_loader_pause(loader);
     data_loader_free(loader);
