@@ -292,7 +292,7 @@ static bool between_batches(void *context, uint64_t done, uint64_t of, struct er
     (void)of;
     publish_outcomes(probe);
     if (atomic_load(&probe->leave))
-        return error_set(error, ERROR_INTERRUPTED, "the evaluation", NULL, "it was called off");
+        return error_set(error, ERROR_INTERRUPTED, "the evaluation", NULL, "it was cancelled");
     answer_question(probe);
     return true;
 }
@@ -386,7 +386,7 @@ struct probe *probe_create(struct error *error)
     pthread_mutex_destroy(&probe->lock);
     free(probe);
     error_set(error, ERROR_SYSTEM, "a thread", "end other programs",
-              "the system gives no more threads");
+              "the system cannot start another thread");
     return NULL;
 }
 
