@@ -1,11 +1,12 @@
-/* A data set is a source (one kind of files, or a generator) seen through a selection.
+/* A data set is a source (files of one kind, or a generator) and a selection of its images.
  *
- * `only` and `limit` choose images by a list of source indices; `classes` enlarges the label space.
- * The fit to a network is decided once, at opening, and gives the size of the stored image:
- *   fixed  the image's own; another wish is refused
- *   crop   shorter side 256 for wishes of 193 to 256 pixels (the studies' 224 and 227), otherwise
- *          8/7 of the wish, the same proportion
- *   pair   286/256 of the wish in training (Isola et al., pix2pix), the wish in evaluation
+ * The options `only` and `limit` select images, as a list of source indices; `classes` enlarges the
+ * label space. When the set is opened, the size of the stored images, from which windows are
+ * cropped, is computed from the network's input size:
+ *   SOURCE_FIXED  the images' size; a network with another input is refused
+ *   SOURCE_CROP   shorter side 256 for inputs of 193 to 256 pixels (224 and 227 in the studies),
+ *                 otherwise 8/7 of the input, which is the same proportion
+ *   SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the input in evaluation
  */
 #include "data/dataset/dataset.h"
 
@@ -53,7 +54,7 @@ static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
                                        folder_open,  pairs_open,    shapes_open,
                                        digits_open,  tench_open,    maps_open};
 enum { KINDS = sizeof kinds / sizeof *kinds };
-_Static_assert(sizeof openers / sizeof *openers == KINDS, "one opener a kind");
+_Static_assert(sizeof openers / sizeof *openers == KINDS, "each kind needs an opener");
 
 const struct dataset_kind *dataset_kinds(size_t *count)
 {
@@ -179,7 +180,7 @@ static bool select_images(struct dataset *dataset, const struct spec *spec, stru
 
 /* --- the fit --- */
 
-static bool refuse_shape(const struct dataset *dataset, const struct dataset_request *wish,
+static bool refuse_shape(const struct dataset *dataset, const struct dataset_request *request,
                          struct error *error)
 {
     const struct source *source = &dataset->source;
@@ -188,10 +189,11 @@ static bool refuse_shape(const struct dataset *dataset, const struct dataset_req
                      "images as a folder, which are resized",
                      "its images are %zux%zux%zu (height, width, channels), but the network wants "
                      "%zux%zux%zu",
-                     source->height, source->width, source->channels, wish->height, wish->width,
-                     wish->channels);
+                     source->height, source->width, source->channels, request->height,
+                     request->width, request->channels);
 }
 
+/* Returns the side of the stored image for a side of the network's input. */
 static size_t stored_side(enum source_fit fit, size_t wanted)
 {
     if (fit == SOURCE_PAIR)
@@ -199,42 +201,42 @@ static size_t stored_side(enum source_fit fit, size_t wanted)
     return wanted >= SMALLEST_256 && wanted <= LARGEST_256 ? 256 : (wanted * 8 + 3) / 7;
 }
 
-static bool check_wish(const struct dataset_request *wish, struct error *error)
+static bool check_wish(const struct dataset_request *request, struct error *error)
 {
     size_t largest = IMAGE_MAX_SIDE / 2;
-    if ((wish->channels == 1 || wish->channels == 3) && wish->height && wish->width &&
-        wish->height <= largest && wish->width <= largest)
+    if ((request->channels == 1 || request->channels == 3) && request->height && request->width &&
+        request->height <= largest && request->width <= largest)
         return true;
     return error_set(error, ERROR_INPUT, "the network's input",
                      "images have 1 or 3 channels and at most 8192 pixels a side",
-                     "%zux%zux%zu (height, width, channels) cannot be made of images", wish->height,
-                     wish->width, wish->channels);
+                     "%zux%zux%zu (height, width, channels) cannot be made of images",
+                     request->height, request->width, request->channels);
 }
 
-static bool fit_images(struct dataset *dataset, const struct dataset_request *wish,
+static bool fit_images(struct dataset *dataset, const struct dataset_request *request,
                        struct error *error)
 {
     const struct source *source = &dataset->source;
     struct dataset_facts *facts = &dataset->facts;
     struct dataset_request own = {source->channels, source->height, source->width};
-    if (!wish)
-        wish = &own;
+    if (!request)
+        request = &own;
     bool fixed = source->fit == SOURCE_FIXED;
-    if (fixed && (wish->channels != source->channels || wish->height != source->height ||
-                  wish->width != source->width))
-        return refuse_shape(dataset, wish, error);
-    if (!check_wish(wish, error))
+    if (fixed && (request->channels != source->channels || request->height != source->height ||
+                  request->width != source->width))
+        return refuse_shape(dataset, request, error);
+    if (!check_wish(request, error))
         return false;
-    facts->channels = wish->channels;
-    facts->height = wish->height;
-    facts->width = wish->width;
-    facts->stored_height = wish->height;
-    facts->stored_width = wish->width;
+    facts->channels = request->channels;
+    facts->height = request->height;
+    facts->width = request->width;
+    facts->stored_height = request->height;
+    facts->stored_width = request->width;
     if (source->fit == SOURCE_PAIR) {
-        facts->stored_height = stored_side(SOURCE_PAIR, wish->height);
-        facts->stored_width = stored_side(SOURCE_PAIR, wish->width);
+        facts->stored_height = stored_side(SOURCE_PAIR, request->height);
+        facts->stored_width = stored_side(SOURCE_PAIR, request->width);
     } else if (source->fit == SOURCE_CROP) {
-        size_t longer = wish->height > wish->width ? wish->height : wish->width;
+        size_t longer = request->height > request->width ? request->height : request->width;
         facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
     }
     return true;
@@ -242,17 +244,17 @@ static bool fit_images(struct dataset *dataset, const struct dataset_request *wi
 
 static struct source_request source_request(const struct dataset *dataset)
 {
-    struct source_request wish = {.channels = dataset->facts.channels};
+    struct source_request request = {.channels = dataset->facts.channels};
     if (dataset->source.fit == SOURCE_CROP)
-        wish.shorter_side = dataset->facts.stored_height;
-    return wish;
+        request.shorter_side = dataset->facts.stored_height;
+    return request;
 }
 
-static bool fit_and_count(struct dataset *dataset, const struct dataset_request *wish,
+static bool fit_and_count(struct dataset *dataset, const struct dataset_request *request,
                           struct error *error)
 {
     const struct source *source = &dataset->source;
-    if (!fit_images(dataset, wish, error))
+    if (!fit_images(dataset, request, error))
         return false;
     const struct source_request wanted = source_request(dataset);
     if (source->operations->decode_bytes)
@@ -275,7 +277,7 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
 }
 
 static bool open_dataset(struct dataset *dataset, const struct spec *spec,
-                         const struct dataset_request *wish, struct error *error)
+                         const struct dataset_request *request, struct error *error)
 {
     size_t kind;
     if (!find_kind(spec, &kind, error))
@@ -290,12 +292,12 @@ static bool open_dataset(struct dataset *dataset, const struct spec *spec,
     dataset->facts.skipped = dataset->source.skipped;
     dataset->facts.reversed = spec->reversed;
     dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
-    return check_options(dataset, spec, error) && fit_and_count(dataset, wish, error) &&
+    return check_options(dataset, spec, error) && fit_and_count(dataset, request, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
 
 struct dataset *dataset_open(const char *spec_text, const char *default_split,
-                             const struct dataset_request *wish, struct error *error)
+                             const struct dataset_request *request, struct error *error)
 {
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, error))
@@ -303,7 +305,7 @@ struct dataset *dataset_open(const char *spec_text, const char *default_split,
     struct dataset *dataset = memory_new(1, sizeof *dataset, "a data set", error);
     if (!dataset)
         return NULL;
-    if (open_dataset(dataset, &spec, wish, error))
+    if (open_dataset(dataset, &spec, request, error))
         return dataset;
     dataset_free(dataset);
     return NULL;
@@ -334,7 +336,7 @@ void dataset_free(struct dataset *dataset)
     free(dataset);
 }
 
-/* --- asking --- */
+/* --- access --- */
 
 const struct dataset_facts *dataset_facts(const struct dataset *dataset)
 {
@@ -368,7 +370,7 @@ void dataset_origin(const struct dataset *dataset, size_t index, char *text, siz
                                        size);
 }
 
-/* Brings what the source gave to the stored size. */
+/* Converts and resizes an image from the source to the channels and size of the stored images. */
 static bool fit_image(const struct dataset *dataset, bool evaluating, struct image *image,
                       struct error *error)
 {
@@ -391,15 +393,15 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
                        struct image *image, struct image *target, struct error *error)
 {
     const struct source *source = &dataset->source;
-    const struct source_request wish = source_request(dataset);
+    const struct source_request request = source_request(dataset);
     struct image unwanted = {0};
     if (source->fit == SOURCE_PAIR && !target)
         target = &unwanted;
     *image = (struct image){0};
     if (target)
         *target = (struct image){0};
-    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image,
-                                         target, error) &&
+    bool read = source->operations->read(source, dataset_source_index(dataset, index), &request,
+                                         image, target, error) &&
                 fit_image(dataset, evaluating, image, error) &&
                 (source->fit != SOURCE_PAIR || fit_image(dataset, evaluating, target, error));
     if (read && dataset->facts.reversed) {

@@ -1,3 +1,4 @@
+/* Recognises the format of a picture file and calls its decoder. */
 #include "data/formats/image_file.h"
 
 #include "base/files/file.h"
@@ -73,7 +74,8 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
     return scale;
 }
 
-/* The decoded picture, and beside it the resized one; halving needs no memory. */
+/* Counts the decoded picture and the larger of the decoder's extra memory and the resized picture.
+ * Halving works in place. */
 uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;

@@ -39,10 +39,11 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              file_base_name(stored->part[part].path));
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
-                       struct image *image, struct image *target, struct error *error)
+static bool read_image(const struct source *source, size_t index,
+                       const struct source_request *request, struct image *image,
+                       struct image *target, struct error *error)
 {
-    (void)wish;
+    (void)request;
     (void)target;
     const struct stored *stored = source->state;
     if (!image_create(image, source->width, source->height, source->channels, error))

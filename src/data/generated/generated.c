@@ -1,7 +1,7 @@
-/* The built-in sets: a table of generators, seen as sources.
+/* The built-in data sets: a table of generators, and the source that calls them.
  *
- * Labels run round the classes (image i has label i mod classes), so that any first N images are
- * balanced. The seed is part of what the sets are: change it and every published figure is void.
+ * Image i has the label i mod classes, so the first N images are balanced for every N. The seed is
+ * part of the definition of the sets: if it changed, all published results would be void.
  */
 #include "data/generated/generate.h"
 #include "data/images/source.h"
@@ -12,14 +12,14 @@
 
 static const struct generated {
     const char *name;
-    uint32_t stream;    /* of RANDOM_GENERATE: 2 x stream for training, one more for testing */
-    size_t classes;     /* that are drawn */
-    size_t label_space; /* unless classes= says otherwise */
+    uint32_t stream;    /* RANDOM_GENERATE's stream is 2 x this for training, + 1 for testing */
+    size_t classes;     /* that images are drawn of */
+    size_t label_space; /* default number of classes */
     const char *const *class_names;
     size_t train, test; /* images */
     size_t side, channels;
     enum source_fit fit;
-    size_t default_side; /* what is taken when nobody wishes */
+    size_t default_side; /* of an example, unless the network's input says otherwise */
     bool flips;
     generate_image *generate;
 } sets[] = {
@@ -33,7 +33,7 @@ static const struct generated {
      generate_map},
 };
 
-/* What `state` points to: one element of this for each set and split. */
+/* A source's state: one constant for each set and split. */
 static const struct generated_split {
     const struct generated *set;
     bool test;
@@ -61,10 +61,11 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              split->test ? "test" : "train");
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
-                       struct image *image, struct image *target, struct error *error)
+static bool read_image(const struct source *source, size_t index,
+                       const struct source_request *request, struct image *image,
+                       struct image *target, struct error *error)
 {
-    (void)wish;
+    (void)request;
     const struct generated_split *split = source->state;
     const struct generated *set = split->set;
     if (!image_create(image, set->side, set->side, set->channels, error) ||
@@ -76,12 +77,12 @@ static bool read_image(const struct source *source, size_t index, const struct s
     return true;
 }
 
-/* Both of a pair; images of 32 pixels and less are not worth counting. */
-static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
+/* Counts both images of a pair. */
+static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct generated_split *split = source->state;
     const uint64_t image = (uint64_t)split->set->side * split->set->side * split->set->channels;
-    (void)wish;
+    (void)request;
     return source->fit == SOURCE_PAIR ? 2 * image : image;
 }
 

@@ -1,3 +1,4 @@
+/* Crops a window, mirrors it and normalises it in one pass over the pixels, row by row. */
 #include "data/loader/augment.h"
 
 #include "base/random.h"
@@ -66,7 +67,7 @@ bool crop_cut(struct image *out, const struct image *image, const struct crop *c
     return true;
 }
 
-/* The columns [*first, *last) of a window that lie inside the image. */
+/* Finds the columns [*first, *last) of a window that lie inside the image. */
 static void inside_columns(const struct image *image, const struct crop *crop, ptrdiff_t *first,
                            ptrdiff_t *last)
 {
