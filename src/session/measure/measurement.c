@@ -1,5 +1,5 @@
-/* The file: {"format", "version", "devices": [entry...]}. Entries are read and written through one
- * table of members, so that the two directions cannot differ. */
+/* Reads and writes measurements.json: {"format", "version", "devices": [entry...]}. One table of
+ * members serves both directions, so that they agree. */
 #include "session/measure/measurement.h"
 
 #include "base/language.h"
@@ -24,7 +24,7 @@ struct member {
     enum member_kind kind;
     size_t offset, size;
     bool timing;   /* inside "ms_per_image" */
-    bool optional; /* files of older versions lack it */
+    bool optional; /* missing in files of older versions */
 };
 
 #define MEMBER(key, kind, name, timing)                                                            \
@@ -85,7 +85,7 @@ static bool add_entry(struct json *list, const struct measurement *entry)
     return added;
 }
 
-/* A number that JSON lacks was written as null, and reads as NaN. */
+/* Reads a member. NaN, which JSON cannot represent, was written as null. */
 static bool read_member(const struct json *value, const struct member *member, void *place)
 {
     double number = NAN;
@@ -123,7 +123,7 @@ static bool read_entry(const struct json_document *document, const struct json *
     }
     if (!isfinite(entry->ms_per_image.mean))
         return error_set(error, ERROR_INPUT, document->name, measure_again,
-                         "line %zu: a time is no number", json_line(document, object));
+                         "line %zu: a time is not a number", json_line(document, object));
     return true;
 }
 
@@ -147,7 +147,8 @@ static bool read_list(struct measurements *measurements, const struct json_docum
     return true;
 }
 
-/* A run whose model was removed keeps what was measured of it. */
+/* Marks entries that were measured on another model file than the present one. If the run has no
+ * model file any more, its entries stay valid. */
 static void mark_stale(struct measurements *measurements, const char *run_directory)
 {
     struct measurement now = {0};
@@ -225,7 +226,7 @@ bool measurements_put(const char *run_directory, const struct measurement *measu
     return put;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device)
