@@ -1,8 +1,8 @@
-/* A field is a row of the table: where it lies in struct run_config, of which kind, within which
- * bounds. Everything else (parsing, printing, JSON, the form, usage texts) walks the table.
+/* A field is a row of the table config_fields: its place in struct run_config, its kind, its
+ * bounds. Parsing, printing, JSON, the form and usage texts all loop over this table.
  *
- * `given` remembers which fields were asked for, so that presets and defaults that follow from
- * other fields never overwrite them, in whatever order options come. */
+ * `given` has a bit for each field that config_set has set. Presets, and defaults that depend on
+ * other fields, never overwrite these fields, so the order of options does not matter. */
 #include "session/config/config.h"
 
 #include "base/language.h"
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In the order of the engine's enums; config_test compares them. */
+/* In the order of the engine's enums; config_test compares the two. */
 static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL};
 static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
 static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
@@ -153,7 +153,7 @@ void config_defaults(struct run_config *config)
                                   .normalise = "auto"};
 }
 
-/* --- what was asked for --- */
+/* --- given fields --- */
 
 static uint64_t bit_of(const char *key)
 {
@@ -165,7 +165,8 @@ bool config_is_given(const struct run_config *config, const char *key)
     return config->given & bit_of(key);
 }
 
-/* Pictures that are larger than the network's input leave room for random crops. */
+/* Returns whether the images of a data set are larger than the network's input, so that random
+ * crops are possible. */
 static bool data_is_cropped(const char *data)
 {
     static const char *const cropped[] = {"folder", "tench", "pairs", "maps"};
@@ -176,8 +177,8 @@ static bool data_is_cropped(const char *data)
     return false;
 }
 
-/* Brings the fields that nobody asked for in line with those that somebody did. */
-static void settle(struct run_config *config)
+/* Fills the fields that were not given and depend on others. */
+static void fill_dependent(struct run_config *config)
 {
     presets_fill(config);
     if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
@@ -189,7 +190,7 @@ bool config_apply_preset(struct run_config *config, const char *name, struct err
     if (name[0] && !presets_check(name, error))
         return false;
     snprintf(config->preset, sizeof config->preset, "%s", name);
-    settle(config);
+    fill_dependent(config);
     return true;
 }
 
@@ -309,7 +310,7 @@ bool config_fill(struct run_config *config, const char *key, const char *value, 
     uint64_t bytes;
     if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
         return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    /* parsed aside: a refused value changes nothing */
+    /* parsed into a copy, because an invalid value must change nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))
         return false;
@@ -333,13 +334,14 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
     if (strcmp(key, "iterations") == 0)
         config->has_iterations = true;
     if (strcmp(key, "network") == 0 || strcmp(key, "data") == 0)
-        settle(config);
+        fill_dependent(config);
     return true;
 }
 
 /* --- printing --- */
 
-/* The shortest decimal that reads back as the same double: 100, not 1e+02. */
+/* Writes the shortest decimal that reads back as the same double, without exponent if the integer
+ * part is short: 100, not 1e+02. */
 static void print_number(double value, char *text, size_t size)
 {
     int whole = 1;

@@ -1,3 +1,5 @@
+/* Each detector compares one event with what the watcher has seen before, and writes the finding as
+ * a sentence with its numbers. */
 #include "session/findings/watcher.h"
 
 #include "base/language.h"
@@ -33,7 +35,7 @@ static bool find_negative(struct watcher *watcher, struct moment now, float loss
                   meter->size, (double)watcher->largest_loss);
 }
 
-/* More than half of a positive mean is residue. */
+/* Detects a positive mean of which more than half is residue. */
 static bool find_residue(struct watcher *watcher, struct moment now, const struct loss_meter *meter,
                          struct finding *finding)
 {
@@ -59,7 +61,8 @@ bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
            find_residue(watcher, now, meter, finding);
 }
 
-/* Twice in a row above the best, by more than 1 %, while training got better. */
+/* Returns whether the validation loss was twice in a row worse than the best, now by more than 1 %,
+ * while the training loss fell. */
 static bool is_overfitting(const struct watcher *watcher, double train_loss, double loss)
 {
     return watcher->worse >= 2 && loss > watcher->best_loss * 1.01 &&
