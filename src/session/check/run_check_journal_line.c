@@ -1,4 +1,4 @@
-/* One line of a journal against those before it. */
+/* Checks one line of a journal: its members, and its iteration against the lines before it. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -16,9 +16,9 @@ enum { DETAIL = 200 };
 
 enum number_kind {
     ALWAYS_COUNT,  /* 0, 1, 2, ... */
-    ALWAYS_NUMBER, /* null only in what was imported */
+    ALWAYS_NUMBER, /* null in imported runs only */
     NUMBER_OR_NULL,
-    SOMETIMES, /* absent in most runs */
+    SOMETIMES, /* optional */
 };
 
 struct member {
@@ -54,7 +54,8 @@ static bool is_good(const struct member *member, const struct json *value, bool 
     return json_number(value, &number);
 }
 
-/* Returns whether all members are there and no other; the first that is wrong is in `detail`. */
+/* Returns whether the line has exactly these members, with valid values. Writes the first invalid
+ * one to `detail`. */
 static bool has_members(const struct json *line, const struct member *members, bool imported,
                         char *detail)
 {
@@ -73,7 +74,7 @@ static bool has_members(const struct json *line, const struct member *members, b
 
 /* --- iterations --- */
 
-/* Whether the epoch is the iteration's: rounded to float32, and printed so that it reads back. */
+/* Returns whether the epoch, a float32 value, belongs to the iteration. */
 static bool is_epoch_of(const struct check_record *record, uint64_t iteration, float epoch)
 {
     const double per_epoch = round((double)record->snapshot.iterations / record->snapshot.epochs);
@@ -169,7 +170,7 @@ static const char *take_finding(struct check_record *record, const struct json *
     return NULL;
 }
 
-/* Checkpoints and resumptions say at which iteration. */
+/* Checks that a checkpoint or a resumption is at the present iteration. */
 static const char *take_place(struct check_record *record, const char *event,
                               const struct json *json, char *detail)
 {
