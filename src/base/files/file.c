@@ -98,7 +98,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *erro
 }
 
 /* Returns whether only the user may enter the folder of `path`. */
-static bool lies_private(const char *path)
+static bool is_in_private_folder(const char *path)
 {
     struct stat status;
     char *copy = memory_copy_text(path, NULL);
@@ -110,8 +110,8 @@ static bool lies_private(const char *path)
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error)
 {
-    return file_writer_open_mode(writer, path, private_file || lies_private(path) ? 0600 : 0666,
-                                 error);
+    return file_writer_open_mode(writer, path,
+                                 private_file || is_in_private_folder(path) ? 0600 : 0666, error);
 }
 
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
@@ -120,15 +120,17 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
     *writer = (struct file_writer){0};
     writer->path = memory_copy_text(path, error);
     size_t size = strlen(path) + 32;
-    writer->aside = memory_new(size, 1, path, error);
-    if (!writer->path || !writer->aside) {
+    writer->temporary = memory_new(size, 1, path, error);
+    if (!writer->path || !writer->temporary) {
         file_writer_abandon(writer);
         return false;
     }
-    snprintf(writer->aside, size, "%s.%ld.part", path, (long)getpid());
-    unlink(writer->aside); /* left by an earlier process with this PID, or planted by an attacker */
+    snprintf(writer->temporary, size, "%s.%ld.part", path, (long)getpid());
+    unlink(
+        writer
+            ->temporary); /* left by an earlier process with this PID, or planted by an attacker */
     int descriptor =
-        open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream)
         return true;
@@ -172,7 +174,7 @@ static bool put_in_place(const struct file_writer *writer, const char *previous)
 {
     if (previous && rename(writer->path, previous) != 0 && errno != ENOENT)
         return false;
-    return rename(writer->aside, writer->path) == 0;
+    return rename(writer->temporary, writer->path) == 0;
 }
 
 bool file_writer_commit(struct file_writer *writer, struct error *error)
@@ -192,8 +194,8 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     }
     writer->stream = NULL;
     if (written && put_in_place(writer, previous)) {
-        free(writer->aside);
-        writer->aside = NULL; /* renamed: there is nothing to remove */
+        free(writer->temporary);
+        writer->temporary = NULL; /* renamed: there is nothing to remove */
         if (file_sync_directory_of(writer->path)) {
             file_writer_abandon(writer);
             return true;
@@ -210,9 +212,9 @@ void file_writer_abandon(struct file_writer *writer)
 {
     if (writer->stream)
         fclose(writer->stream);
-    if (writer->aside)
-        unlink(writer->aside);
-    free(writer->aside);
+    if (writer->temporary)
+        unlink(writer->temporary);
+    free(writer->temporary);
     free(writer->path);
     *writer = (struct file_writer){0};
 }

@@ -34,7 +34,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *erro
  * Write to `stream` and do not check for errors: commit reports them. */
 struct file_writer {
     FILE *stream;
-    char *path, *aside; /* the final and the temporary name */
+    char *path, *temporary; /* the final and the temporary name */
 };
 
 /* Begins to write a file. `private_file`: only the user may read it (mode 0600). Otherwise the mode

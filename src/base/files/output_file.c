@@ -225,11 +225,11 @@ static bool begin(struct output_file *output, const char *name, enum output_cont
 /* Brings the complete document `source` to the target, and frees `output`. */
 static bool deliver(struct output_file *output, const struct source *source, struct error *error)
 {
-    FILE *aside = output->writer.stream;
+    FILE *temporary = output->writer.stream;
     bool written;
-    if (!aside)
+    if (!temporary)
         written = put_into(&output->target, source, output->content, error);
-    else if (put(fileno(aside), source))
+    else if (put(fileno(temporary), source))
         written = file_writer_commit(&output->writer, error);
     else
         written = cannot_write(&output->target, error);

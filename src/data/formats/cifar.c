@@ -204,11 +204,11 @@ static void read_names(const struct layout *layout, struct stored *stored, const
     size_t size;
     char *text = path ? file_read(path, 1 << 16, &size, NULL) : NULL;
     char *rest = text;
-    stored->own_names = text ? memory_new(layout->classes, STORED_NAME_SIZE, path, NULL) : NULL;
-    for (size_t i = 0; stored->own_names && rest && i < layout->classes; i++) {
+    stored->file_names = text ? memory_new(layout->classes, STORED_NAME_SIZE, path, NULL) : NULL;
+    for (size_t i = 0; stored->file_names && rest && i < layout->classes; i++) {
         char *line = strsep(&rest, "\n");
         line[strcspn(line, "\r")] = '\0';
-        snprintf(stored->own_names + i * STORED_NAME_SIZE, STORED_NAME_SIZE, "%s", line);
+        snprintf(stored->file_names + i * STORED_NAME_SIZE, STORED_NAME_SIZE, "%s", line);
     }
     free(text);
     free(path);

@@ -101,7 +101,7 @@ static void report_cost(struct jpeg_reading *reading)
         coefficients += (uint64_t)jpeg->comp_info[c].width_in_blocks *
                         jpeg->comp_info[c].height_in_blocks * DCTSIZE2;
     reading->request->cost->shrinks = true;
-    reading->request->cost->beside = (uint32_t)(coefficients * sizeof(JCOEF) >> 10);
+    reading->request->cost->extra_kib = (uint32_t)(coefficients * sizeof(JCOEF) >> 10);
 }
 
 static void convert_row(const struct jpeg_reading *reading, uint8_t *out)

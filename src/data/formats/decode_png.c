@@ -141,7 +141,7 @@ static void report_cost(struct png_reading *reading)
     const bool grey = reading->request->channels == 1 &&
                       !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
     if (is_interlaced(reading))
-        reading->request->cost->beside =
+        reading->request->cost->extra_kib =
             (uint32_t)(image->width * image->height * (grey ? 2 : 4) >> 10);
 }
 

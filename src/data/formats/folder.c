@@ -24,7 +24,7 @@ struct picture {
 struct folder {
     char *root;
     struct name_list classes; /* folders in `root`; empty: `root` itself is the only class */
-    char *own_name;           /* name of that only class */
+    char *root_name;          /* name of that only class */
     struct picture *pictures;
     size_t capacity;
     struct error first_broken;
@@ -39,7 +39,7 @@ static size_t label(const struct source *source, size_t index)
 static const char *class_name(const struct source *source, size_t number)
 {
     const struct folder *folder = source->state;
-    return folder->classes.count ? folder->classes.name[number] : folder->own_name;
+    return folder->classes.count ? folder->classes.name[number] : folder->root_name;
 }
 
 /* Returns the path of a picture, owned by the caller, or NULL if memory is out. */
@@ -96,7 +96,7 @@ static void close_folder(struct source *source)
         free(folder->pictures[i].name);
     name_list_free(&folder->classes);
     free(folder->pictures);
-    free(folder->own_name);
+    free(folder->root_name);
     free(folder->root);
     free(folder);
 }
@@ -155,7 +155,7 @@ static bool take_class(struct source *source, const struct spec *spec, uint32_t 
     return taken;
 }
 
-static char *own_name(const char *root, struct error *error)
+static char *name_of_folder(const char *root, struct error *error)
 {
     char *real = realpath(root, NULL);
     char *name = memory_copy_text(file_base_name(real ? real : root), error);
@@ -177,8 +177,8 @@ static bool take_classes(struct source *source, const struct spec *spec, struct 
         return true;
     name_list_free(&folder->classes);
     source->classes = 1;
-    folder->own_name = own_name(folder->root, error);
-    return folder->own_name && take_class(source, spec, 0, error);
+    folder->root_name = name_of_folder(folder->root, error);
+    return folder->root_name && take_class(source, spec, 0, error);
 }
 
 static bool check_found(const struct source *source, const struct spec *spec, struct error *error)

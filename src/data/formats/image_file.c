@@ -85,8 +85,8 @@ uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size
     const double fitted = shorter_side ? (double)shorter_side / shorter * (double)shorter_side /
                                              shorter * cost->width * cost->height * (double)channels
                                        : 0;
-    const uint64_t beside = (uint64_t)cost->beside << 10;
-    return decoded + (beside > (uint64_t)fitted ? beside : (uint64_t)fitted);
+    const uint64_t extra = (uint64_t)cost->extra_kib << 10;
+    return decoded + (extra > (uint64_t)fitted ? extra : (uint64_t)fitted);
 }
 
 bool image_read_fitted(struct image *image, const char *path, size_t channels, size_t shorter_side,

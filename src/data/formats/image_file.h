@@ -16,8 +16,8 @@ bool image_probe(struct image *image, const char *path, struct error *error);
 /* The memory that reading a file takes, as far as its header tells. */
 struct image_cost {
     uint32_t width, height;
-    uint32_t beside; /* KiB besides the decoded picture, for interlaced PNG and progressive JPEG */
-    bool shrinks;    /* the decoder can shrink the picture: JPEG */
+    uint32_t extra_kib; /* besides the decoded picture, for interlaced PNG and progressive JPEG */
+    bool shrinks;       /* the decoder can shrink the picture: JPEG */
 };
 
 /* Fills `cost` from the header of a file that will be read with `channels` channels. */

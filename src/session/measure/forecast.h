@@ -20,9 +20,9 @@ struct forecast {
     struct shape input;
     struct memory_forecast memory;  /* of the plan */
     uint64_t loader_bytes;          /* of the data loader's prefetch queue */
-    uint64_t beside_bytes;          /* everything else that a run holds, see memory_check.c */
+    uint64_t other_bytes;           /* everything else that a run holds, see memory_check.c */
     uint64_t program_bytes;         /* held by the process now, and its code not loaded yet */
-    uint64_t validation_room;       /* left for validation; UINT64_MAX: unknown */
+    uint64_t validation_available;  /* left for validation; UINT64_MAX: unknown */
     uint64_t memory_free;           /* that a run may take now without swapping; 0: unknown */
     enum memory_bound memory_bound; /* the reason why it is no more */
     uint64_t memory_limit;          /* addresses that BOUND_ULIMIT leaves; 0 for other bounds */

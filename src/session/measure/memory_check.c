@@ -62,7 +62,7 @@ static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *
 
 /* --- what a run holds --- */
 
-static size_t cards_of(const struct memory_check_request *request)
+static size_t gpu_count(const struct memory_check_request *request)
 {
     return request->settings->cards ? request->settings->cards : 1;
 }
@@ -72,7 +72,7 @@ static size_t cards_of(const struct memory_check_request *request)
 static uint64_t device_batch_bytes(const struct memory_check_request *request,
                                    const struct forecast *forecast, size_t batch)
 {
-    const uint64_t images = 3 * (uint64_t)batch / cards_of(request) * (forecast->classes ? 1 : 2);
+    const uint64_t images = 3 * (uint64_t)batch / gpu_count(request) * (forecast->classes ? 1 : 2);
     return images * shape_count(forecast->input) * sizeof(float);
 }
 
@@ -166,19 +166,19 @@ static uint64_t bytes_of_samples(const struct memory_check_request *request)
                             : 0;
 }
 
-/* Returns the bytes of a validation with the largest batch that fits into `room`, which is the
- * batch that evaluator_create chooses. */
-static uint64_t choose_validation(const struct memory_check_request *request, uint64_t room)
+/* Returns the bytes of a validation with the largest batch that fits into `free_bytes`, which is
+ * the batch that evaluator_create chooses. */
+static uint64_t choose_validation(const struct memory_check_request *request, uint64_t free_bytes)
 {
     size_t batch = request->validation;
-    while (batch > 1 && validation_bytes(request, batch) > room)
+    while (batch > 1 && validation_bytes(request, batch) > free_bytes)
         batch /= 2;
     return validation_bytes(request, batch);
 }
 
 uint64_t forecast_needed(const struct forecast *forecast)
 {
-    return forecast->memory.total + forecast->loader_bytes + forecast->beside_bytes;
+    return forecast->memory.total + forecast->loader_bytes + forecast->other_bytes;
 }
 
 uint64_t forecast_peak(const struct forecast *forecast)
@@ -204,28 +204,29 @@ static uint64_t bytes_at_batch(const struct memory_check_request *request,
 static size_t find_largest_batch(const struct memory_check_request *request,
                                  const struct forecast *forecast, uint64_t least)
 {
-    const size_t cards = cards_of(request);
-    size_t fits = 0, too_large = request->settings->batch / cards; /* per GPU */
+    const size_t gpus = gpu_count(request);
+    size_t fits = 0, too_large = request->settings->batch / gpus; /* per GPU */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;
-        if (bytes_at_batch(request, forecast, middle * cards, least) <= forecast->memory_free)
+        if (bytes_at_batch(request, forecast, middle * gpus, least) <= forecast->memory_free)
             fits = middle;
         else
             too_large = middle;
     }
-    return fits * cards;
+    return fits * gpus;
 }
 
-static void compare(const struct memory_check_request *request, const struct available_memory *room,
-                    uint64_t least, struct forecast *forecast)
+static void compare(const struct memory_check_request *request,
+                    const struct available_memory *available, uint64_t least,
+                    struct forecast *forecast)
 {
     const uint64_t needed =
         forecast->memory.total + forecast->memory.tables + forecast->loader_bytes + least;
-    forecast->memory_free = usable_bytes(room->without_swap, request);
-    forecast->memory_bound = room->bound;
-    forecast->memory_limit = room->bound == BOUND_ULIMIT ? room->without_swap : 0;
+    forecast->memory_free = usable_bytes(available->without_swap, request);
+    forecast->memory_bound = available->bound;
+    forecast->memory_limit = available->bound == BOUND_ULIMIT ? available->without_swap : 0;
     forecast->reserved_bytes = address_reserve(request->settings->threads, request->beforehand);
-    forecast->fits = needed <= usable_bytes(room->with_swap, request);
+    forecast->fits = needed <= usable_bytes(available->with_swap, request);
     forecast->swaps = forecast->fits && needed > forecast->memory_free;
     if (!forecast->fits || forecast->swaps)
         forecast->largest_batch = find_largest_batch(request, forecast, least);
@@ -235,36 +236,38 @@ static void compare(const struct memory_check_request *request, const struct ava
  * unknown. */
 static struct available_memory find_available(const struct memory_check_request *request)
 {
-    struct available_memory room = {.bound = BOUND_UNKNOWN};
-    if (request->room)
-        return *request->room;
+    struct available_memory available = {.bound = BOUND_UNKNOWN};
+    if (request->available)
+        return *request->available;
     if (request->driver->host_memory)
-        host_available_memory(&room);
-    else if (request->device && (room.without_swap = device_memory_free(request->device)) > 0) {
-        room.with_swap = room.without_swap;
-        room.bound = BOUND_MACHINE;
+        host_available_memory(&available);
+    else if (request->device &&
+             (available.without_swap = device_memory_free(request->device)) > 0) {
+        available.with_swap = available.without_swap;
+        available.bound = BOUND_MACHINE;
     }
-    return room;
+    return available;
 }
 
 void memory_check(const struct memory_check_request *request, struct forecast *forecast)
 {
     const bool on_host = request->driver->host_memory;
-    const struct available_memory room = find_available(request);
+    const struct available_memory available = find_available(request);
     const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
                             bytes_of_samples(request) + bytes_of_files(request);
     forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? host_process_memory() + host_program_unloaded_bytes() : 0;
     forecast->fits = true;
-    if (room.bound != BOUND_UNKNOWN)
-        compare(request, &room, always + validation_bytes(request, request->validation > 0),
+    if (available.bound != BOUND_UNKNOWN)
+        compare(request, &available, always + validation_bytes(request, request->validation > 0),
                 forecast);
-    forecast->beside_bytes = always + forecast->memory.tables;
+    forecast->other_bytes = always + forecast->memory.tables;
     const uint64_t needed = forecast_needed(forecast);
-    forecast->validation_room = forecast->memory_free == 0       ? UINT64_MAX
-                                : needed < forecast->memory_free ? forecast->memory_free - needed
-                                                                 : 0;
-    forecast->beside_bytes += choose_validation(request, forecast->validation_room);
+    forecast->validation_available = forecast->memory_free == 0 ? UINT64_MAX
+                                     : needed < forecast->memory_free
+                                         ? forecast->memory_free - needed
+                                         : 0;
+    forecast->other_bytes += choose_validation(request, forecast->validation_available);
 }
 
 /* --- in words --- */

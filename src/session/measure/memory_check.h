@@ -27,11 +27,12 @@ struct memory_check_request {
     uint64_t data_bytes;    /* of data sets that are not open yet */
     uint64_t curve_bytes;   /* of the recorded curves */
     uint64_t decode_bytes;  /* of a decode worker of training (dataset_facts); 0: unknown */
-    uint64_t validation_decode_bytes;    /* of a decode worker of validation */
-    size_t files;                        /* images that are separate files, listed in data.json */
-    const struct available_memory *room; /* for tests; NULL: what the machine has available now */
-    size_t validation_images;            /* 0: unknown */
-    size_t validation;                   /* images in the largest batch of validation; 0: none */
+    uint64_t validation_decode_bytes; /* of a decode worker of validation */
+    size_t files;                     /* images that are separate files, listed in data.json */
+    const struct available_memory
+        *available;           /* for tests; NULL: what the machine has available now */
+    size_t validation_images; /* 0: unknown */
+    size_t validation;        /* images in the largest batch of validation; 0: none */
 };
 
 /* Fills the memory members of a forecast whose `memory`, `input` and `classes` are filled already.

@@ -202,7 +202,7 @@ static bool make_samples(struct preparation *prepared, struct error *error)
 static bool make_evaluator(struct preparation *prepared, const struct run_config *config,
                            struct error *error)
 {
-    const uint64_t room = prepared->forecast.validation_room;
+    const uint64_t room = prepared->forecast.validation_available;
     struct evaluator_settings settings = {
         .network = prepared->network,
         .weights = &prepared->weights,

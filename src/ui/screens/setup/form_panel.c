@@ -71,7 +71,7 @@ static void draw_kinds(struct app *app, struct rect area)
                  {_("activations"), forecast->memory.activations},
                  {_("workspace"), forecast->memory.workspace},
                  {_("batches"), forecast->loader_bytes},
-                 {_("the rest"), forecast->beside_bytes}};
+                 {_("the rest"), forecast->other_bytes}};
     char text[64];
     const double total = (double)forecast_needed(forecast);
     for (int i = 0; i < (int)(sizeof kinds / sizeof *kinds); i++) {
