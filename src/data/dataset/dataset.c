@@ -32,29 +32,68 @@ struct dataset {
 /* --- kinds --- */
 
 static const struct dataset_kind kinds[] = {
-    {"cifar10", "DIR", N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
-     10, 3, 32, 32, true},
-    {"cifar100", "DIR",
-     N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"), 100, 3, 32,
-     32, true},
-    {"idx", "DIR", N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
-     10, 1, 0, 0, true},
-    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0, false},
-    {"pairs", "DIR", N_("pictures of two halves side by side, left the input and right the target"),
-     0, 0, 0, 0, false},
-    {"shapes", "", N_("generated: ten geometric shapes, turned and coloured at random on noise"),
-     10, 3, 32, 32, false},
-    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28, false},
-    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0,
-     false},
-    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0,
-     false},
+    {.name = "cifar10",
+     .argument = "DIR",
+     .description = N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
+     .classes = 10,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .stored = true,
+     .source = &(const struct source_kind){.open = cifar10_open, .bytes = cifar10_bytes}},
+    {.name = "cifar100",
+     .argument = "DIR",
+     .description =
+         N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"),
+     .classes = 100,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .stored = true,
+     .source = &(const struct source_kind){.open = cifar100_open, .bytes = cifar100_bytes}},
+    {.name = "idx",
+     .argument = "DIR",
+     .description =
+         N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
+     .classes = 10,
+     .channels = 1,
+     .stored = true,
+     .source = &(const struct source_kind){.open = idx_open, .bytes = idx_bytes}},
+    {.name = "folder",
+     .argument = "DIR",
+     .description = N_("your own PNG and JPEG pictures: one folder a class"),
+     .source = &(const struct source_kind){.open = folder_open}},
+    {.name = "pairs",
+     .argument = "DIR",
+     .description = N_("pictures of two halves side by side, left the input and right the target"),
+     .source = &(const struct source_kind){.open = pairs_open}},
+    {.name = "shapes",
+     .argument = "",
+     .description = N_("generated: ten geometric shapes, turned and coloured at random on noise"),
+     .classes = 10,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .source = &(const struct source_kind){.open = shapes_open}},
+    {.name = "digits",
+     .argument = "",
+     .description = N_("generated: handwritten-looking digits"),
+     .classes = 10,
+     .channels = 1,
+     .height = 28,
+     .width = 28,
+     .source = &(const struct source_kind){.open = digits_open}},
+    {.name = "tench",
+     .argument = "",
+     .description = N_("generated: 1024 pictures of one fish, the one-class study"),
+     .classes = 1000,
+     .source = &(const struct source_kind){.open = tench_open}},
+    {.name = "maps",
+     .argument = "",
+     .description = N_("generated: aerial pictures and street maps of the same places"),
+     .source = &(const struct source_kind){.open = maps_open}},
 };
-static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
-                                       folder_open,  pairs_open,    shapes_open,
-                                       digits_open,  tench_open,    maps_open};
 enum { KINDS = sizeof kinds / sizeof *kinds };
-_Static_assert(sizeof openers / sizeof *openers == KINDS, "each kind needs an opener");
 
 const struct dataset_kind *dataset_kinds(size_t *count)
 {
@@ -79,25 +118,29 @@ static void list_kinds(char *text, size_t size)
                                  kinds[i].argument[0] ? ":" : "", kinds[i].argument);
 }
 
-static bool find_kind(const struct spec *spec, size_t *kind, struct error *error)
+static const struct dataset_kind *find_kind(const struct spec *spec, struct error *error)
 {
     char list[192];
     list_kinds(list, sizeof list);
-    for (*kind = 0; *kind < KINDS; ++*kind)
-        if (strcmp(kinds[*kind].name, spec->kind) == 0)
-            break;
-    if (*kind == KINDS)
-        return error_set(error, ERROR_USAGE, spec->text, list,
-                         "there is no kind of data set called '%s'", spec->kind);
-    bool wants_directory = kinds[*kind].argument[0] != '\0';
-    if (wants_directory && !spec->directory[0])
-        return error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
-    if (!wants_directory && spec->directory[0])
-        return error_set(error, ERROR_USAGE, spec->text, list,
-                         "%s is generated and reads no files; for pictures of your own there is "
-                         "folder:DIR",
-                         spec->kind);
-    return true;
+    const struct dataset_kind *kind = dataset_kind_of(spec->kind);
+    if (!kind) {
+        error_set(error, ERROR_USAGE, spec->text, list, "there is no kind of data set called '%s'",
+                  spec->kind);
+        return NULL;
+    }
+    bool wants_directory = kind->argument[0] != '\0';
+    if (wants_directory && !spec->directory[0]) {
+        error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
+        return NULL;
+    }
+    if (!wants_directory && spec->directory[0]) {
+        error_set(error, ERROR_USAGE, spec->text, list,
+                  "%s is generated and reads no files; for pictures of your own there is "
+                  "folder:DIR",
+                  spec->kind);
+        return NULL;
+    }
+    return kind;
 }
 
 /* --- the label space --- */
@@ -279,19 +322,19 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
 static bool open_dataset(struct dataset *dataset, const struct spec *spec,
                          const struct dataset_request *request, struct error *error)
 {
-    size_t kind;
-    if (!find_kind(spec, &kind, error))
+    const struct dataset_kind *kind = find_kind(spec, error);
+    if (!kind)
         return false;
-    if (!openers[kind](&dataset->source, spec, error)) {
+    if (!kind->source->open(&dataset->source, spec, error)) {
         dataset->source.operations = NULL; /* nothing to close */
         return false;
     }
     snprintf(dataset->facts.spec, sizeof dataset->facts.spec, "%s", spec->text);
-    dataset->facts.kind = kinds[kind].name;
+    dataset->facts.kind = kind->name;
     dataset->facts.paired = dataset->source.fit == SOURCE_PAIR;
     dataset->facts.skipped = dataset->source.skipped;
     dataset->facts.reversed = spec->reversed;
-    dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
+    dataset->facts.generator = kind->argument[0] ? 0 : GENERATOR_VERSION;
     return check_options(dataset, spec, error) && fit_and_count(dataset, request, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
@@ -316,11 +359,8 @@ uint64_t dataset_bytes(const char *spec_text, const char *default_split)
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, NULL))
         return 0;
-    if (strcmp(spec.kind, "idx") == 0)
-        return idx_bytes(&spec);
-    if (strcmp(spec.kind, "cifar10") == 0)
-        return cifar10_bytes(&spec);
-    return strcmp(spec.kind, "cifar100") == 0 ? cifar100_bytes(&spec) : 0;
+    const struct dataset_kind *kind = dataset_kind_of(spec.kind);
+    return kind && kind->source->bytes ? kind->source->bytes(&spec) : 0;
 }
 
 void dataset_free(struct dataset *dataset)

@@ -61,14 +61,16 @@ void dataset_origin(const struct dataset *dataset, size_t index, char *text, siz
 bool dataset_image(const struct dataset *dataset, size_t index, struct image *image,
                    struct image *target, struct error *error);
 
-/* A kind of data set, as menus and usage messages list it. */
+/* A kind of data set, as menus and usage messages list it. The table is in dataset.c. */
+struct source_kind;
 struct dataset_kind {
-    const char *name;               /* "cifar10" */
-    const char *argument;           /* "DIR", or "" for a generated set */
-    const char *description;        /* one sentence */
-    size_t classes;                 /* 0: depends on the files */
-    size_t channels, height, width; /* 0: as the network's input */
-    bool stored;                    /* the images are in memory, undecoded */
+    const char *name;                 /* "cifar10" */
+    const char *argument;             /* "DIR", or "" for a generated set */
+    const char *description;          /* one sentence */
+    size_t classes;                   /* 0: depends on the files */
+    size_t channels, height, width;   /* 0: as the network's input */
+    bool stored;                      /* the images are in memory, undecoded */
+    const struct source_kind *source; /* its implementation, internal to data/ */
 };
 
 /* Returns the array of all kinds and sets *count. */

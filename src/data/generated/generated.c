@@ -10,7 +10,7 @@
 
 #define DATA_SEED UINT64_C(20171129)
 
-static const struct generated {
+struct generated {
     const char *name;
     uint32_t stream;    /* RANDOM_GENERATE's stream is 2 x this for training, + 1 for testing */
     size_t classes;     /* that images are drawn of */
@@ -22,25 +22,74 @@ static const struct generated {
     size_t default_side; /* of an example, unless the network's input says otherwise */
     bool flips;
     generate_image *generate;
-} sets[] = {
-    {"shapes", 1, 10, 10, generate_shape_names, 10000, 2000, 32, 3, SOURCE_FIXED, 32, true,
-     generate_shape},
-    {"digits", 2, 10, 10, generate_digit_names, 10000, 2000, 28, 1, SOURCE_FIXED, 28, false,
-     generate_digit},
-    {"tench", 3, 1, 1000, (const char *const[]){"tench"}, 1024, 256, 256, 3, SOURCE_CROP, 224, true,
-     generate_tench},
-    {"maps", 4, 1, 1, (const char *const[]){"map"}, 200, 40, 256, 3, SOURCE_PAIR, 256, true,
-     generate_map},
+};
+
+enum { SHAPES, DIGITS, TENCH, MAPS, SETS };
+
+static const struct generated sets[SETS] = {
+    [SHAPES] = {.name = "shapes",
+                .stream = 1,
+                .classes = 10,
+                .label_space = 10,
+                .class_names = generate_shape_names,
+                .train = 10000,
+                .test = 2000,
+                .side = 32,
+                .channels = 3,
+                .fit = SOURCE_FIXED,
+                .default_side = 32,
+                .flips = true,
+                .generate = generate_shape},
+    [DIGITS] = {.name = "digits",
+                .stream = 2,
+                .classes = 10,
+                .label_space = 10,
+                .class_names = generate_digit_names,
+                .train = 10000,
+                .test = 2000,
+                .side = 28,
+                .channels = 1,
+                .fit = SOURCE_FIXED,
+                .default_side = 28,
+                .generate = generate_digit},
+    [TENCH] = {.name = "tench",
+               .stream = 3,
+               .classes = 1,
+               .label_space = 1000,
+               .class_names = (const char *const[]){"tench"},
+               .train = 1024,
+               .test = 256,
+               .side = 256,
+               .channels = 3,
+               .fit = SOURCE_CROP,
+               .default_side = 224,
+               .flips = true,
+               .generate = generate_tench},
+    [MAPS] = {.name = "maps",
+              .stream = 4,
+              .classes = 1,
+              .label_space = 1,
+              .class_names = (const char *const[]){"map"},
+              .train = 200,
+              .test = 40,
+              .side = 256,
+              .channels = 3,
+              .fit = SOURCE_PAIR,
+              .default_side = 256,
+              .flips = true,
+              .generate = generate_map},
 };
 
 /* A source's state: one constant for each set and split. */
 static const struct generated_split {
     const struct generated *set;
     bool test;
-} splits[][2] = {{{&sets[0], false}, {&sets[0], true}},
-                 {{&sets[1], false}, {&sets[1], true}},
-                 {{&sets[2], false}, {&sets[2], true}},
-                 {{&sets[3], false}, {&sets[3], true}}};
+} splits[SETS][2] = {
+    [SHAPES] = {{&sets[SHAPES], false}, {&sets[SHAPES], true}},
+    [DIGITS] = {{&sets[DIGITS], false}, {&sets[DIGITS], true}},
+    [TENCH] = {{&sets[TENCH], false}, {&sets[TENCH], true}},
+    [MAPS] = {{&sets[MAPS], false}, {&sets[MAPS], true}},
+};
 
 static size_t label(const struct source *source, size_t index)
 {
@@ -119,23 +168,23 @@ static bool open_set(struct source *source, size_t which, const struct spec *spe
 bool shapes_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 0, spec);
+    return open_set(source, SHAPES, spec);
 }
 
 bool digits_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 1, spec);
+    return open_set(source, DIGITS, spec);
 }
 
 bool tench_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 2, spec);
+    return open_set(source, TENCH, spec);
 }
 
 bool maps_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 3, spec);
+    return open_set(source, MAPS, spec);
 }

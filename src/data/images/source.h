@@ -68,4 +68,10 @@ typedef uint64_t source_bytes(const struct spec *spec);
 
 source_bytes cifar10_bytes, cifar100_bytes, idx_bytes;
 
+/* The implementation of a kind of data set. */
+struct source_kind {
+    source_open *open;
+    source_bytes *bytes; /* NULL: the source keeps no images in memory */
+};
+
 #endif

@@ -27,33 +27,30 @@ struct member {
     bool optional; /* missing in files of older versions */
 };
 
-#define MEMBER(key, kind, name, timing)                                                            \
-    {                                                                                              \
-        key, kind, offsetof(struct measurement, name), sizeof(((struct measurement *)0)->name),    \
-            timing, false                                                                          \
-    }
+/* The place of a member in struct measurement. */
+#define MEMBER(name)                                                                               \
+    .offset = offsetof(struct measurement, name), .size = sizeof(((struct measurement *)0)->name)
 
 static const struct member members[] = {
-    MEMBER("device", MEMBER_TEXT, device, false),
-    MEMBER("host", MEMBER_TEXT, host, false),
-    MEMBER("cpu", MEMBER_TEXT, cpu, false),
-    MEMBER("threads", MEMBER_COUNT, threads, false),
-    MEMBER("created", MEMBER_TEXT, created, false),
-    MEMBER("data", MEMBER_TEXT, data, false),
-    MEMBER("weights", MEMBER_TEXT, weights, false),
-    MEMBER("images", MEMBER_COUNT, images, false),
-    MEMBER("top1", MEMBER_NUMBER, top1, false),
-    MEMBER("top5", MEMBER_NUMBER, top5, false),
-    MEMBER("loss", MEMBER_NUMBER, loss, false),
-    MEMBER("model_bytes", MEMBER_COUNT, model_bytes, false),
-    {"model_changed", MEMBER_COUNT, offsetof(struct measurement, model_changed), sizeof(uint64_t),
-     false, true},
-    MEMBER("memory_bytes", MEMBER_COUNT, memory_bytes, false),
-    MEMBER("median", MEMBER_NUMBER, ms_per_image.median, true),
-    MEMBER("min", MEMBER_NUMBER, ms_per_image.min, true),
-    MEMBER("mean", MEMBER_NUMBER, ms_per_image.mean, true),
-    MEMBER("sd", MEMBER_NUMBER, ms_per_image.sd, true),
-    MEMBER("ci95", MEMBER_NUMBER, ms_per_image.ci95, true),
+    {.key = "device", .kind = MEMBER_TEXT, MEMBER(device)},
+    {.key = "host", .kind = MEMBER_TEXT, MEMBER(host)},
+    {.key = "cpu", .kind = MEMBER_TEXT, MEMBER(cpu)},
+    {.key = "threads", .kind = MEMBER_COUNT, MEMBER(threads)},
+    {.key = "created", .kind = MEMBER_TEXT, MEMBER(created)},
+    {.key = "data", .kind = MEMBER_TEXT, MEMBER(data)},
+    {.key = "weights", .kind = MEMBER_TEXT, MEMBER(weights)},
+    {.key = "images", .kind = MEMBER_COUNT, MEMBER(images)},
+    {.key = "top1", .kind = MEMBER_NUMBER, MEMBER(top1)},
+    {.key = "top5", .kind = MEMBER_NUMBER, MEMBER(top5)},
+    {.key = "loss", .kind = MEMBER_NUMBER, MEMBER(loss)},
+    {.key = "model_bytes", .kind = MEMBER_COUNT, MEMBER(model_bytes)},
+    {.key = "model_changed", .kind = MEMBER_COUNT, MEMBER(model_changed), .optional = true},
+    {.key = "memory_bytes", .kind = MEMBER_COUNT, MEMBER(memory_bytes)},
+    {.key = "median", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.median), .timing = true},
+    {.key = "min", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.min), .timing = true},
+    {.key = "mean", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.mean), .timing = true},
+    {.key = "sd", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.sd), .timing = true},
+    {.key = "ci95", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.ci95), .timing = true},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
