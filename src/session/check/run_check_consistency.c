@@ -156,7 +156,7 @@ static void require_start(struct check *check)
         return;
     if (status == RUN_DONE || status == RUN_STOPPED || record->points > 0)
         check_report(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
-                     _("it does not hold the run's start"));
+                     _("it does not contain the run's start"));
     else if (status == RUN_INTERRUPTED)
         check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
                      _("it is empty: the run's process was killed before its first iteration"));

@@ -107,7 +107,7 @@ bool check_folder(struct check *check)
         const bool link = S_ISLNK(status.st_mode);
         check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_MOVE, "%s",
                      link ? _("it is a symbolic link, not a folder")
-                          : _("it is no folder, and no run"));
+                          : _("it is not a folder, so it is not a run"));
         if (!link || !file_is_directory(check->directory))
             return false;
     }

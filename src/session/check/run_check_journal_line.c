@@ -90,7 +90,7 @@ static const char *compare_point(const struct check_record *record,
         snprintf(detail, DETAIL, _("%llu, after %llu"), (unsigned long long)point->iteration,
                  (unsigned long long)last->iteration);
         return point->iteration > expected ? _("iterations are missing before it")
-                                           : _("its iteration was there before");
+                                           : _("its iteration has occurred before");
     }
     if (imported)
         return NULL;
@@ -107,7 +107,7 @@ static const char *take_point(struct check_record *record, const struct json *js
 {
     struct series_point point;
     if (!has_members(json, point_members, imported, detail) || !journal_read_point(json, &point))
-        return _("it is no whole record of an iteration");
+        return _("it is not a complete record of an iteration");
     const char *wrong = compare_point(record, &point, imported, detail);
     if (wrong && point.iteration <= record->last.iteration)
         return wrong;
@@ -130,7 +130,7 @@ static const char *take_validation(struct check_record *record, const struct jso
     struct series_validation validation;
     if (!has_members(json, validation_members, imported, detail) ||
         !journal_read_validation(json, &validation))
-        return _("it is no whole record of a validation");
+        return _("it is not a complete record of a validation");
     snprintf(detail, DETAIL, "%llu", (unsigned long long)validation.iteration);
     if (!is_percent(validation.top1) || !is_percent(validation.top5) ||
         !is_percent(validation.pixel_accuracy))
@@ -164,7 +164,7 @@ static const char *take_finding(struct check_record *record, const struct json *
 {
     struct finding finding;
     if (!journal_read_finding(json, &finding))
-        return _("it is no whole finding");
+        return _("it is not a complete finding");
     record->has_divergence |= finding.kind == FINDING_DIVERGENCE;
     record->has_plateau |= finding.kind == FINDING_PLATEAU;
     return NULL;
@@ -212,11 +212,11 @@ const char *check_journal_line(struct check_line *line, const struct json *json,
     const char *event = json_string(json_member(json, "event"));
     detail[0] = '\0';
     if (!json_is_object(json) || (!event && json_member(json, "event")))
-        return _("it is no record");
+        return _("it is not a record");
     if (record->ended)
-        return _("it stands behind the run's end");
+        return _("it comes after the run's end");
     if (!record->started && (!event || (strcmp(event, "start") != 0 && strcmp(event, "end") != 0)))
-        return _("it stands before the run's start");
+        return _("it comes before the run's start");
     record->goes_on_after_validation |= record->validations > 0;
     if (event)
         return take_event(line, event, json, detail);

@@ -138,7 +138,7 @@ void check_name(struct check *check, const char *file)
     }
     const char *newline = memchr(text, '\n', size);
     if (!run_name_read(check->directory, name)[0] || newline != text + size - 1)
-        check_damage(check, file, REMEDY_NAME, _("it does not hold a name"));
+        check_damage(check, file, REMEDY_NAME, _("it does not contain a name"));
     free(text);
 }
 

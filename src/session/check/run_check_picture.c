@@ -55,7 +55,7 @@ void check_picture(struct check *check, const char *file)
         check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE, "%s", error.why);
     else if (!is_whole(stream))
         check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE,
-                     _("it is no whole picture: its checksums do not fit"));
+                     _("it is not a complete picture: a checksum does not match"));
     if (stream)
         fclose(stream);
 }

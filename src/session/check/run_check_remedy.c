@@ -160,7 +160,7 @@ static bool word_resumption(const struct outlook *outlook, char *text)
 static void word_record(const struct outlook *outlook, char *text)
 {
     if (!word_resumption(outlook, text)) {
-        snprintf(text, SIZE, "%s", _("nothing brings the records back but a copy of the file"));
+        snprintf(text, SIZE, "%s", _("only a copy of the file can restore the records"));
         add_model(outlook, text);
     }
 }

@@ -107,7 +107,7 @@ static void inspect_tree(struct check *check, const char *file, const struct jso
     *mark = (struct check_mark){
         .file = file, .length = length, .has_crc32 = sum <= UINT32_MAX, .crc32 = (uint32_t)sum};
     if (sum > UINT32_MAX)
-        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_crc32\" is no CRC-32"));
+        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_crc32\" is not a CRC-32"));
 }
 
 void check_summary(struct check *check, const char *file)

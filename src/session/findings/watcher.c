@@ -76,7 +76,7 @@ bool watcher_validation(struct watcher *watcher, struct moment now, double train
         bool first = !watcher->validation_reported;
         watcher->validation_reported = true;
         return first && report(finding, FINDING_DIVERGENCE, now,
-                               N_("the validation loss at iteration %llu is not a number"),
+                               N_("the validation loss at iteration %llu is NaN or infinite"),
                                (unsigned long long)now.iteration);
     }
     if (watcher->validations++ == 0 || validation_loss <= watcher->best_loss) {
@@ -128,15 +128,16 @@ bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, 
 void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
                         struct finding *finding)
 {
-    const char *what = isnan(loss) ? _("not a number") : _("infinite");
+    const char *what = isnan(loss) ? "NaN" : _("infinite");
     if (culprit)
-        report(finding, FINDING_DIVERGENCE, now,
-               culprit->in_weights
-                   ? N_("the loss of iteration %llu is %s: the first weights not finite are those "
-                        "of layer %s; the run stops. Try a smaller learning rate.")
-                   : N_("the loss of iteration %llu is %s: the first values not finite come out "
-                        "of layer %s; the run stops. Try a smaller learning rate."),
-               (unsigned long long)now.iteration, what, culprit->node);
+        report(
+            finding, FINDING_DIVERGENCE, now,
+            culprit->in_weights
+                ? N_("the loss of iteration %llu is %s: the first layer with weights that are NaN "
+                     "or infinite is %s; the run stops. Try a smaller learning rate.")
+                : N_("the loss of iteration %llu is %s: the first layer whose output is NaN or "
+                     "infinite is %s; the run stops. Try a smaller learning rate."),
+            (unsigned long long)now.iteration, what, culprit->node);
     else
         report(finding, FINDING_DIVERGENCE, now,
                N_("the loss of iteration %llu is %s, although every layer is finite; the run "
