@@ -5,70 +5,72 @@
 
 #include <stdlib.h>
 
-static struct mirror *make(const struct mirror *values, const char *what, struct error *error)
+static struct device_buffer *make(const struct device_buffer *values, const char *what,
+                                  struct error *error)
 {
-    struct mirror *mirror = memory_new(1, sizeof *mirror, what, error);
-    if (mirror)
-        *mirror = *values;
-    return mirror;
+    struct device_buffer *buffer = memory_new(1, sizeof *buffer, what, error);
+    if (buffer)
+        *buffer = *values;
+    return buffer;
 }
 
-struct mirror *mirror_create(struct device *device, float *here, size_t count, const char *what,
-                             struct error *error)
+struct device_buffer *device_buffer_create(struct device *device, float *here, size_t count,
+                                           const char *what, struct error *error)
 {
-    struct mirror values = {
-        .device = device, .here = here, .count = count, .newer = MIRROR_HERE, .owns = true};
+    struct device_buffer values = {
+        .device = device, .here = here, .count = count, .newer = BUFFER_HOST_NEWER, .owns = true};
     values.there = device->driver->allocate(device, count * sizeof *here, what, error);
-    struct mirror *mirror = values.there ? make(&values, what, error) : NULL;
-    if (!mirror)
+    struct device_buffer *buffer = values.there ? make(&values, what, error) : NULL;
+    if (!buffer)
         device->driver->release(device, values.there);
-    return mirror;
+    return buffer;
 }
 
-struct mirror *mirror_borrow(struct device *device, float *here, float *there, size_t count,
-                             struct error *error)
+struct device_buffer *device_buffer_borrow(struct device *device, float *here, float *there,
+                                           size_t count, struct error *error)
 {
-    const struct mirror values = {.device = device, .here = here, .there = there, .count = count};
+    const struct device_buffer values = {
+        .device = device, .here = here, .there = there, .count = count};
     return make(&values, "the solver's state", error);
 }
 
-void mirror_free(struct mirror *mirror)
+void device_buffer_free(struct device_buffer *buffer)
 {
-    if (mirror && mirror->owns)
-        mirror->device->driver->release(mirror->device, mirror->there);
-    free(mirror);
+    if (buffer && buffer->owns)
+        buffer->device->driver->release(buffer->device, buffer->there);
+    free(buffer);
 }
 
-void mirror_touch(struct mirror *mirror)
+void device_buffer_touch_host(struct device_buffer *buffer)
 {
-    mirror->newer = MIRROR_HERE;
-    mirror->changes++;
+    buffer->newer = BUFFER_HOST_NEWER;
+    buffer->changes++;
 }
 
-void mirror_touch_there(struct mirror *mirror)
+void device_buffer_touch_device(struct device_buffer *buffer)
 {
-    mirror->newer = MIRROR_THERE;
+    buffer->newer = BUFFER_DEVICE_NEWER;
 }
 
-void mirror_send(struct mirror *mirror)
+void device_buffer_send(struct device_buffer *buffer)
 {
-    struct device *device = mirror->device;
-    if (mirror->newer != MIRROR_HERE)
+    struct device *device = buffer->device;
+    if (buffer->newer != BUFFER_HOST_NEWER)
         return;
-    device->driver->remote->copy_in(device, mirror->there, mirror->here,
-                                    mirror->count * sizeof *mirror->here);
-    mirror->newer = MIRROR_SAME;
+    device->driver->backend->copy_in(device, buffer->there, buffer->here,
+                                     buffer->count * sizeof *buffer->here);
+    buffer->newer = BUFFER_SAME;
 }
 
-bool mirror_fetch(struct mirror *mirror, struct error *error)
+bool device_buffer_fetch(struct device_buffer *buffer, struct error *error)
 {
-    struct device *device = mirror->device;
-    if (mirror->newer == MIRROR_THERE)
-        device->driver->remote->copy_out(device, mirror->here, mirror->there,
-                                         mirror->count * sizeof *mirror->here);
+    struct device *device = buffer->device;
+    if (buffer->newer == BUFFER_DEVICE_NEWER)
+        device->driver->backend->copy_out(device, buffer->here, buffer->there,
+                                          buffer->count * sizeof *buffer->here);
     if (!device_check(device, error))
         return false;
-    if (mirror->newer == MIRROR_THERE)
-        mirror->newer = MIRROR_SAME;
+    if (buffer->newer == BUFFER_DEVICE_NEWER)
+        buffer->newer = BUFFER_SAME;
     return true;
 }

@@ -48,5 +48,5 @@ const struct device_driver device_reference = {
     .update = reference_update,
     .allocate = device_allocate_host,
     .release = device_release_host,
-    .host_memory = true,
+    .computes_on_host = true,
 };

@@ -13,33 +13,33 @@
 
 /* What changes from one iteration to the next, for kernels that are replayed and so cannot be told
  * by their arguments. */
-struct remote_moment {
+struct iteration_values {
     uint64_t iteration, step;
     float learning_rate;
     double beta1, beta2; /* adam */
 };
 
 /* A part of a batch, on its way. */
-struct remote_part {
+struct batch_part {
     void *there;
     const void *here;
     size_t bytes;
 };
-enum { REMOTE_PARTS = 3 };
+enum { BATCH_PARTS = 3 };
 
 /* Losses of images [count] there, each with its weight in the sum. */
-enum { REMOTE_LOSSES = 8 };
-struct remote_losses {
-    const float *there[REMOTE_LOSSES];
-    float weights[REMOTE_LOSSES];
+enum { DEVICE_LOSSES = 8 };
+struct device_losses {
+    const float *there[DEVICE_LOSSES];
+    float weights[DEVICE_LOSSES];
     size_t losses, count;
 };
 
-struct remote_stage;     /* buffers through which batches are sent */
-struct remote_mark;      /* a place in what the device does, to be waited for */
-struct remote_recording; /* work that was recorded, to be done over and over */
+struct device_staging;   /* buffers through which batches are sent */
+struct device_event;     /* a place in what the device does, to be waited for */
+struct device_recording; /* work that was recorded, to be done over and over */
 
-struct device_remote {
+struct device_backend {
     /* False with an error when anything has failed since the device was opened. */
     bool (*check)(struct device *device, struct error *error);
     void (*wait)(struct device *device); /* until all that was asked for is done */
@@ -63,31 +63,31 @@ struct device_remote {
     /* Batches of at most `bytes` bytes in all. `ahead`: a batch is copied while the one before is
      * computed, at the price of two more batches there. send() is done with `here` when it
      * returns; it waits only for the batch before the last one. */
-    struct remote_stage *(*stage_create)(struct device *device, size_t bytes, bool ahead,
-                                         struct error *error);
-    void (*stage_free)(struct device *device, struct remote_stage *stage); /* may be NULL */
-    void (*send)(struct device *device, struct remote_stage *stage,
-                 const struct remote_part parts[REMOTE_PARTS]);
+    struct device_staging *(*staging_create)(struct device *device, size_t bytes, bool ahead,
+                                             struct error *error);
+    void (*staging_free)(struct device *device, struct device_staging *stage); /* may be NULL */
+    void (*send)(struct device *device, struct device_staging *stage,
+                 const struct batch_part parts[BATCH_PARTS]);
 
     /* Copies into pinned memory, which is filled once a later mark has been waited for. */
     void (*read_later)(struct device *device, void *pinned, const void *there, size_t bytes);
-    struct remote_mark *(*mark_create)(struct device *device, struct error *error);
-    void (*mark_free)(struct device *device, struct remote_mark *mark); /* may be NULL */
-    void (*mark_set)(struct device *device, struct remote_mark *mark);
-    void (*mark_wait)(struct device *device, struct remote_mark *mark); /* waits */
+    struct device_event *(*event_create)(struct device *device, struct error *error);
+    void (*event_free)(struct device *device, struct device_event *mark); /* may be NULL */
+    void (*event_record)(struct device *device, struct device_event *mark);
+    void (*event_wait)(struct device *device, struct device_event *mark); /* waits */
 
     /* Tells the kernels what is new. Updates are done again, if they were held back. */
-    void (*set_moment)(struct device *device, const struct remote_moment *moment);
+    void (*set_iteration_values)(struct device *device, const struct iteration_values *moment);
     /* Holds updates back until the next moment when the weighted sum of the losses' means is no
      * number. The same sum in the same order as execution_loss. */
-    void (*judge)(struct device *device, const struct remote_losses *losses);
+    void (*judge)(struct device *device, const struct device_losses *losses);
 
     /* What is asked for between the two is not done but recorded. record_end returns NULL when it
      * cannot be: nothing has been done then, and nothing has failed. */
     void (*record_begin)(struct device *device);
-    struct remote_recording *(*record_end)(struct device *device);
-    void (*replay)(struct device *device, struct remote_recording *recording);
-    void (*recording_free)(struct device *device, struct remote_recording *recording);
+    struct device_recording *(*record_end)(struct device *device);
+    void (*replay)(struct device *device, struct device_recording *recording);
+    void (*recording_free)(struct device *device, struct device_recording *recording);
 
     /* Several cards, each asked by a thread of its own, that do the work of one. join() lets
      * `device` and its others work together until part(), asked of the same. In between each of
@@ -97,12 +97,12 @@ struct device_remote {
     bool (*join)(struct device *device, struct error *error);
     void (*part)(struct device *device);
     /* all[0..cards * bytes) = what all have in own[0..bytes), in their order. */
-    void (*gather)(struct device *device, void *all, const void *own, size_t bytes);
-    void (*average)(struct device *device, float *values, size_t count);
+    void (*all_gather)(struct device *device, void *all, const void *own, size_t bytes);
+    void (*all_reduce_mean)(struct device *device, float *values, size_t count);
     /* Kernels are not to ask other cards for anything for a while. */
-    void (*set_alone)(struct device *device, bool alone);
+    void (*set_standalone)(struct device *device, bool alone);
     /* To be asked now and then by a card's idle thread: looks whether one has failed. */
-    void (*watch)(struct device *device);
+    void (*poll)(struct device *device);
 
     /* Notes the time as number `i` of a list; seconds between two of its entries. The latter
      * waits. Between an even entry and the next, matrix products of libraries are measured too. */

@@ -1,7 +1,7 @@
 /* Two ways, both only where nobody else reads the value between:
  *
- *   before a kernel   a move of channels, which it reads through (KERNEL_READS_THROUGH_MOVES)
- *   behind a kernel   an add, then a relu, which it finishes (KERNEL_FINISHES)
+ *   before a kernel   a move of channels, which it reads through (KERNEL_FUSES_CHANNEL_MOVES)
+ *   behind a kernel   an add, then a relu, which it finishes (KERNEL_FUSES_EPILOGUE)
  *
  * What is read through shows the value it would have moved. What is finished shows the value of the
  * step that finishes it: there is one array for all of them, and one for its gradient. */
@@ -55,9 +55,9 @@ static bool can(const struct plan_step *step, unsigned trait)
 static void read_through(const struct absorber *absorber, struct plan_step *step)
 {
     struct plan_step *reader = only_reader(absorber, step);
-    if (!can(reader, KERNEL_READS_THROUGH_MOVES))
+    if (!can(reader, KERNEL_FUSES_CHANNEL_MOVES))
         return;
-    reader->site.mover = step->site.node;
+    reader->site.fused_move = step->site.node;
     step->kernel = NULL;
     step->reader = reader->node;
     snprintf(step->choice, sizeof step->choice, "read through by %s: nothing is computed or stored",
@@ -69,7 +69,7 @@ static void read_through(const struct absorber *absorber, struct plan_step *step
 static void become_finished(struct plan_step *step, const struct plan_step *by, size_t shows)
 {
     step->kernel = NULL;
-    step->finisher = by->node;
+    step->fused_into = by->node;
     step->inputs[0] = shows;
     step->input_count = 1;
     snprintf(step->choice, sizeof step->choice, "done by %s in its own pass", by->site.node->name);
@@ -88,7 +88,7 @@ static bool finish_sum(struct plan_step *step, struct plan_step *sum)
     step->input_count = 2;
     step->site.inputs[1] = sum->site.inputs[other];
     step->site.input_gradient[1] = sum->site.input_gradient[other];
-    step->site.sum = add;
+    step->site.fused_add = add;
     step->backward |= sum->backward;
     become_finished(sum, step, step->node);
     return true;
@@ -98,7 +98,7 @@ static void finish_activation(struct plan_step *step, struct plan_step *activati
 {
     if (!activation || activation->site.node->op != &op_relu)
         return;
-    step->site.activation = activation->site.node;
+    step->site.fused_activation = activation->site.node;
     become_finished(activation, step, activation->inputs[0]);
 }
 
@@ -118,7 +118,7 @@ bool plan_absorb(struct plan *plan, bool finishes, struct error *error)
         struct plan_step *step = &plan->steps[s];
         if (step->site.node->op->traits & OP_MOVES_CHANNELS)
             read_through(&absorber, step);
-        else if (finishes && can(step, KERNEL_FINISHES))
+        else if (finishes && can(step, KERNEL_FUSES_EPILOGUE))
             finish(&absorber, step);
     }
     free(absorber.reader);

@@ -13,17 +13,17 @@
 
 static int largest_first(const void *a, const void *b)
 {
-    const struct memory_block *x = *(struct memory_block *const *)a;
-    const struct memory_block *y = *(struct memory_block *const *)b;
+    const struct arena_block *x = *(struct arena_block *const *)a;
+    const struct arena_block *y = *(struct arena_block *const *)b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
     return x < y ? -1 : x > y; /* array order, so that a plan does not depend on qsort */
 }
 
-bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struct error *error)
+bool arena_pack(struct arena_block *blocks, size_t count, size_t *total, struct error *error)
 {
     struct placed_blocks placed = {0};
-    struct memory_block **order = memory_new(count, sizeof *order, "the plan", error);
+    struct arena_block **order = memory_new(count, sizeof *order, "the plan", error);
     if (!order || !placed_blocks_create(&placed, count, error)) {
         free(order);
         return false;
@@ -36,7 +36,7 @@ bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struc
     *total = 0;
     bool fits = true;
     for (size_t i = 0; fits && i < count; i++) {
-        struct memory_block *block = order[i];
+        struct arena_block *block = order[i];
         if (block->bytes == 0) { /* as are all that follow: blocks that share another's place */
             block->offset = 0;
             continue;
@@ -54,8 +54,8 @@ bool memory_pack(struct memory_block *blocks, size_t count, size_t *total, struc
                              "the activations do not fit the address space");
 }
 
-size_t memory_most_at_once(const struct memory_block *blocks, size_t count, int64_t *live,
-                           size_t times)
+size_t arena_lower_bound(const struct arena_block *blocks, size_t count, int64_t *live,
+                         size_t times)
 {
     int64_t now = 0, most = 0;
     memset(live, 0, (times + 2) * sizeof *live);

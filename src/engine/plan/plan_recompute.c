@@ -57,7 +57,7 @@ static uint64_t bytes_of(const struct plan *plan, const struct plan_step *step)
 static double work_of(const struct plan *plan, const struct plan_step *step)
 {
     return (double)plan->batch *
-           ((double)plan_step_flops(plan, step, PLAN_AGAIN) +
+           ((double)plan_step_flops(plan, step, PLAN_RECOMPUTE) +
             (double)WORK_A_VALUE * (double)shape_count(step->site.node->output));
 }
 
@@ -264,7 +264,7 @@ static double work_again(const struct chooser *chooser, const bool *keep)
     double work = 0;
     schedule_make(chooser->search->schedule, keep);
     for (size_t s = 0; s < chooser->plan->step_count; s++)
-        if (chooser->plan->steps[s].again_at != PLAN_NOWHERE)
+        if (chooser->plan->steps[s].recompute_at != PLAN_NONE)
             work += work_of(chooser->plan, &chooser->plan->steps[s]);
     return work;
 }

@@ -33,7 +33,7 @@ bool schedule_reads_output(const struct plan_step *step)
 
 bool schedule_makes_saved_again(const struct plan_step *step)
 {
-    return step->kernel && step->kernel->saved_bytes && !has_trait(step, KERNEL_KEEPS_SAVED);
+    return step->kernel && step->kernel->saved_bytes && !has_trait(step, KERNEL_REUSES_SAVED);
 }
 
 static bool moves_statistics(const struct graph *graph, const struct node *node)
@@ -48,11 +48,11 @@ bool schedule_can_give_up(const struct schedule *schedule, size_t node)
 {
     const struct graph *graph = schedule->plan->graph;
     const size_t writer = schedule->writer[node];
-    if (writer == PLAN_NOWHERE || schedule->root[node] != node ||
+    if (writer == PLAN_NONE || schedule->root[node] != node ||
         schedule->root[graph->output] == node || (graph->nodes[node].op->traits & OP_LOSS))
         return false;
     return !moves_statistics(graph, &graph->nodes[node]) ||
-           has_trait(&schedule->plan->steps[writer], KERNEL_KEEPS_SAVED);
+           has_trait(&schedule->plan->steps[writer], KERNEL_REUSES_SAVED);
 }
 
 /* --- creation --- */
@@ -62,7 +62,7 @@ static void find_writers(struct schedule *schedule)
     const struct plan *plan = schedule->plan;
     for (size_t n = 0; n < plan->graph->node_count; n++) {
         schedule->root[n] = n;
-        schedule->writer[n] = PLAN_NOWHERE;
+        schedule->writer[n] = PLAN_NONE;
     }
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
@@ -80,9 +80,9 @@ bool schedule_create(struct schedule *schedule, struct plan *plan, struct error 
     schedule->writer = memory_new(nodes, sizeof *schedule->writer, "the plan", error);
     schedule->late = memory_new(nodes, sizeof *schedule->late, "the plan", error);
     schedule->pending = memory_new(nodes, sizeof *schedule->pending, "the plan", error);
-    plan->actions = memory_new(3 * plan->step_count, sizeof *plan->actions, "the plan", error);
+    plan->order = memory_new(3 * plan->step_count, sizeof *plan->order, "the plan", error);
     if (!schedule->root || !schedule->writer || !schedule->late || !schedule->pending ||
-        !plan->actions)
+        !plan->order)
         return false;
     find_writers(schedule);
     return true;
@@ -119,17 +119,17 @@ static void find_late(struct schedule *schedule)
 }
 
 /* What computes a value again reads its inputs late as well: from the last step to the first.
- * Until it has its place in the order, again_at is 0. */
+ * Until it has its place in the order, recompute_at is 0. */
 static void give_up(struct schedule *schedule, const bool *keep)
 {
     struct plan *plan = schedule->plan;
     for (size_t s = plan->step_count; s-- > 0;) {
         struct plan_step *step = &plan->steps[s];
         const bool kept = !keep || keep[step->node] || !schedule_can_give_up(schedule, step->node);
-        step->again_at = PLAN_NOWHERE;
+        step->recompute_at = PLAN_NONE;
         if (!schedule->late[step->node] || kept)
             continue;
-        step->again_at = 0;
+        step->recompute_at = 0;
         mark_inputs(schedule, step, step->input_count);
     }
 }
@@ -138,15 +138,15 @@ static void give_up(struct schedule *schedule, const bool *keep)
 
 static size_t act(struct plan *plan, enum plan_pass pass, size_t step)
 {
-    plan->actions[plan->action_count] = (struct plan_action){pass, step};
-    return plan->action_count++;
+    plan->order[plan->order_count] = (struct plan_order_entry){pass, step};
+    return plan->order_count++;
 }
 
 /* Asks for the value of a node, if it has been given up and is not there again. */
 static void ask_for(struct schedule *schedule, size_t node, size_t *asked)
 {
     const size_t writer = schedule->writer[node];
-    if (writer == PLAN_NOWHERE || schedule->plan->steps[writer].again_at != 0 ||
+    if (writer == PLAN_NONE || schedule->plan->steps[writer].recompute_at != 0 ||
         schedule->pending[node])
         return;
     schedule->pending[node] = true;
@@ -180,7 +180,7 @@ static void compute_again(struct schedule *schedule, size_t s)
     }
     for (size_t t = low; t <= s; t++)
         if (schedule->pending[plan->steps[t].node]) {
-            plan->steps[t].again_at = act(plan, PLAN_AGAIN, t);
+            plan->steps[t].recompute_at = act(plan, PLAN_RECOMPUTE, t);
             schedule->pending[plan->steps[t].node] = false;
         }
 }
@@ -190,9 +190,9 @@ void schedule_make(struct schedule *schedule, const bool *keep)
     struct plan *plan = schedule->plan;
     find_late(schedule);
     give_up(schedule, keep);
-    plan->action_count = 0;
+    plan->order_count = 0;
     for (size_t s = 0; s < plan->step_count; s++) {
-        plan->steps[s].backward_at = PLAN_NOWHERE;
+        plan->steps[s].backward_at = PLAN_NONE;
         act(plan, PLAN_FORWARD, s);
     }
     for (size_t s = plan->step_count; s-- > 0 && plan->mode == PLAN_TRAINING;) {

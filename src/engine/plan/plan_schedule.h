@@ -10,7 +10,7 @@
 struct schedule {
     struct plan *plan; /* borrowed; its actions and the times of its steps are written */
     size_t *root;      /* by node: the node whose value it is; an input's value is the caller's */
-    size_t *writer;    /* by node: its step; PLAN_NOWHERE: it has none */
+    size_t *writer;    /* by node: its step; PLAN_NONE: it has none */
     bool *late;        /* by node: read after the forward pass, as schedule_make found it */
     bool *pending;     /* by node: to be computed again before the next backward pass */
 };
@@ -28,7 +28,7 @@ bool schedule_makes_saved_again(const struct plan_step *step); /* when it is run
  * without a trace in the weights. */
 bool schedule_can_give_up(const struct schedule *schedule, size_t node);
 
-/* Fills plan->actions. Values that are read after the forward pass are kept for it when keep[] (by
+/* Fills plan->order. Values that are read after the forward pass are kept for it when keep[] (by
  * node; NULL: all) says so or when they cannot be given up; the others are computed again. */
 void schedule_make(struct schedule *schedule, const bool *keep);
 

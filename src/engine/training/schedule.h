@@ -15,18 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum schedule_kind {
-    SCHEDULE_FIXED,
-    SCHEDULE_STEP,
-    SCHEDULE_POLY,
-    SCHEDULE_COSINE,
-    SCHEDULE_PLATEAU,
-    SCHEDULE_LINEAR,
-    SCHEDULE_KINDS
+enum lr_schedule_kind {
+    LR_SCHEDULE_FIXED,
+    LR_SCHEDULE_STEP,
+    LR_SCHEDULE_POLY,
+    LR_SCHEDULE_COSINE,
+    LR_SCHEDULE_PLATEAU,
+    LR_SCHEDULE_LINEAR,
+    LR_SCHEDULE_KINDS
 };
 
-struct schedule_settings {
-    enum schedule_kind kind;
+struct lr_schedule_settings {
+    enum lr_schedule_kind kind;
     double learning_rate;
     double gamma;        /* step: factor; plateau: factor (0.1) */
     uint64_t step_size;  /* step: iterations */
@@ -38,24 +38,24 @@ struct schedule_settings {
 };
 
 /* What must be kept to resume. `scale` is 1 until the user changes the rate by hand. */
-struct schedule_state {
+struct lr_schedule_state {
     double best_loss; /* plateau; +infinity at the start */
     size_t stale_epochs, plateaus_seen;
     double scale;
 };
 
-struct schedule_state schedule_begin(void);
+struct lr_schedule_state lr_schedule_begin(void);
 
 /* The rate of iteration `iteration` (from 0). */
-double schedule_rate(const struct schedule_settings *settings, const struct schedule_state *state,
-                     uint64_t iteration);
+double lr_schedule_rate(const struct lr_schedule_settings *settings,
+                        const struct lr_schedule_state *state, uint64_t iteration);
 
 /* To be told after every epoch. *plateau is set when one was just reached. False: the run is over.
  */
-bool schedule_epoch(const struct schedule_settings *settings, struct schedule_state *state,
-                    double epoch_loss, bool *plateau);
+bool lr_schedule_end_epoch(const struct lr_schedule_settings *settings,
+                           struct lr_schedule_state *state, double epoch_loss, bool *plateau);
 
-const char *schedule_name(enum schedule_kind kind);
-bool schedule_parse(const char *name, enum schedule_kind *kind);
+const char *lr_schedule_name(enum lr_schedule_kind kind);
+bool schedule_parse(const char *name, enum lr_schedule_kind *kind);
 
 #endif

@@ -38,7 +38,7 @@ struct run_config {
     double checkpoint_share; /* percent of the run's time that checkpoints may take */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
-    size_t schedule; /* enum schedule_kind */
+    size_t schedule; /* enum lr_schedule_kind */
     double gamma, power;
     size_t step_size;    /* iterations; 0: a third of the run */
     char preset[16];     /* empty: none */

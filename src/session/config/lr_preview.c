@@ -22,17 +22,17 @@ static void measure_run(const struct run_config *config, size_t images, struct l
 bool lr_preview_make(const struct run_config *config, size_t images, float *rates, size_t count,
                      struct lr_preview *preview)
 {
-    *preview = (struct lr_preview){.by_loss = config->schedule == SCHEDULE_PLATEAU};
+    *preview = (struct lr_preview){.by_loss = config->schedule == LR_SCHEDULE_PLATEAU};
     measure_run(config, images, preview);
-    if (config->schedule == SCHEDULE_STEP && config->step_size && !preview->iterations)
+    if (config->schedule == LR_SCHEDULE_STEP && config->step_size && !preview->iterations)
         return false;
     const uint64_t iterations = preview->iterations ? preview->iterations : ANY_ITERATIONS;
-    const struct schedule_settings settings = settings_schedule(config, iterations);
-    const struct schedule_state state = schedule_begin();
+    const struct lr_schedule_settings settings = settings_schedule(config, iterations);
+    const struct lr_schedule_state state = lr_schedule_begin();
     for (size_t i = 0; i < count; i++) {
         const double part = (double)i / (double)(count - 1);
-        rates[i] = (float)schedule_rate(&settings, &state,
-                                        (uint64_t)(part * (double)(iterations - 1) + 0.5));
+        rates[i] = (float)lr_schedule_rate(&settings, &state,
+                                           (uint64_t)(part * (double)(iterations - 1) + 0.5));
     }
     preview->first = (double)rates[0];
     preview->last = (double)rates[count - 1];

@@ -12,7 +12,7 @@ struct network_request settings_network(const struct run_config *config, size_t 
 
 /* Each returns the settings of one part of the engine. */
 struct solver_settings settings_solver(const struct run_config *config);
-struct schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
+struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
 

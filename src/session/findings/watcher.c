@@ -125,19 +125,19 @@ bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, 
                   (unsigned long long)skipped, data);
 }
 
-void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
+void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding)
 {
     const char *what = isnan(loss) ? "NaN" : _("infinite");
-    if (culprit)
+    if (layer)
         report(
             finding, FINDING_DIVERGENCE, now,
-            culprit->in_weights
+            layer->in_weights
                 ? N_("the loss of iteration %llu is %s: the first layer with weights that are NaN "
                      "or infinite is %s; the run stops. Try a smaller learning rate.")
                 : N_("the loss of iteration %llu is %s: the first layer whose output is NaN or "
                      "infinite is %s; the run stops. Try a smaller learning rate."),
-            (unsigned long long)now.iteration, what, culprit->node);
+            (unsigned long long)now.iteration, what, layer->node);
     else
         report(finding, FINDING_DIVERGENCE, now,
                N_("the loss of iteration %llu is %s, although every layer is finite; the run "

@@ -49,9 +49,9 @@ bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expecte
 bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
                   struct finding *finding);
 
-/* Fills the finding of a loss that is NaN or infinite. `culprit` is the first layer with such
+/* Fills the finding of a loss that is NaN or infinite. `layer` is the first layer with such
  * values, or NULL if there is none. */
-void watcher_divergence(struct moment now, float loss, const struct culprit *culprit,
+void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding);
 
 /* Fills the finding of a plateau of the loss, the `seen`-th one; `last`: it ends the run. */

@@ -105,7 +105,7 @@ static struct plan_settings choose_settings(const struct bench *bench, uint64_t 
         .mode = bench->mode,
         .batch = bench->batch,
         .threads = bench->device->threads,
-        .cards = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
+        .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .solver = is_gan(bench) ? adam : sgd,
         .memory_limit = memory_limit};
 }
@@ -249,7 +249,7 @@ static bool measure_all(struct bench *bench, struct workload *workload,
                     iterate_times(workload, bench, bench->iterations, ms, error) &&
                     statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
-    bench->peak_memory_bytes = bench->device->driver->host_memory
+    bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
     bench->images_per_second = 1e3 / bench->ms_per_image.median;

@@ -27,7 +27,7 @@ char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *te
 char *forecast_limit_text(const struct memory_forecast *memory, char *text, size_t size)
 {
     char limited[32], unlimited[32];
-    const double work = memory_forecast_extra_work(memory);
+    const double work = plan_recompute_overhead(memory);
     if (size > 0)
         text[0] = '\0';
     if (memory->unlimited <= memory->total)

@@ -64,7 +64,7 @@ static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *
 
 static size_t gpu_count(const struct memory_check_request *request)
 {
-    return request->settings->cards ? request->settings->cards : 1;
+    return request->settings->ranks ? request->settings->ranks : 1;
 }
 
 /* Returns the bytes of batches in a GPU's memory: one is computed and two are being copied. Each of
@@ -82,7 +82,7 @@ static uint64_t loader_bytes(const struct memory_check_request *request,
                              const struct forecast *forecast, size_t batch)
 {
     const struct data_loader_settings settings = {.batch = batch, .training = true};
-    if (!request->driver->host_memory)
+    if (!request->driver->computes_on_host)
         return device_batch_bytes(request, forecast, batch);
     return data_loader_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
                              request->stored);
@@ -120,7 +120,7 @@ static uint64_t bytes_of_sheet(const struct memory_check_request *request)
 static uint64_t bytes_of_files(const struct memory_check_request *request)
 {
     const struct data_loader_settings any = {.batch = 1};
-    if (!request->driver->host_memory)
+    if (!request->driver->computes_on_host)
         return 0;
     const uint64_t training =
         data_loader_worker_count(&any, request->stored) * request->decode_bytes;
@@ -239,7 +239,7 @@ static struct available_memory find_available(const struct memory_check_request 
     struct available_memory available = {.bound = BOUND_UNKNOWN};
     if (request->available)
         return *request->available;
-    if (request->driver->host_memory)
+    if (request->driver->computes_on_host)
         host_available_memory(&available);
     else if (request->device &&
              (available.without_swap = device_memory_free(request->device)) > 0) {
@@ -251,7 +251,7 @@ static struct available_memory find_available(const struct memory_check_request 
 
 void memory_check(const struct memory_check_request *request, struct forecast *forecast)
 {
-    const bool on_host = request->driver->host_memory;
+    const bool on_host = request->driver->computes_on_host;
     const struct available_memory available = find_available(request);
     const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
                             bytes_of_samples(request) + bytes_of_files(request);

@@ -263,7 +263,7 @@ static bool describe_arena(struct inspection *made, const char *name, const stru
     struct inspection_arena *arena = &made->arenas[made->arena_count++];
     snprintf(arena->name, sizeof arena->name, "%s", name);
     arena->steps = plan->step_count;
-    arena->times = plan->action_count;
+    arena->times = plan->order_count;
     arena->bytes = plan->arena_bytes;
     arena->workspace = plan->arena_bytes - plan->workspace;
     arena->arrays = memory_new(plan->array_count, sizeof *arena->arrays, "a profile", error);

@@ -231,7 +231,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_feed(prepared, config, first_iteration, error) ||
         !make_evaluator(prepared, config, error))
         return false;
-    prepared->memory_expected = prepared->device->driver->host_memory
+    prepared->memory_expected = prepared->device->driver->computes_on_host
                                     ? forecast_peak(&prepared->forecast)
                                     : device_memory_used(prepared->device);
     return true;

@@ -40,7 +40,7 @@ void trainer_look_around(struct trainer *trainer)
     struct preparation *prepared = &trainer->prepared;
     data_loader_statistics(prepared->loader, &loader);
     trainer->now.feed_wait_seconds = trainer->fed + loader.waited_seconds;
-    const bool on_host = prepared->device->driver->host_memory;
+    const bool on_host = prepared->device->driver->computes_on_host;
     trainer->now.memory_measured =
         on_host ? host_process_memory() : device_memory_used(prepared->device);
     trainer->now.memory_highest = on_host ? host_process_peak() : trainer->now.memory_measured;
@@ -128,23 +128,24 @@ static void record(struct trainer *trainer, const struct gan_losses *losses, dou
 /* The run ends here: the point is recorded, and the layer named that broke first. */
 static bool diverge(struct trainer *trainer, const struct gan_losses *losses, double rate)
 {
-    struct culprit culprit;
+    struct bad_layer layer;
     struct finding finding;
     const struct preparation *prepared = &trainer->prepared;
     const uint64_t iteration = trainer->moment.iteration;
-    bool found = prepared->gan ? gan_find_culprit(prepared->gan, iteration, &culprit)
-                               : execution_find_culprit(prepared->execution, iteration, &culprit);
+    bool found = prepared->gan
+                     ? gan_find_first_bad_layer(prepared->gan, iteration, &layer)
+                     : execution_find_first_bad_layer(prepared->execution, iteration, &layer);
     record(trainer, losses, rate);
-    watcher_divergence(trainer->moment, losses->generator, found ? &culprit : NULL, &finding);
+    watcher_divergence(trainer->moment, losses->generator, found ? &layer : NULL, &finding);
     trainer_find(trainer, &finding);
     trainer_publish(trainer);
-    return error_set(trainer->error, ERROR_DIVERGED, found ? culprit.node : "the loss",
+    return error_set(trainer->error, ERROR_DIVERGED, found ? layer.node : "the loss",
                      "try a smaller learning rate",
                      "at iteration %llu the loss stopped being a number%s",
                      (unsigned long long)trainer->moment.iteration,
-                     !found               ? ""
-                     : culprit.in_weights ? "; this layer's weights were the first to break"
-                                          : "; this layer's values were the first to break");
+                     !found             ? ""
+                     : layer.in_weights ? "; this layer's weights were the first to break"
+                                        : "; this layer's values were the first to break");
 }
 
 /* One step of the network alone. False, and nothing is changed: the loss is no number. */
@@ -171,7 +172,7 @@ bool trainer_iterate(struct trainer *trainer, bool *epoch_over)
                                     .targets = batch.targets,
                                     .count = batch.count};
     uint64_t iteration = trainer->moment.iteration;
-    double rate = schedule_rate(&trainer->schedule, &trainer->schedule_state, iteration);
+    double rate = lr_schedule_rate(&trainer->schedule, &trainer->lr_schedule_state, iteration);
     const bool looking = inspector_is_on(&trainer->inspector);
     if (looking)
         trainer->mark += inspector_before(&trainer->inspector, prepared);

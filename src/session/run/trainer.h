@@ -39,8 +39,8 @@ struct trainer {
     struct preparation prepared;
     struct run_snapshot now; /* the worker's own, published as it changes */
     struct loss_meter meter;
-    struct schedule_settings schedule;
-    struct schedule_state schedule_state;
+    struct lr_schedule_settings schedule;
+    struct lr_schedule_state lr_schedule_state;
     struct tempo tempo;
     struct watcher watcher;
     struct inspector inspector;

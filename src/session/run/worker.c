@@ -53,7 +53,7 @@ static bool set_out(struct trainer *trainer)
     trainer->now.loss_discriminator = trainer->now.loss_l1 = NAN;
     trainer->now.pixel_accuracy = NAN;
     trainer->schedule = settings_schedule(&run->config, prepared->iterations);
-    trainer->schedule_state = schedule_begin();
+    trainer->lr_schedule_state = lr_schedule_begin();
     trainer->now.learning_rate = trainer->schedule.learning_rate;
     return loss_meter_create(&trainer->meter, run->config.average_loss, trainer->error);
 }

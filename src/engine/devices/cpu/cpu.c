@@ -80,5 +80,5 @@ const struct device_driver device_cpu = {
     .limits = cpu_limits,
     .allocate = device_allocate_host,
     .release = device_release_host,
-    .host_memory = true,
+    .computes_on_host = true,
 };

@@ -121,9 +121,9 @@ static void draw_limit(struct app *app, struct rect area, int row)
     char saved[32], text[96];
     text_bytes(memory->unlimited - memory->total, saved, sizeof saved);
     snprintf(text, sizeof text, _("%s for %.1f %% more FLOPs"), saved,
-             memory_forecast_extra_work(memory));
+             plan_recompute_overhead(memory));
     if (!fits_beside(area, _("limit saves"), text))
-        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, memory_forecast_extra_work(memory));
+        snprintf(text, sizeof text, "%s (+%.1f %%)", saved, plan_recompute_overhead(memory));
     draw_fact(app, area, row, _("limit saves"), text);
 }
 
@@ -255,7 +255,7 @@ static void draw_verdict(struct app *app, struct rect area)
 
 static bool is_level(const struct run_config *config)
 {
-    return config->schedule == SCHEDULE_FIXED || config->schedule == SCHEDULE_PLATEAU;
+    return config->schedule == LR_SCHEDULE_FIXED || config->schedule == LR_SCHEDULE_PLATEAU;
 }
 
 static void plot_rates(struct app *app, struct rect area, const float *rates, size_t count,
