@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads/pool.h"
+#include "random_fill.h"
 
 #include <math.h>
 #include <stdio.h>

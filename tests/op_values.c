@@ -1,6 +1,7 @@
 #include "op_values.h"
 
 #include "base/random.h"
+#include "random_fill.h"
 
 #include <math.h>
 

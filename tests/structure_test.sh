@@ -43,7 +43,7 @@ RULES
 wrong_libraries() { # wrong_libraries ROOT
     matches "$1" 'include[[:space:]]*[<"](ncurses|curses|panel|menu|form)[a-z/]*\.h' |
         grep -v "^$1/ui/"
-    matches "$1" 'include[[:space:]]*[<"](cjson/)?cJSON' | grep -v "^$1/base/json\.c:"
+    matches "$1" 'include[[:space:]]*[<"](cjson/)?cJSON' | grep -v "^$1/base/json/json\.c:"
     matches "$1" 'include[[:space:]]*[<"](cuda|cublas|cudnn|nccl|nvml|nvrtc)' |
         grep -v "^$1/engine/devices/cuda/"
 }

@@ -1,11 +1,12 @@
-/* Round numbers follow Heckbert ("Nice numbers for graph labels", Graphics Gems, 1990): the step is
- * the smallest of 1, 2, 5 times a power of ten that makes few enough ticks. */
+/* Ticks follow Heckbert ("Nice numbers for graph labels", Graphics Gems, 1990): the step between
+ * them is the smallest of 1, 2, 5 times a power of ten that gives few enough ticks. Positions are
+ * relative, 0 to 1 along the axis, so this file knows nothing of columns or pixels. */
 #include "base/axis.h"
 
 #include <math.h>
 #include <stdio.h>
 
-static const double LOG_SPAN = 1e12; /* no screen shows more decades than this in a useful way */
+static const double LOG_SPAN = 1e12; /* more decades than this are unreadable on any screen */
 
 double axis_position(const struct axis *axis, double value)
 {
@@ -34,14 +35,15 @@ static size_t linear_ticks(const struct axis *axis, size_t limit, double *ticks)
         const size_t count = last < first ? 0 : (size_t)(last - first) + 1;
         for (size_t i = 0; i < count; i++) {
             const double tick = (first + (double)i) * step;
-            ticks[i] = tick == 0 ? 0 : tick; /* no -0 */
+            ticks[i] = tick == 0 ? 0 : tick; /* avoids -0 */
         }
         return count;
     }
     return 0;
 }
 
-/* The values m * 10^k for the given m, every `every`-th k. */
+/* Writes the values factor * 10^k within the axis, for every `every`-th k, to `ticks`. Returns
+ * their number, or limit + 1 if there are more than `limit`. */
 static size_t log_series(const struct axis *axis, size_t limit, const double *factors,
                          size_t factor_count, int every, double *ticks)
 {
@@ -106,7 +108,7 @@ double axis_round_up(double value)
     return 10 * power;
 }
 
-double axis_round_down(double value)
+static double round_down(double value)
 {
     double power = pow(10, floor(log10(value)));
     for (size_t i = ROUND_STEPS; i-- > 0;)
@@ -121,7 +123,7 @@ static struct axis around_log(double low, double high)
         return (struct axis){0.1, 1, true};
     if (!(low > 0) || low < high / LOG_SPAN)
         low = high / LOG_SPAN;
-    struct axis axis = {axis_round_down(low), axis_round_up(high), true};
+    struct axis axis = {round_down(low), axis_round_up(high), true};
     if (axis.high < axis.low * 1.4)
         axis.high = axis_round_up(axis.high * 1.5);
     return axis;
@@ -135,7 +137,7 @@ struct axis axis_for_range(double low, double high, bool log)
         return around_log(low, high);
     if (low >= 0 && low <= high / 2)
         return (struct axis){0, high > 0 ? axis_round_up(high) : 1, false};
-    /* far from zero: whole steps of a tenth of the magnitude of what is between */
+    /* far from zero: multiples of half the span's power of ten */
     double span = high - low > fabs(high) * 1e-6 ? high - low : fabs(high) * 1e-6 + 1e-30;
     double step = pow(10, floor(log10(span))) / 2;
     struct axis axis = {floor(low / step) * step, ceil(high / step) * step, false};

@@ -1,3 +1,4 @@
+/* Decodes one character at a time and looks it up in a table of hidden ranges. */
 #include "base/character.h"
 
 #include <langinfo.h>
@@ -10,8 +11,8 @@ bool character_is_visible(uint32_t code_point)
         uint32_t first, last;
     } hidden[] = {{0x0000, 0x001f},      {0x007f, 0x009f}, /* controls */
                   {0x061c, 0x061c},                        /* Arabic letter mark */
-                  {0x180e, 0x180e},      {0x200b, 0x200f}, /* zero width, left-to-right and back */
-                  {0x2028, 0x202e}, /* line ends, bidirectional embedding and override */
+                  {0x180e, 0x180e},      {0x200b, 0x200f}, /* zero width, direction marks */
+                  {0x2028, 0x202e}, /* line separators, bidirectional embedding and override */
                   {0x2060, 0x206f}, /* word joiner, bidirectional isolates */
                   {0xd800, 0xdfff},      {0xfeff, 0xfeff}, /* surrogates, byte order mark */
                   {0xfff9, 0xfffb},      {0xfffe, 0xffff},
@@ -53,7 +54,7 @@ static size_t decode_in_locale(const char *text, uint32_t *code_point)
     return length > strlen(text) ? 0 : length;
 }
 
-/* The C locale does not define bytes above 127: they are taken for UTF-8, as in nearly all files.
+/* The C locale does not define bytes above 127; nearly all files mean UTF-8, so it counts as such.
  */
 static bool locale_is_utf8(void)
 {

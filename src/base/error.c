@@ -18,9 +18,9 @@ bool error_set(struct error *error, enum error_kind kind, const char *what, cons
 {
     if (!error)
         return false;
-    /* `what` or `advice` may point into `error` itself when an error is wrapped */
+    /* filled aside, because `what` or `advice` may point into `error` when a caller wraps it */
     struct error filled = {.kind = kind};
-    /* one word is a name, of a file, a layer or a command, whatever else it may mean */
+    /* a single word is the name of a file, layer or option, which must not be translated */
     copy_text(filled.what, sizeof filled.what,
               what && strchr(what, ' ') ? language_text(what) : what);
     copy_text(filled.advice, sizeof filled.advice, language_text(advice));

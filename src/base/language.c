@@ -1,8 +1,10 @@
-/* Two things stand between a user and messages in their language. A locale that their system has
- * not got (LANG came over SSH) leaves the program in "C", and there the C library looks up nothing,
- * whatever LANGUAGE says. The locale C.UTF-8, which is always there, serves both: it knows the
- * characters, and in it LANGUAGE decides. For glibc 2.41 that is so only under another name: a
- * territory that is not there is left out when the locale's files are looked for. */
+/* Finds the user's language even if the system lacks their locale, as when LANG came over SSH.
+ *
+ * setlocale then fails and leaves the program in the locale "C", in which gettext translates
+ * nothing, whatever LANGUAGE says. This file falls back to C.UTF-8, which every system has: it
+ * handles all characters, and gettext obeys LANGUAGE in it. Since glibc 2.41, gettext ignores
+ * LANGUAGE in every locale whose name begins with "C.", so messages use the name C_XX.UTF-8; glibc
+ * drops the unknown territory XX when it searches for the locale's files, and loads C.UTF-8. */
 #include "base/language.h"
 
 #include <langinfo.h>
@@ -15,14 +17,14 @@
 #include <unistd.h>
 
 #define DOMAIN "tinca"
-static const char spare_locale[] = "C.UTF-8", other_name[] = "C_XX.UTF-8";
+static const char fallback_locale[] = "C.UTF-8", fallback_alias[] = "C_XX.UTF-8";
 
 const char *const language_names[] = {"en", "pt_BR", NULL};
 
 /* --- the environment --- */
 
-/* What the environment names for a category, or "". */
-static const char *wished(const char *category)
+/* Returns the locale that the environment names for a category, or "". */
+static const char *requested_locale(const char *category)
 {
     const char *const names[] = {"LC_ALL", category, "LANG"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -37,26 +39,27 @@ static void set_characters(void)
 {
     if (setlocale(LC_CTYPE, ""))
         return;
-    const char *name = wished("LC_CTYPE");
+    const char *name = requested_locale("LC_CTYPE");
     if (strcasestr(name, "utf-8") || strcasestr(name, "utf8"))
-        setlocale(LC_CTYPE, spare_locale);
+        setlocale(LC_CTYPE, fallback_locale);
 }
 
-/* LANGUAGE decides from then on. */
-static void leave_to_language(void)
+/* Makes gettext obey LANGUAGE. */
+static void obey_language_variable(void)
 {
-    if (!setlocale(LC_MESSAGES, other_name))
-        setlocale(LC_MESSAGES, spare_locale);
+    if (!setlocale(LC_MESSAGES, fallback_alias))
+        setlocale(LC_MESSAGES, fallback_locale);
 }
 
-/* ASCII has a catalogue of its own, without accents: the C library would print question marks. */
-static void look_up(const char *language)
+/* Selects a language. An ASCII terminal gets the catalogue without accents (LANGUAGE@ascii), for
+ * which the C library would print question marks. */
+static void set_language(const char *language)
 {
     char name[64];
     bool ascii = strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0;
     snprintf(name, sizeof name, "%.*s%s", (int)strcspn(language, ".@"), language,
              ascii ? "@ascii" : "");
-    leave_to_language();
+    obey_language_variable();
     setenv("LANGUAGE", name, true);
 }
 
@@ -64,16 +67,17 @@ static void set_messages(const char *language)
 {
     const char *list = getenv("LANGUAGE"), *found = language ? NULL : setlocale(LC_MESSAGES, "");
     if (language)
-        look_up(language);
+        set_language(language);
     else if (list && list[0] && (!found || strncmp(found, "C.", 2) == 0))
-        leave_to_language();
+        obey_language_variable();
     else if (!found)
-        look_up(wished("LC_MESSAGES"));
+        set_language(requested_locale("LC_MESSAGES"));
 }
 
 /* --- the catalogues --- */
 
-/* A program that was not installed has them beside it. */
+/* Finds the catalogues of a program that was built but not installed: they are in the folder
+ * "locale" beside it. */
 static bool find_uninstalled(char *folder, size_t size)
 {
     static const char name[] = "locale";

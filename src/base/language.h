@@ -1,10 +1,9 @@
 /* language.h: messages in the user's language (GNU gettext).
  *
- * `_` marks a message and translates it where it is used; `N_` only marks it, in a table of
- * constants, and whoever shows it calls gettext(). A message is a whole sentence or label: nothing
- * is put together from pieces, since other languages order them otherwise. Counted things use
- * ngettext. Numbers keep their point in every language: only characters and messages follow the
- * locale.
+ * `_` marks a message and translates it. `N_` only marks it, for tables of constants; the code that
+ * shows the message calls gettext(). Each message is a whole sentence or label, because other
+ * languages order the parts of a sentence differently. Use ngettext for counted things. The locale
+ * changes characters and messages only: numbers have a decimal point in every language.
  */
 #ifndef TINCA_BASE_LANGUAGE_H
 #define TINCA_BASE_LANGUAGE_H
@@ -14,15 +13,15 @@
 #define _(message)  gettext(message)
 #define N_(message) message
 
-/* The languages there are, NULL-terminated; the first is the one of the sources. */
+/* The languages of the program, NULL-terminated. The first is that of the sources. */
 extern const char *const language_names[];
 
-/* Sets up characters and messages as the environment says, or messages in `language` (one of
- * language_names; NULL: as the environment says). The program's first act: it changes the locale
- * and the environment, which no thread may be reading yet. */
+/* Sets the character set from the environment, and the language of messages to `language` (one of
+ * language_names) or, if that is NULL, from the environment. Call this before any thread starts: it
+ * changes the locale and the environment. */
 void language_begin(const char *language);
 
-/* gettext(), but "" and NULL stay what they are. */
+/* Returns the translation of `message`. Returns "" and NULL unchanged. */
 const char *language_text(const char *message) __attribute__((format_arg(1)));
 
 #endif

@@ -36,7 +36,7 @@ bool memory_grow(void *items, size_t *capacity, size_t needed, size_t size, cons
     if (grown > SIZE_MAX / size)
         return error_set_memory(error, what, SIZE_MAX);
     void *old;
-    memcpy(&old, items, sizeof old); /* `items` is a pointer to a pointer of any type */
+    memcpy(&old, items, sizeof old); /* `items` points to a pointer of unknown type */
     char *block = realloc(old, grown * size);
     if (!block)
         return error_set_memory(error, what, grown * size);

@@ -1,13 +1,12 @@
-/* number.h: conversion of floating-point numbers that nobody has checked, such as those of files. A
- * cast of what the integer type cannot hold is undefined. */
+/* number.h: safe conversion of unchecked floating-point numbers, such as those from files. In C, a
+ * cast is undefined if the integer type cannot hold the value. */
 #ifndef TINCA_BASE_NUMBER_H
 #define TINCA_BASE_NUMBER_H
 
 #include <limits.h>
 #include <stdint.h>
 
-/* Returns `value` without its fraction; 0 for NaN and what is negative, UINT64_MAX for what is too
- * large. */
+/* Returns `value` truncated; 0 for NaN and negative values, UINT64_MAX for values beyond it. */
 static inline uint64_t number_to_uint64(double value)
 {
     if (!(value >= 0))
@@ -15,7 +14,7 @@ static inline uint64_t number_to_uint64(double value)
     return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
 }
 
-/* Returns `value` without its fraction; 0 for NaN, INT_MIN or INT_MAX for what lies beyond them. */
+/* Returns `value` truncated; 0 for NaN, INT_MIN or INT_MAX for values beyond them. */
 static inline int number_to_int(double value)
 {
     if (value != value)

@@ -1,3 +1,4 @@
+/* Philox4x32-10 in ten rounds of two 32-bit multiplications, and what is built on its words. */
 #include "base/random.h"
 
 #include <math.h>
@@ -25,23 +26,13 @@ struct random_block random_philox(uint64_t seed, enum random_purpose purpose, ui
     return (struct random_block){{c0, c1, c2, c3}};
 }
 
-void random_fill_uniform(uint64_t seed, enum random_purpose purpose, uint32_t stream, float low,
-                         float high, float *out, size_t count)
-{
-    float range = high - low;
-    for (size_t i = 0; i < count; i += 4) {
-        struct random_block block = random_philox(seed, purpose, stream, i / 4);
-        for (size_t k = 0; k < 4 && i + k < count; k++)
-            out[i + k] = low + range * random_to_unit(block.word[k]);
-    }
-}
-
-/* (0, 1]: the logarithm of zero must not occur */
+/* Returns a word as a float of (0, 1], of which the logarithm is finite. */
 static float unit_above_zero(uint32_t word)
 {
     return ((float)(word >> 8) + 1.0f) * 0x1p-24f;
 }
 
+/* Turns two words into two normal deviates. */
 static void box_muller(uint32_t a, uint32_t b, float *first, float *second)
 {
     float radius = sqrtf(-2.0f * logf(unit_above_zero(a)));
@@ -92,20 +83,13 @@ float random_next_between(struct random_stream *stream, float low, float high)
 
 uint32_t random_next_below(struct random_stream *stream, uint32_t bound)
 {
-    /* Lemire (2019): multiply, and reject the few low products that would favour small values */
+    /* Lemire (2019): the high half of the product is the result; the few products whose low half
+     * is below the threshold would favour some results, so they are drawn again */
     uint64_t product = (uint64_t)random_next(stream) * bound;
     uint32_t threshold = -bound % bound;
     while ((uint32_t)product < threshold)
         product = (uint64_t)random_next(stream) * bound;
     return (uint32_t)(product >> 32);
-}
-
-float random_next_gaussian(struct random_stream *stream)
-{
-    float first, second;
-    uint32_t a = random_next(stream), b = random_next(stream);
-    box_muller(a, b, &first, &second);
-    return first;
 }
 
 void random_permutation(uint64_t seed, enum random_purpose purpose, uint32_t stream,

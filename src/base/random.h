@@ -1,11 +1,13 @@
 /* random.h: counter-based random numbers.
  *
- * A value depends on (seed, purpose, index) and on nothing else, so the number of threads, the
- * device, pausing and resuming change nothing. The generator is Philox4x32-10 (Salmon, Moraes,
- * Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011): 128 bits of counter and 64
- * of key give four 32-bit words. The key is the seed; the counter is
- *     word 0, 1: index (low, high)     word 2: purpose     word 3: stream
- * where `stream` tells apart what shares a purpose (a parameter, a node and iteration, an epoch).
+ * A value depends on (seed, purpose, stream, index) alone, so the number of threads, the device,
+ * pausing and resuming never change it. The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw:
+ * "Parallel random numbers: as easy as 1, 2, 3", SC 2011). It maps a counter of 128 bits and a key
+ * of 64 bits to four 32-bit words. The key is the seed; the words of the counter are
+ *
+ *     0, 1: index (low, high)     2: purpose     3: stream
+ *
+ * `stream` separates the users of one purpose, such as parameters, nodes or epochs.
  */
 #ifndef TINCA_BASE_RANDOM_H
 #define TINCA_BASE_RANDOM_H
@@ -13,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* These values are part of what a seed means: never renumber them. */
+/* What the numbers are for. Never renumber these: that would change the results of every seed. */
 enum random_purpose {
     RANDOM_INITIALISE = 1, /* stream: parameter number; index: element / 4 */
     RANDOM_DROPOUT = 2,    /* stream: node number; index: iteration << 32 | element / 4 */
@@ -25,48 +27,48 @@ enum random_purpose {
     RANDOM_STUDY = 8, /* stream: what is drawn (study.c); index: position */
 };
 
+/* The four words that one counter gives. */
 struct random_block {
     uint32_t word[4];
 };
 
+/* Returns the block of a counter. */
 struct random_block random_philox(uint64_t seed, enum random_purpose purpose, uint32_t stream,
                                   uint64_t index);
 
-/* A word as a float in [0, 1): the upper 24 bits, exactly representable. */
+/* Returns a word as a float of [0, 1): its upper 24 bits, which a float represents exactly. */
 static inline float random_to_unit(uint32_t word)
 {
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* Fills out[0..count) with element i taken from block i / 4, word i % 4. */
-void random_fill_uniform(uint64_t seed, enum random_purpose purpose, uint32_t stream, float low,
-                         float high, float *out, size_t count);
-
-/* The same with normal deviates by Box and Muller (1958): words (0, 1) give elements 0 and 1 of a
- * block, words (2, 3) elements 2 and 3. `first` is the number of the first element and must be a
- * multiple of four: pieces of an array can be filled by different threads. */
+/* Fills out[0..count) with normal deviates by the method of Box and Muller (1958). Element i comes
+ * from block (first + i) / 4: words 0 and 1 give its elements 0 and 1, words 2 and 3 its elements 2
+ * and 3. `first` must be a multiple of four. Threads may fill pieces of one array. */
 void random_fill_gaussian(uint64_t seed, enum random_purpose purpose, uint32_t stream, size_t first,
                           float mean, float deviation, float *out, size_t count);
 
-/* A sequence for code that draws one number after another (generators of images, augmentation).
- * It is only a cursor over the same counter. */
+/* A cursor over the words of consecutive blocks, for code that draws one number after another
+ * (augmentation, generated images). */
 struct random_stream {
-    uint64_t seed, index;
+    uint64_t seed, index; /* index of the next block */
     enum random_purpose purpose;
     uint32_t stream;
     struct random_block block;
-    int used;
+    int used; /* words of `block` that are used up */
 };
 
+/* Returns a cursor that stands before the block `index`. */
 struct random_stream random_stream_at(uint64_t seed, enum random_purpose purpose, uint32_t stream,
                                       uint64_t index);
+
+/* Each of these returns the next number. */
 uint32_t random_next(struct random_stream *stream);
 float random_next_unit(struct random_stream *stream); /* [0, 1) */
 float random_next_between(struct random_stream *stream, float low, float high);
 uint32_t random_next_below(struct random_stream *stream, uint32_t bound); /* [0, bound), unbiased */
-float random_next_gaussian(struct random_stream *stream);
 
-/* Writes a permutation of 0..count-1 (Fisher and Yates) that depends on seed and stream only. */
+/* Writes a permutation of 0..count-1 to `order`, by the shuffle of Fisher and Yates. */
 void random_permutation(uint64_t seed, enum random_purpose purpose, uint32_t stream,
                         uint32_t *order, size_t count);
 

@@ -1,3 +1,5 @@
+/* The growing string doubles its memory when it is full (memory_grow). Parsers reject what strtod
+ * and strtoull accept silently: leading blanks, signs, and text after the number. */
 #include "base/text.h"
 
 #include "base/memory.h"
@@ -13,6 +15,7 @@
 #include <strings.h>
 #include <wchar.h>
 
+/* Makes room for `extra` bytes and a NUL. */
 static bool reserve(struct text *text, size_t extra)
 {
     if (text->failed)
@@ -33,15 +36,15 @@ void text_append_bytes(struct text *text, const char *bytes, size_t count)
 
 void text_append(struct text *text, const char *format, ...)
 {
-    va_list arguments, again;
+    va_list arguments, copy;
     va_start(arguments, format);
-    va_copy(again, arguments);
+    va_copy(copy, arguments);
     int length = vsnprintf(NULL, 0, format, arguments);
     if (length >= 0 && reserve(text, (size_t)length)) {
-        vsnprintf(text->data + text->length, (size_t)length + 1, format, again);
+        vsnprintf(text->data + text->length, (size_t)length + 1, format, copy);
         text->length += (size_t)length;
     }
-    va_end(again);
+    va_end(copy);
     va_end(arguments);
 }
 
@@ -65,6 +68,7 @@ char *text_count(uint64_t value, char *out, size_t size)
     return out;
 }
 
+/* Writes a value with the largest unit that leaves at least 1, with three significant digits. */
 static char *scaled(double value, double base, const char *const *units, size_t count, char *out,
                     size_t size)
 {
@@ -147,7 +151,7 @@ bool text_to_double(const char *text, double *value)
     return true;
 }
 
-/* What stands after the number; 0: not a unit. */
+/* Returns the factor of a unit such as "", "K", "MiB" or "GB"; 0 if it is not a unit. */
 static double unit_of(const char *text)
 {
     static const char letters[] = "KMGT";

@@ -1,11 +1,21 @@
-/* Prepares the process for OpenBLAS, which starts when it is loaded, before main: it starts a
- * thread a core, and newer versions (0.3.29) map 128 MiB for each at once; where they cannot, they
- * try for ever. The threads that compute are ours. So where addresses are limited (ulimit -v, -d)
- * OpenBLAS is given one thread, and what is left for a run is known.
+/* Limits OpenBLAS to one thread before it is loaded, if this process may map few addresses only
+ * (ulimit -v, -d).
  *
- * A function of .preinit_array comes before every library (System V gABI, "Initialization and
- * Termination Functions"), also before the C library has an environment of its own. A variable can
- * therefore only be set by executing the program again, and no message can be translated. */
+ * OpenBLAS initialises itself in a constructor, before main. There it starts a thread for each
+ * core; since 0.3.29 it also maps 128 MiB for each of them at once, and retries for ever if that
+ * fails. tinca computes with its own threads and never uses these.
+ *
+ * The environment variable OPENBLAS_NUM_THREADS is the only thing that the constructor obeys:
+ * - openblas_set_num_threads and its relatives run after the constructor. With 0.3.21 on two cores,
+ *   the extra thread and 136 MiB of addresses are still there after the call.
+ * - The serial library (libopenblas0-serial) starts no thread, but on Debian and Ubuntu it has the
+ *   same soname as the threaded one, and the alternatives system decides which of them is loaded.
+ *   The threaded one has the higher priority. A program cannot choose, nor can its package.
+ *
+ * The variable must be set before any constructor runs. A function in .preinit_array does run
+ * before them (System V gABI, "Initialization and Termination Functions"), but the C library has no
+ * environment yet, so setenv has no effect. Therefore this file executes the program again with the
+ * variable set. No message can be translated at this point. */
 #include "base/host/host_load.h"
 
 #include <stdio.h>
@@ -16,7 +26,7 @@
 
 static const char blas_threads[] = "OPENBLAS_NUM_THREADS=";
 
-/* Executes the program again with one thread for OpenBLAS, unless it was started so. */
+/* Executes the program again with one thread for OpenBLAS, unless the variable is set already. */
 static void limit_blas_threads(char **argv, char **environment)
 {
     char path[4096], setting[sizeof blas_threads + 1];
@@ -35,16 +45,18 @@ static void limit_blas_threads(char **argv, char **environment)
     if (length <= 0)
         return;
     path[length] = '\0';
-    /* It returns only when it fails; OpenBLAS then starts all of its threads. */
+    /* execve returns only if it fails; OpenBLAS then starts all of its threads */
     execve(path, argv, changed);
 }
 
+/* Ends the program with a message if OpenBLAS could not map even one part, instead of retrying for
+ * ever. */
 static void refuse_few_addresses(void)
 {
     static const char refusal[] =
         "tinca: memory: OpenBLAS needs 128 MiB of addresses and cannot have them: raise the limit "
         "(ulimit -v, ulimit -d)\n";
-    const size_t wanted = (128u << 20) + (8u << 20); /* and what libraries take to begin */
+    const size_t wanted = (128u << 20) + (8u << 20); /* and what other libraries need */
     void *part = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (part == MAP_FAILED) {
         const ssize_t unused = write(STDERR_FILENO, refusal, sizeof refusal - 1);

@@ -55,7 +55,7 @@ measure() {
 }
 
 left_out=0
-small() { # small BATCH...: fast networks; the feed's ring fills within the iterations
+small() { # small BATCH...: fast networks; the prefetch queue fills within the iterations
     for batch; do
         measure 6 mlp digits,limit=1024 "$batch"
         measure 4 lenet digits,limit=1024 "$batch"

@@ -5,6 +5,7 @@
  * the same kernels without the trait. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include "base/memory.h"

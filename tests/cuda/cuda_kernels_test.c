@@ -4,6 +4,7 @@
  * takes the ways of large cases. Then the solver's step, and the division by multiplication. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include "base/random.h"

@@ -4,6 +4,7 @@
  * graph, whose copies give what the iteration itself does. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include "base/memory.h"

@@ -2,6 +2,7 @@
 #ifndef TINCA_TESTS_CUDA_LAB_H
 #define TINCA_TESTS_CUDA_LAB_H
 
+#include "random_fill.h"
 #include "tap.h"
 
 #include "base/memory.h"

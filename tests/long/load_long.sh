@@ -9,7 +9,7 @@ if ! command -v stress-ng >/dev/null; then
 fi
 # with threads, timers or other processes, as the scripts below
 WAITING="run_test inspection_test setup_test probe_test follow_test measurement_test resume_test
-    feed_test series_test sample_view_test storm_test"
+    data_loader_test series_test sample_view_test storm_test"
 scripts=$(cd "$srcdir" && grep -lE 'screen_wait|screen_shows|wait_until|eventually|wait ' \
     tests/ui/*_test.sh tests/cli/*_test.sh tests/faults/*_test.sh)
 

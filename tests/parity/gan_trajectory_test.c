@@ -15,6 +15,7 @@
 #include "engine/weights/safetensors.h"
 #include "golden.h"
 #include "instruction_sets.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <math.h>

@@ -24,6 +24,7 @@
 #include "engine/weights/safetensors.h"
 #include "golden.h"
 #include "instruction_sets.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <math.h>

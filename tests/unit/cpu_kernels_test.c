@@ -5,6 +5,7 @@
  */
 #include "instruction_sets.h"
 #include "op_harness.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include "base/memory.h"

@@ -1,4 +1,5 @@
-/* The loader: what comes, in which order, and that threads and resuming change nothing. */
+/* The data loader: the contents and the order of its batches, which neither the number of workers
+ * nor resuming may change. */
 #include "data/loader/data_loader.h"
 
 #include "data_files.h"
@@ -17,11 +18,11 @@ static struct data_loader_settings settings(size_t batch, bool training, size_t 
                                          .normalisation = plain};
 }
 
-static struct dataset *opened(const char *spec, const struct dataset_request *wish)
+static struct dataset *opened(const char *spec, const struct dataset_request *request)
 {
     struct error error;
     char text[1100];
-    struct dataset *set = dataset_open(spec, "train", wish, &error);
+    struct dataset *set = dataset_open(spec, "train", request, &error);
     if (!set)
         tap_note("%s", error_format(&error, text, sizeof text));
     return set;
@@ -91,8 +92,9 @@ static void test_training_order(void)
         differing += seen[0][i] != seen[1][i];
     }
     tap_ok(lasts == 2, "the last batch of each epoch is marked");
-    tap_ok(repeated == 0 && moved > 60, "no image comes twice in an epoch, and they are shuffled");
-    tap_ok(differing > 0, "another epoch leaves out others");
+    tap_ok(repeated == 0 && moved > 60,
+           "no image occurs twice in an epoch, and the order is random");
+    tap_ok(differing > 0, "another epoch omits other images");
     tap_ok(wrong_label == 0, "labels belong to their images");
     data_loader_free(loader);
     dataset_free(set);
@@ -119,11 +121,11 @@ static void test_evaluation_order(void)
             image_free(&image);
         }
     }
-    tap_ok(out_of_order == 0 && wrong == 0, "it comes in order and untouched, as planes");
+    tap_ok(out_of_order == 0 && wrong == 0, "its images are in order and unchanged, as planes");
     tap_ok(batch.last && batch.count == 2, "its last batch is short");
     tap_ok(data_loader_next(loader, &batch, NULL) && batch.number == 0 && batch.epoch == 1 &&
                batch.count == 16,
-           "and then it begins again");
+           "and the next batch is the first of the next epoch");
     data_loader_free(loader);
     dataset_free(set);
 }
@@ -168,7 +170,7 @@ static void test_augmentation(void)
         image_free(&image);
     }
     tap_ok(found == 40, "every example is a window of its padded image, or its mirror image");
-    tap_ok(flipped > 8 && flipped < 32 && moved > 30, "half are mirrored, nearly all are moved");
+    tap_ok(flipped > 8 && flipped < 32 && moved > 30, "half are mirrored, nearly all are shifted");
     data_loader_free(loader);
     dataset_free(set);
 }
@@ -196,20 +198,20 @@ static void test_digits_stay(void)
 
 /* --- the same bits --- */
 
-static void test_same_bits(const char *spec, const struct dataset_request *wish, size_t batch,
+static void test_same_bits(const char *spec, const struct dataset_request *request, size_t batch,
                            size_t count, const char *name)
 {
-    struct dataset *set = opened(spec, wish);
+    struct dataset *set = opened(spec, request);
     uint64_t expected[64], got[64];
     struct data_loader_settings how = settings(batch, true, 1);
-    how.pad = wish->width == 32 ? 4 : 0;
+    how.pad = request->width == 32 ? 4 : 0;
     bool same = set && hash_batches(set, &how, count, expected);
     for (size_t threads = 2; same && threads <= 4; threads++) {
         how.threads = threads;
         same =
             hash_batches(set, &how, count, got) && memcmp(expected, got, count * sizeof *got) == 0;
     }
-    tap_ok(same, "%s: one to four readers give the same bits", name);
+    tap_ok(same, "%s: one to four workers give the same bits", name);
     size_t per_epoch = set ? dataset_facts(set)->images / batch : 1;
     for (size_t start = 1; same && start < count; start += 3) {
         how.first_epoch = start / per_epoch;
@@ -217,11 +219,11 @@ static void test_same_bits(const char *spec, const struct dataset_request *wish,
         same = hash_batches(set, &how, count - start, got) &&
                memcmp(expected + start, got, (count - start) * sizeof *got) == 0;
     }
-    tap_ok(same, "%s: so does beginning anywhere", name);
+    tap_ok(same, "%s: so does starting at any batch", name);
     how = settings(batch, true, 2);
     how.seed = 6;
     tap_ok(set && hash_batches(set, &how, 1, got) && got[0] != expected[0],
-           "%s: another seed gives others", name);
+           "%s: another seed gives other batches", name);
     dataset_free(set);
 }
 
@@ -257,7 +259,7 @@ static void test_broken(void)
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     bool came = data_loader_next(loader, &batch, &error);
     tap_ok(came && batch.indices[0] == 2 && batch.indices[1] == 2 && batch.labels[0] == 0,
-           "an unreadable picture is replaced by the next that can be read");
+           "an unreadable picture is replaced by the next readable one");
     came = came && data_loader_next(loader, &batch, &error) &&
            data_loader_next(loader, &batch, &error);
     data_loader_statistics(loader, &statistics);
@@ -287,7 +289,7 @@ static void test_all_broken(void)
     struct data_loader_settings how = settings(1, true, 2);
     struct data_loader *loader = data_loader_open(set, &how, NULL);
     tap_ok(loader && !data_loader_next(loader, &batch, &error) && error.kind == ERROR_INPUT,
-           "when nothing can be read it ends with an error");
+           "if no picture is readable, it ends with an error");
     data_loader_free(loader);
     dataset_free(set);
 }
@@ -322,14 +324,14 @@ static void test_refusals(void)
     tap_ok(!data_loader_open(set, &how, &error) && strstr(error.why, "10 images"),
            "a batch larger than the set cannot be trained with");
     how.batch = 0;
-    tap_ok(!data_loader_open(set, &how, &error), "nor an empty one");
+    tap_ok(!data_loader_open(set, &how, &error), "nor an empty batch");
     how.batch = SIZE_MAX / 8;
     how.training = false;
     tap_ok(!data_loader_open(set, &how, &error) && error.kind == ERROR_MEMORY,
            "an absurd batch is a failure, not a crash");
     how = settings(2, true, 1);
     how.pad = 32;
-    tap_ok(!data_loader_open(set, &how, &error), "a border as wide as the image is refused");
+    tap_ok(!data_loader_open(set, &how, &error), "padding as wide as the image is refused");
     data_loader_free(NULL);
     dataset_free(set);
 }
@@ -348,11 +350,11 @@ static void test_early_end(void)
         data_loader_free(loader);
     }
     tap_ok(statistics.bytes > 2 * 64 * 3072 * sizeof(float) && statistics.waited_seconds >= 0,
-           "a loader can be ended at any moment");
+           "a loader can be closed at any moment");
     dataset_free(set);
 }
 
-/* An evaluation's readers rest between two epochs, so the ring's bytes are those of an epoch. */
+/* An evaluation's workers rest between two epochs, so the queue's bytes are those of an epoch. */
 static void test_rest(void)
 {
     struct dataset *set = opened("shapes,limit=10", &small);
@@ -361,23 +363,23 @@ static void test_rest(void)
     struct data_batch batch;
     struct data_loader_statistics statistics;
     const size_t values = small.channels * small.height * small.width;
-    usleep(20000); /* time in which readers that do not rest fill a batch */
+    usleep(20000); /* time in which workers that do not rest fill a batch */
     data_loader_statistics(loader, &statistics);
-    tap_ok(statistics.ready == 0, "before it is asked, an evaluation's loader reads nothing");
+    tap_ok(statistics.ready == 0, "an evaluation's loader reads nothing before the first request");
     tap_ok(data_loader_next(loader, &batch, NULL) && batch.count == 8 &&
                data_loader_next(loader, &batch, NULL) && batch.count == 2 && batch.last,
-           "then an epoch");
+           "then one epoch");
     usleep(20000);
     data_loader_statistics(loader, &statistics);
     tap_ok(statistics.ready == 0, "and no more");
     tap_ok(data_loader_next(loader, &batch, NULL) && batch.epoch == 1 && batch.count == 8,
-           "the next one when it is asked again");
+           "and the next epoch after its last batch");
     tap_ok(statistics.bytes < 3 * 8 * values * sizeof(float),
-           "the ring has no more slots than an epoch has batches");
+           "the queue has no more slots than an epoch has batches");
     data_loader_free(loader);
     tap_ok(data_loader_bytes(&how, 10, values, false, true) <
                data_loader_bytes(&how, SIZE_MAX, values, false, true),
-           "of a small set less is touched");
+           "a small set touches less memory");
     dataset_free(set);
 }
 
@@ -389,7 +391,7 @@ static void test_pause(void)
     const size_t values = small.channels * small.height * small.width;
     bool came = hash_batches(set, &same, 12, straight), rested = true;
     struct data_loader *loader =
-        data_loader_open(set, &how, NULL); /* paused before its ring is full */
+        data_loader_open(set, &how, NULL); /* paused before its queue is full */
     struct data_batch batch;
     struct data_loader_statistics before, after;
     for (size_t i = 0; came && i < 12; i++) {
@@ -403,7 +405,7 @@ static void test_pause(void)
         if (came)
             paused[i] = hash_batch(&batch, values);
     }
-    tap_ok(came && rested, "the readers of a paused loader rest");
+    tap_ok(came && rested, "the workers of a paused loader rest");
     tap_ok(came && memcmp(straight, paused, sizeof straight) == 0, "and pauses change no batch");
     data_loader_pause(loader);
     data_loader_free(loader);

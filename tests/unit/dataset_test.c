@@ -9,23 +9,23 @@ static const struct dataset_request grey2x3 = {1, 2, 3}, cifar_wish = {3, 32, 32
                                     alexnet = {3, 227, 227}, lenet = {1, 28, 28};
 
 /* Opens `spec` and expects to be refused, with `kind` and a message that holds `words`. */
-static void refused(const char *spec, const struct dataset_request *wish, enum error_kind kind,
+static void refused(const char *spec, const struct dataset_request *request, enum error_kind kind,
                     const char *words, const char *name)
 {
     struct error error = {0};
     char text[1100];
-    struct dataset *dataset = dataset_open(spec, "train", wish, &error);
+    struct dataset *dataset = dataset_open(spec, "train", request, &error);
     error_format(&error, text, sizeof text);
     if (!tap_ok(!dataset && error.kind == kind && strstr(text, words), "refused: %s", name))
         tap_note("%s", dataset ? "it was opened" : text);
     dataset_free(dataset);
 }
 
-static struct dataset *opened(const char *spec, const struct dataset_request *wish)
+static struct dataset *opened(const char *spec, const struct dataset_request *request)
 {
     struct error error;
     char text[1100];
-    struct dataset *dataset = dataset_open(spec, "train", wish, &error);
+    struct dataset *dataset = dataset_open(spec, "train", request, &error);
     if (!dataset)
         tap_note("%s", error_format(&error, text, sizeof text));
     return dataset;
@@ -295,7 +295,7 @@ static void test_folder(void)
     struct image image = {0};
     tap_ok(facts && facts->stored_height == 16 && dataset_image(set, 1, &image, NULL, NULL) &&
                image.width == 16 && image.height == 32,
-           "the shorter side comes to 8/7 of the wish");
+           "the shorter side comes to 8/7 of the request");
     image_free(&image);
     dataset_free(set);
     snprintf(strict, sizeof strict, "%s,broken=refuse", spec);
@@ -344,7 +344,7 @@ static void test_pairs(void)
     struct dataset *set = opened(spec, &(struct dataset_request){3, 64, 64});
     bool read = set && dataset_image(set, 0, &a, &b, NULL);
     tap_ok(read && dataset_facts(set)->paired && a.width == 72 && b.height == 72,
-           "a pair comes at 286/256 of the wish");
+           "a pair comes at 286/256 of the request");
     tap_ok(read && a.pixels[0] == 10 && a.pixels[71 * 3] == 10 && b.pixels[0] == 240,
            "the left half is the input, the right half the target");
     image_free(&a);
@@ -398,7 +398,7 @@ static void test_normalisation(void)
 
 /* --- real files --- */
 
-static void try_real(const char *format, const char *below, const struct dataset_request *wish,
+static void try_real(const char *format, const char *below, const struct dataset_request *request,
                      size_t images, size_t classes)
 {
     const char *folder = files_real(below);
@@ -408,7 +408,7 @@ static void try_real(const char *format, const char *below, const struct dataset
         return;
     }
     snprintf(spec, sizeof spec, format, folder);
-    struct dataset *set = opened(spec, wish);
+    struct dataset *set = opened(spec, request);
     tap_ok(set && dataset_facts(set)->images == images && dataset_facts(set)->classes == classes,
            "%s has %zu images of %zu classes", below, images, classes);
     dataset_free(set);

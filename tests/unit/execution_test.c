@@ -6,6 +6,7 @@
 #include "engine/execution/execution.h"
 #include "engine/network/network.h"
 #include "instruction_sets.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "engine/execution/gan.h"
 #include "instruction_sets.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <math.h>

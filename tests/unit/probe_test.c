@@ -340,7 +340,7 @@ static void test_refusals(struct probe *probe, const char *path)
     open_probe(probe, path, "digits"); /* the end comes in the middle */
 }
 
-/* --- errands --- */
+/* --- background jobs --- */
 
 static bool count_to(void *subject, struct background_job *background_job, struct error *error)
 {
@@ -354,7 +354,7 @@ static bool count_to(void *subject, struct background_job *background_job, struc
     return true;
 }
 
-static void test_errands(void)
+static void test_background_jobs(void)
 {
     struct error error = {0};
     uint64_t few = 10, many = 1000000, done, of;
@@ -362,11 +362,11 @@ static void test_errands(void)
     while (!background_job_poll(background_job, &done, &of))
         rest();
     tap_ok(done == 10 && of == 10 && background_job_finish(background_job, &error),
-           "an background_job ends");
+           "a background job ends");
     background_job = background_job_start(count_to, &many, &error);
     background_job_cancel(background_job);
     tap_ok(!background_job_finish(background_job, &error) && error.kind == ERROR_INTERRUPTED,
-           "or is called off");
+           "or is cancelled");
 }
 
 int main(void)
@@ -402,7 +402,7 @@ int main(void)
         test_refusals(probe, classes);
     }
     probe_free(probe);
-    test_errands();
+    test_background_jobs();
     remove_home();
     return tap_done();
 }

@@ -7,6 +7,7 @@
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "instruction_sets.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <stdio.h>

@@ -5,6 +5,7 @@
 #include "engine/execution/execution.h"
 #include "engine/execution/gan.h"
 #include "engine/network/network.h"
+#include "random_fill.h"
 #include "tap.h"
 
 #include <stdio.h>

@@ -213,12 +213,12 @@ static void first_batch(const struct run_config *config, float *images, int32_t 
                                             .pad = 4,
                                             .seed = config->seed,
                                             .normalisation = {.deviation = {1, 1, 1}}};
-    struct data_loader *feed = data_loader_open(dataset, &settings, NULL);
-    if (data_loader_next(feed, &batch, NULL)) {
+    struct data_loader *loader = data_loader_open(dataset, &settings, NULL);
+    if (data_loader_next(loader, &batch, NULL)) {
         memcpy(images, batch.images, 4 * 3 * 32 * 32 * sizeof *images);
         memcpy(labels, batch.labels, 4 * sizeof *labels);
     }
-    data_loader_free(feed);
+    data_loader_free(loader);
     dataset_free(dataset);
 }
 

@@ -1,3 +1,4 @@
+/* Escapes every character that some dialect of Markdown treats as markup. */
 #include "base/escape/markdown.h"
 
 #include "base/character.h"

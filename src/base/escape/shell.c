@@ -1,3 +1,4 @@
+/* Chooses the plainest form: the word as it is, in '...', or in $'...' with octal escapes. */
 #include "base/escape/shell.h"
 
 #include "base/character.h"
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Returns whether a word contains a hidden character. */
 static bool is_hidden(const char *word)
 {
     bool visible = true;
@@ -14,7 +16,7 @@ static bool is_hidden(const char *word)
     return !visible;
 }
 
-/* $'...' (POSIX.1-2024, bash, zsh, ksh): what cannot be shown is written by its bytes. */
+/* Appends $'...' (POSIX.1-2024, bash, zsh, ksh), with the bytes of hidden characters in octal. */
 static void append_escaped(struct text *text, const char *word)
 {
     text_append(text, "$'");

@@ -1,16 +1,15 @@
-/* shell.h: text that others wrote, as a word of a command line that the user copies. Thread-safe.
- */
+/* shell.h: quotes foreign text for a command line that the user may copy. Thread-safe. */
 #ifndef TINCA_BASE_ESCAPE_SHELL_H
 #define TINCA_BASE_ESCAPE_SHELL_H
 
 #include "base/text.h"
 
-/* Appends a word so that a shell reads it as one, and so that all of it can be shown. */
+/* Appends `word` so that a shell reads it as one word and that every character of it is visible. */
 void shell_word_append(struct text *text, const char *word);
 
-/* Writes a word as the last operand of a command, with "--" before it where it would be taken for
- * an option. Half a word would name something else: "RUN" is written when the word does not fit.
- * Returns `out`. */
+/* Writes `word`, quoted, as the last operand of a command. Puts "--" before a word that begins with
+ * '-', so that it is not read as an option. Writes "RUN" if the word does not fit, because a part
+ * of it would name something else. Returns `out`. */
 char *shell_operand(const char *word, char *out, size_t size);
 
 #endif

@@ -1,3 +1,5 @@
+/* visible_append_format interprets printf's format itself: it splits it into conversions, and calls
+ * the C library for each of them. For %s it first escapes the string, cut to its precision. */
 #include "base/escape/visible.h"
 
 #include "base/character.h"
@@ -20,13 +22,13 @@ void visible_append(struct text *text, const char *line)
 
 /* One conversion of a format: "%-*.3zu". */
 struct conversion {
-    char letter, length[3]; /* as in "zu", "llu" */
-    char print[32];         /* the whole of it, with numbers for its stars */
-    int precision;          /* below 0: none */
+    char letter, length[3]; /* 'u' and "z" of "%zu" */
+    char print[32];         /* the whole conversion, with numbers instead of stars */
+    int precision;          /* negative: none */
 };
 
-/* Reads a width or a precision, digits or a star, into *value. Returns false when there is neither;
- * *value then stays. */
+/* Reads a width or a precision, digits or a star, into *value. Returns false and leaves *value
+ * unchanged if there is neither. */
 static bool take_number(const char **format, va_list *arguments, int *value)
 {
     if (**format == '*') {
@@ -41,7 +43,7 @@ static bool take_number(const char **format, va_list *arguments, int *value)
     return true;
 }
 
-/* `format` stands behind a '%', and afterwards behind the conversion. */
+/* Reads a conversion. *format is after its '%', and is moved to its end. */
 static struct conversion take_conversion(const char **format, va_list *arguments)
 {
     struct conversion c = {.precision = -1};
@@ -50,12 +52,12 @@ static struct conversion take_conversion(const char **format, va_list *arguments
     snprintf(flags, sizeof flags, "%.*s", (int)flag_count, *format);
     *format += flag_count;
     int wide;
-    if (take_number(format, arguments, &wide)) /* a negative star is the flag '-' and a width */
+    if (take_number(format, arguments, &wide)) /* negative for a star: the flag '-' and a width */
         snprintf(width, sizeof width, "%d", wide);
     if (**format == '.') {
         ++*format;
         c.precision = 0;
-        take_number(format, arguments, &c.precision); /* a negative star: as if it were omitted */
+        take_number(format, arguments, &c.precision); /* negative for a star: no precision */
     }
     for (size_t i = 0; i < 2 && **format && strchr("hlzjtL", **format); i++)
         c.length[i] = *(*format)++;

@@ -1,3 +1,6 @@
+/* A file_writer writes PATH.PID.part, brings it to the disk (fsync), renames it to PATH, and brings
+ * the folder's new entry to the disk as well. After a crash at any moment, PATH is the old file or
+ * the complete new one. */
 #include "base/files/file.h"
 
 #include "base/memory.h"
@@ -25,7 +28,7 @@ static bool read_stream(FILE *stream, const char *path, size_t limit, char **dat
     if (fstat(fileno(stream), &status) == 0 && status.st_size > 0 &&
         (uint64_t)status.st_size > limit)
         return refuse_size(path, limit, error);
-    for (;;) { /* it may have grown since */
+    for (;;) { /* to the end, wherever it is by now: the file may still grow */
         if (!memory_grow(data, &capacity, used + 65536 + 1, 1, path, error))
             return false;
         size_t got = fread(*data + used, 1, capacity - used - 1, stream);
@@ -44,7 +47,7 @@ static bool read_stream(FILE *stream, const char *path, size_t limit, char **dat
 
 int file_open_if_regular(const char *path, int flags, struct stat *status)
 {
-    /* a FIFO must not hang us, and no terminal become ours */
+    /* O_NONBLOCK: opening a FIFO must not hang; O_NOCTTY: a terminal must not become ours */
     const int descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
     if (descriptor < 0)
         return -1;
@@ -94,8 +97,8 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *erro
     return NULL;
 }
 
-/* Whether nobody but the user may enter the folder of `path`. */
-static bool lies_private(const char *path)
+/* Returns whether only the user may enter the folder of `path`. */
+static bool is_in_private_folder(const char *path)
 {
     struct stat status;
     char *copy = memory_copy_text(path, NULL);
@@ -107,8 +110,8 @@ static bool lies_private(const char *path)
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error)
 {
-    return file_writer_open_mode(writer, path, private_file || lies_private(path) ? 0600 : 0666,
-                                 error);
+    return file_writer_open_mode(writer, path,
+                                 private_file || is_in_private_folder(path) ? 0600 : 0666, error);
 }
 
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
@@ -117,15 +120,17 @@ bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t 
     *writer = (struct file_writer){0};
     writer->path = memory_copy_text(path, error);
     size_t size = strlen(path) + 32;
-    writer->aside = memory_new(size, 1, path, error);
-    if (!writer->path || !writer->aside) {
+    writer->temporary = memory_new(size, 1, path, error);
+    if (!writer->path || !writer->temporary) {
         file_writer_abandon(writer);
         return false;
     }
-    snprintf(writer->aside, size, "%s.%ld.part", path, (long)getpid());
-    unlink(writer->aside); /* left by a process of the same number, or laid out for us */
+    snprintf(writer->temporary, size, "%s.%ld.part", path, (long)getpid());
+    unlink(
+        writer
+            ->temporary); /* left by an earlier process with this PID, or planted by an attacker */
     int descriptor =
-        open(writer->aside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     writer->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (writer->stream)
         return true;
@@ -163,12 +168,13 @@ bool file_sync_directory_of(const char *path)
     return synced;
 }
 
-/* The old file moves out of the way, if there is one, and the new one into its place. */
+/* Renames an existing file to `previous`, if that is not NULL, and the new file to its final name.
+ */
 static bool put_in_place(const struct file_writer *writer, const char *previous)
 {
     if (previous && rename(writer->path, previous) != 0 && errno != ENOENT)
         return false;
-    return rename(writer->aside, writer->path) == 0;
+    return rename(writer->temporary, writer->path) == 0;
 }
 
 bool file_writer_commit(struct file_writer *writer, struct error *error)
@@ -188,8 +194,8 @@ bool file_writer_commit_with_backup(struct file_writer *writer, const char *prev
     }
     writer->stream = NULL;
     if (written && put_in_place(writer, previous)) {
-        free(writer->aside);
-        writer->aside = NULL; /* nothing to remove any more */
+        free(writer->temporary);
+        writer->temporary = NULL; /* renamed: there is nothing to remove */
         if (file_sync_directory_of(writer->path)) {
             file_writer_abandon(writer);
             return true;
@@ -206,9 +212,9 @@ void file_writer_abandon(struct file_writer *writer)
 {
     if (writer->stream)
         fclose(writer->stream);
-    if (writer->aside)
-        unlink(writer->aside);
-    free(writer->aside);
+    if (writer->temporary)
+        unlink(writer->temporary);
+    free(writer->temporary);
     free(writer->path);
     *writer = (struct file_writer){0};
 }
@@ -223,7 +229,7 @@ bool file_write(const char *path, const void *bytes, size_t size, bool private_f
     return file_writer_commit(&writer, error);
 }
 
-/* A new folder's name is in its parent's, which must reach the disk. */
+/* Creates one folder, unless it exists, and brings its parent's new entry to the disk. */
 static bool make_directory(const char *path)
 {
     if (mkdir(path, 0700) == 0)

@@ -1,4 +1,5 @@
-/* file.h: whole files in and out, so that a good file is never replaced by half a one. */
+/* file.h: reads and writes whole files. A file is replaced only by a complete new one, so a crash
+ * never leaves half a file behind. */
 #ifndef TINCA_BASE_FILES_FILE_H
 #define TINCA_BASE_FILES_FILE_H
 
@@ -9,66 +10,79 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Opens a regular file with the flags of open(2); a file that O_CREAT makes has mode 0600. Never
- * waits. Returns a descriptor and fills *status, or returns -1 with errno: EINVAL for what is not a
- * regular file. */
+/* --- reading --- */
+
+/* Opens a regular file with the flags of open(2); a file that O_CREAT creates has mode 0600. Never
+ * blocks. Returns a descriptor and fills *status, or returns -1 with errno, which is EINVAL if the
+ * file is not regular. */
 int file_open_if_regular(const char *path, int flags, struct stat *status);
 
-/* Opens a regular file for reading: a descriptor, or -1 with an error. Never waits: a FIFO, a
- * device and a folder are refused. */
+/* Opens a regular file for reading. Returns a descriptor, or -1 with an error. Never blocks: it
+ * refuses FIFOs, devices and folders. */
 int file_open_regular(const char *path, struct error *error);
 
-/* The same as a stream; NULL with an error. */
+/* Opens a regular file for reading. Returns a stream, or NULL with an error. */
 FILE *file_open_stream(const char *path, struct error *error);
 
-/* Reads the whole of a regular file of at most `limit` bytes. The result is NUL-terminated beyond
- * *size and owned by the caller. */
+/* Returns the contents of a regular file of at most `limit` bytes, owned by the caller, or NULL
+ * with an error. A NUL follows the *size bytes. */
 char *file_read(const char *path, size_t limit, size_t *size, struct error *error);
 
-/* Writes a file aside (`path` with a suffix), to be renamed over `path` by file_writer_commit after
- * it has reached the disk. Write through `stream` and do not check it: commit reports what failed.
- */
+/* --- writing --- */
+
+/* A file that is being written under a temporary name beside `path`; file_writer_commit renames it.
+ * Write to `stream` and do not check for errors: commit reports them. */
 struct file_writer {
     FILE *stream;
-    char *path, *aside;
+    char *path, *temporary; /* the final and the temporary name */
 };
 
-/* `private_file`: readable by the user alone (0600), else as the umask says, but never by more
- * people than may enter its folder: in a run's directory (0700) every file is private. A link at
- * `path` is replaced, not followed. */
+/* Begins to write a file. `private_file`: only the user may read it (mode 0600). Otherwise the mode
+ * follows the umask, but is 0600, too, if only the user may enter the folder, as in a run's
+ * directory. A symbolic link at `path` is replaced, not followed. Returns false with an error. */
 bool file_writer_open(struct file_writer *writer, const char *path, bool private_file,
                       struct error *error);
-/* The same with the permissions `mode`, less what the umask takes away. */
+
+/* Begins to write a file with the permissions `mode`, less those that the umask removes. */
 bool file_writer_open_mode(struct file_writer *writer, const char *path, mode_t mode,
                            struct error *error);
+
+/* Brings the file to the disk and renames it to its final name. Frees the writer in any case.
+ * Returns false with an error if anything failed since it was opened. */
 bool file_writer_commit(struct file_writer *writer, struct error *error);
-/* The same; the file that was there until now stays as `previous`, in the same folder, so that at
- * every moment one of the two is whole. */
+
+/* Commits like file_writer_commit, but first renames an existing file to `previous`, in the same
+ * folder. At every moment at least one of the two files is complete. */
 bool file_writer_commit_with_backup(struct file_writer *writer, const char *previous,
                                     struct error *error);
-void file_writer_abandon(struct file_writer *writer); /* also after a commit: does nothing then */
 
-/* Brings the names in the folder of `path` to the disk: a new file, or a renamed one, has its name
- * for good only then. Returns false with errno. File systems that cannot sync a folder, and folders
- * that may be written to but not read, count as synced: nothing more can be done there. */
-bool file_sync_directory_of(const char *path);
+/* Removes the temporary file and frees the writer. Does nothing after a commit. */
+void file_writer_abandon(struct file_writer *writer);
 
-/* The same of the names in the folder `path` itself. */
-bool file_sync_directory(const char *path);
-
+/* Writes `size` bytes as a whole file; see file_writer_open. */
 bool file_write(const char *path, const void *bytes, size_t size, bool private_file,
                 struct error *error);
 
-/* mkdir -p; new directories are readable by the user alone (0700). */
+/* --- folders and paths --- */
+
+/* Brings the entries of the folder that contains `path` to the disk; only then does the new name of
+ * a file survive a power failure. Returns false with errno. Returns true if the file system cannot
+ * sync a folder, or if the folder may be written but not read: nothing more can be done. */
+bool file_sync_directory_of(const char *path);
+
+/* Brings the entries of the folder `path` to the disk, in the same way. */
+bool file_sync_directory(const char *path);
+
+/* Creates a folder and those above it, like mkdir -p; only the user may enter new ones (0700). */
 bool file_make_directories(const char *path, struct error *error);
 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* "directory/name", owned by the caller; NULL when memory is out. */
+/* Returns "directory/name", owned by the caller, or NULL if memory is out. */
 char *file_join(const char *directory, const char *name);
 
-/* The last component of a path; points into it. */
+/* Returns the last component of a path, as a pointer into it. */
 const char *file_base_name(const char *path);
 
 #endif

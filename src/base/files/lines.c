@@ -1,6 +1,7 @@
-/* One buffer of `limit` bytes: whole lines are taken from its front, what is left of a line moves
- * there, and the file fills the rest. A full buffer without a newline is a line that is too long:
- * its bytes are dropped up to its newline, and the holes of a sparse file are passed over. */
+/* A buffer of `limit` bytes holds the lines that were read and not yet returned. When no complete
+ * line is left, the rest of a line moves to the front and read() fills the buffer up. If it is full
+ * without a newline, the line is too long: its bytes are dropped until its newline is found. Holes
+ * of a sparse file are skipped with lseek, so that a file of terabytes takes no time. */
 #include "base/files/lines.h"
 
 #include "base/files/file.h"
@@ -33,17 +34,18 @@ void lines_close(struct lines *lines)
     *lines = (struct lines){.descriptor = -1};
 }
 
-/* A hole of a sparse file reads as zeros, and none of them ends a line. */
-static void pass_hole(int descriptor)
+/* Moves the file position to the end of a hole, if it is in one. A hole reads as zeros, which
+ * contain no newline. */
+static void skip_hole(int descriptor)
 {
     const off_t here = lseek(descriptor, 0, SEEK_CUR);
     if (here < 0 || lseek(descriptor, here, SEEK_DATA) >= 0)
         return;
-    if (errno == ENXIO) /* no data follow */
+    if (errno == ENXIO) /* the hole extends to the end of the file */
         lseek(descriptor, 0, SEEK_END);
 }
 
-/* Returns false at the end of the file, and with an error when it cannot be read. */
+/* Fills the buffer. Returns false at the end of the file, and with an error if reading fails. */
 static bool fill(struct lines *lines, struct error *error)
 {
     ssize_t count;
@@ -55,7 +57,7 @@ static bool fill(struct lines *lines, struct error *error)
         lines->end = 0;
     }
     if (lines->skips)
-        pass_hole(lines->descriptor);
+        skip_hole(lines->descriptor);
     do
         count = read(lines->descriptor, lines->buffer + lines->end, lines->limit - lines->end);
     while (count < 0 && errno == EINTR);
@@ -69,19 +71,19 @@ char *lines_next(struct lines *lines, size_t *length, struct error *error)
 {
     for (;;) {
         char *line = lines->buffer + lines->start;
-        char *feed = memchr(line, '\n', lines->end - lines->start);
-        if (!feed) {
+        char *newline = memchr(line, '\n', lines->end - lines->start);
+        if (!newline) {
             if (!fill(lines, error))
                 return NULL;
             continue;
         }
         const bool skipped = lines->skips;
         lines->skips = false;
-        lines->start += (size_t)(feed - line) + 1;
+        lines->start += (size_t)(newline - line) + 1;
         if (skipped)
             continue;
-        *feed = '\0';
-        *length = (size_t)(feed - line);
+        *newline = '\0';
+        *length = (size_t)(newline - line);
         return line;
     }
 }

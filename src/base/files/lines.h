@@ -1,4 +1,4 @@
-/* lines.h: the lines of a file that may hold anything, one at a time, in bounded memory. */
+/* lines.h: reads a file of any size and content line by line, in bounded memory. */
 #ifndef TINCA_BASE_FILES_LINES_H
 #define TINCA_BASE_FILES_LINES_H
 
@@ -8,27 +8,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Opened by lines_open and closed by lines_close. Not thread-safe. */
+/* An open file; open it with lines_open and close it with lines_close. Not thread-safe. */
 struct lines {
     int descriptor;
-    char *path, *buffer; /* of `limit` bytes and a NUL */
+    char *path, *buffer; /* the buffer has `limit` bytes and a NUL */
     size_t limit, start, end;
-    bool skips; /* the line at `start` is longer than `limit` */
+    bool skips; /* the line at `start` is longer than `limit` and is being skipped */
 };
 
-/* Opens a regular file for reading and never waits for a FIFO or a device. A line longer than
- * `limit` bytes, its newline included, is left out. */
+/* Opens a regular file; never blocks on a FIFO or a device. Lines longer than `limit` bytes, with
+ * their newline, will be skipped. Returns false with an error. */
 bool lines_open(struct lines *lines, const char *path, size_t limit, struct error *error);
 
-/* Returns the next whole line, without its newline, NUL-terminated and valid until the next call;
- * NULL at the end of the file or, with `error` set, when reading fails. `length` (bytes) may differ
- * from strlen: a line may hold zeros. What follows the last newline is no line. */
+/* Returns the next complete line, NUL-terminated, without its newline; it is valid until the next
+ * call. *length is its length in bytes, which differs from strlen if the line contains NULs.
+ * Returns NULL at the end of the file, and with `error` set if reading fails. Text after the last
+ * newline is not a line. */
 char *lines_next(struct lines *lines, size_t *length, struct error *error);
 
-/* Returns the place in the file behind the line that lines_next returned last, in bytes. */
+/* Returns the offset in the file, in bytes, after the line that lines_next returned last. */
 uint64_t lines_offset(const struct lines *lines);
 
-/* Does nothing to {.descriptor = -1}. */
+/* Closes the file. Does nothing to {.descriptor = -1}. */
 void lines_close(struct lines *lines);
 
 #endif

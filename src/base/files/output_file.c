@@ -1,5 +1,6 @@
-/* A document comes from memory or, if it is large, from a file (struct source). It goes to a file
- * aside wherever one can stand in for the target, else into the target itself. */
+/* Writes a document from memory, or from a file if it is large (struct source). It goes to a
+ * temporary file that then replaces the target, if such a file can have the target's owner, mode
+ * and attributes; otherwise it goes into the target itself. */
 #include "base/files/output_file.h"
 
 #include "base/language.h"
@@ -18,12 +19,13 @@
 struct source {
     const char *bytes;
     size_t size;
-    int descriptor; /* of a file, which is read from its beginning; -1: the bytes are in memory */
+    int descriptor; /* of the file to copy, from its beginning; -1: the bytes are in memory */
 };
 
 /* --- writing to a descriptor --- */
 
-/* A reader that goes away is an error like any other, and must not end the program. */
+/* Blocks SIGPIPE, so that a pipe whose reader has gone gives an error and does not end the program.
+ */
 struct pipe_guard {
     sigset_t pipe, before;
     bool was_pending;
@@ -51,7 +53,7 @@ static void guard_end(const struct pipe_guard *guard)
     errno = code;
 }
 
-/* False with errno. */
+/* Writes all bytes. Returns false with errno. */
 static bool put_bytes(int descriptor, const char *bytes, size_t size)
 {
     while (size > 0) {
@@ -59,7 +61,7 @@ static bool put_bytes(int descriptor, const char *bytes, size_t size)
         if (written >= 0) {
             bytes += written;
             size -= (size_t)written;
-        } else if (errno == EAGAIN) { /* somebody set it so that it does not wait */
+        } else if (errno == EAGAIN) { /* another process has made the descriptor non-blocking */
             struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
             poll(&ready, 1, -1);
         } else if (errno != EINTR)
@@ -92,7 +94,7 @@ static bool put(int descriptor, const struct source *source)
 
 /* --- into the target itself --- */
 
-/* Overwrites a regular file. Its space is allocated first: a full disk leaves it as it was. */
+/* Overwrites a regular file. Allocates its space first, so that a full disk leaves it unchanged. */
 static bool overwrite(int descriptor, const struct source *source)
 {
     struct stat old;
@@ -132,7 +134,7 @@ static bool put_into(const struct output_target *target, const struct source *so
 {
     if (target->kind == OUTPUT_DESCRIPTOR) {
         if (target->descriptor == STDOUT_FILENO)
-            fflush(stdout); /* what was printed before comes before it */
+            fflush(stdout); /* text that was printed earlier must come first */
         return put(target->descriptor, source) || cannot_write(target, error);
     }
     const int descriptor = open_existing(target->path);
@@ -151,46 +153,46 @@ static bool put_into(const struct output_target *target, const struct source *so
     return written;
 }
 
-/* --- a file aside --- */
+/* --- a temporary file that replaces the target --- */
 
 /* Copies one extended attribute of `path`, such as its access control list. */
-static bool keep_attribute(int descriptor, const char *path, const char *name)
+static bool copy_attribute(int descriptor, const char *path, const char *name)
 {
     const ssize_t size = getxattr(path, name, NULL, 0);
     char *value = size < 0 ? NULL : memory_new((size_t)size, 1, name, NULL);
-    const bool kept = value && getxattr(path, name, value, (size_t)size) == size &&
-                      fsetxattr(descriptor, name, value, (size_t)size, 0) == 0;
+    const bool copied = value && getxattr(path, name, value, (size_t)size) == size &&
+                        fsetxattr(descriptor, name, value, (size_t)size, 0) == 0;
     free(value);
-    return kept;
+    return copied;
 }
 
-static bool keep_attributes(int descriptor, const char *path)
+static bool copy_attributes(int descriptor, const char *path)
 {
     const ssize_t size = listxattr(path, NULL, 0);
     if (size <= 0)
         return size == 0 || errno == ENOTSUP;
     char *names = memory_new((size_t)size + 1, 1, path, NULL);
-    bool kept = names && listxattr(path, names, (size_t)size) == size;
-    for (const char *name = names; kept && name < names + size; name += strlen(name) + 1)
-        kept = keep_attribute(descriptor, path, name);
+    bool copied = names && listxattr(path, names, (size_t)size) == size;
+    for (const char *name = names; copied && name < names + size; name += strlen(name) + 1)
+        copied = copy_attribute(descriptor, path, name);
     free(names);
-    return kept;
+    return copied;
 }
 
-/* Gives the file aside the owner, attributes and mode of the one that it will replace. Giving it
- * away takes away privileged bits, so the mode comes last. */
-static bool stand_in(int descriptor, const struct output_target *target)
+/* Gives the temporary file the owner, attributes and mode of the target. The mode comes last,
+ * because a change of owner clears privileged bits. */
+static bool imitate(int descriptor, const struct output_target *target)
 {
     struct stat own;
     const struct stat *old = &target->old;
     return fstat(descriptor, &own) == 0 &&
            ((own.st_uid == old->st_uid && own.st_gid == old->st_gid) ||
             fchown(descriptor, old->st_uid, old->st_gid) == 0) &&
-           keep_attributes(descriptor, target->path) &&
+           copy_attributes(descriptor, target->path) &&
            fchmod(descriptor, old->st_mode & 07777) == 0;
 }
 
-/* Opens a file aside, unless the target is to be written in place. */
+/* Opens a temporary file, unless the target must be written in place. */
 static bool open_aside(struct output_file *output, struct error *error)
 {
     struct output_target *target = &output->target;
@@ -199,7 +201,7 @@ static bool open_aside(struct output_file *output, struct error *error)
     if (target->kind != OUTPUT_REPLACED)
         return true;
     if (file_writer_open_mode(&output->writer, target->path, 0600, NULL) &&
-        stand_in(fileno(output->writer.stream), target))
+        imitate(fileno(output->writer.stream), target))
         return true;
     file_writer_abandon(&output->writer);
     target->kind = OUTPUT_IN_PLACE;
@@ -220,14 +222,14 @@ static bool begin(struct output_file *output, const char *name, enum output_cont
     return false;
 }
 
-/* Ends a document that is complete in `source`. */
+/* Brings the complete document `source` to the target, and frees `output`. */
 static bool deliver(struct output_file *output, const struct source *source, struct error *error)
 {
-    FILE *aside = output->writer.stream;
+    FILE *temporary = output->writer.stream;
     bool written;
-    if (!aside)
+    if (!temporary)
         written = put_into(&output->target, source, output->content, error);
-    else if (put(fileno(aside), source))
+    else if (put(fileno(temporary), source))
         written = file_writer_commit(&output->writer, error);
     else
         written = cannot_write(&output->target, error);

@@ -1,13 +1,13 @@
-/* output_file.h: writing a document to the target that the user named.
+/* output_file.h: writes a document to the target that the user named.
  *
- * The document is complete before the target changes:
- * - A new file is written aside and renamed; its mode follows the umask.
- * - An existing file is replaced by one of the same mode, owner, group and extended attributes
- *   (access control lists). Where no such file can be made (the folder is not writable, the owner
- *   cannot be given away, the file has hard links), the finished document is written into the file.
- * - A descriptor, FIFO or device gets the finished document and is never replaced.
+ * The target changes only after the document is complete:
+ * - A new file is written under a temporary name and renamed; its mode follows the umask.
+ * - An existing file is replaced by a new one with the same mode, owner, group and extended
+ *   attributes (access control lists). If such a file cannot be made (the folder is not writable,
+ *   the owner cannot be set, the file has hard links), the document is written into the old file.
+ * - A descriptor, FIFO or device receives the document and is never replaced.
  *
- * Files of the program itself (a run's folder, the configuration) are written by file.h.
+ * The program's private files (run directories, configuration) are written with file.h instead.
  */
 #ifndef TINCA_BASE_FILES_OUTPUT_FILE_H
 #define TINCA_BASE_FILES_OUTPUT_FILE_H
@@ -19,40 +19,44 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Returns whether a document could be written to `name` now. Changes nothing. */
+/* Returns whether a document could be written to `name` now; if not, the error says why. Changes
+ * nothing. */
 bool output_file_check(const char *name, enum output_content content, struct error *error);
 
-/* Returns whether `name` is written into: a descriptor, an existing FIFO or device. */
+/* Returns whether `name` is a descriptor, or an existing FIFO or device. */
 bool output_file_is_stream(const char *name);
 
-/* Returns whether `name` is standard output: "-", /dev/stdout, or a link to that. */
+/* Returns whether `name` is standard output: "-", /dev/stdout, or a link to it. */
 bool output_file_is_stdout(const char *name);
 
-/* A document being written through `stream`, which nobody checks but output_file_commit. */
+/* A document that is being written. Write to `stream` and do not check for errors:
+ * output_file_commit reports them. */
 struct output_file {
     FILE *stream;
     enum output_content content;
     struct output_target target;
-    struct file_writer writer; /* the file aside, if there is one */
-    FILE *collected;           /* else the document, collected in memory */
+    struct file_writer writer; /* the temporary file, if one is used */
+    FILE *collected;           /* otherwise a stream that collects the document in memory */
     char *document;
     size_t size;
 };
 
+/* Begins a document. Returns false with an error if it cannot be written to `name`. */
 bool output_file_open(struct output_file *output, const char *name, enum output_content content,
                       struct error *error);
-/* Ends the document and brings it to the target. Frees in any case. Waits for the reader of a FIFO.
- */
+
+/* Completes the document and brings it to the target; blocks until a FIFO has a reader. Frees
+ * `output` in any case. Returns false with an error. */
 bool output_file_commit(struct output_file *output, struct error *error);
-/* Frees and leaves the target as it was; does nothing after a commit. */
+
+/* Frees `output` and leaves the target unchanged. Does nothing after a commit. */
 void output_file_abandon(struct output_file *output);
 
-/* Writes `size` bytes as one document. */
+/* Writes `size` bytes as a document. */
 bool output_file_write(const char *name, const void *bytes, size_t size,
                        enum output_content content, struct error *error);
 
-/* Writes what the regular file `source_path` holds as a binary document, without holding it in
- * memory. */
+/* Writes a copy of the regular file `source_path` as a binary document, block by block. */
 bool output_file_copy(const char *name, const char *source_path, struct error *error);
 
 #endif

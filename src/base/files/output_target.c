@@ -1,3 +1,5 @@
+/* Follows symbolic links one by one, because a link may lead to a descriptor (/dev/stdout and its
+ * like), which the kernel would open anew instead of sharing its position. */
 #include "base/files/output_target.h"
 
 #include "base/files/file.h"
@@ -36,8 +38,8 @@ int output_descriptor(const char *name)
     return -1;
 }
 
-/* What this program opens itself is closed on exec; a descriptor without that flag is the user's.
- */
+/* Checks a descriptor. It must be inherited from the user's shell: everything that this program
+ * opens itself has the flag close-on-exec. */
 static bool find_descriptor(struct output_target *target, enum output_content content,
                             struct error *error)
 {
@@ -57,7 +59,8 @@ static bool find_descriptor(struct output_target *target, enum output_content co
 
 /* --- links --- */
 
-/* What the symbolic link `path` says, seen from where `path` is; owned by the caller. */
+/* Returns the target of the symbolic link `path`, relative to the current folder; owned by the
+ * caller. */
 static char *read_link(const char *path, struct error *error)
 {
     char text[PATH_MAX];
@@ -77,7 +80,7 @@ static char *read_link(const char *path, struct error *error)
     return joined;
 }
 
-/* Goes on with target->path until it is no symbolic link, or names a descriptor. */
+/* Follows target->path until it is no symbolic link, or names a descriptor. */
 static bool follow_links(struct output_target *target, struct error *error)
 {
     struct stat status;
@@ -122,7 +125,7 @@ static bool find_new(struct output_target *target, struct error *error)
     return found;
 }
 
-/* `name` is what the user gave; target->path lies behind its links. */
+/* `name` is the name that the user gave; target->path is where its links lead. */
 static bool find_existing(struct output_target *target, const char *name, struct error *error)
 {
     struct stat real;
@@ -141,7 +144,7 @@ static bool find_existing(struct output_target *target, const char *name, struct
                                                        : OUTPUT_IN_PLACE;
     if (same)
         return true;
-    /* /proc/PID/fd/N leads to files that its text does not name */
+    /* the text of /proc/PID/fd/N, for example, is not the path of the file that it leads to */
     free(target->path);
     target->path = memory_copy_text(name, error);
     return target->path;
@@ -155,7 +158,7 @@ static bool find(struct output_target *target, const char *name, enum output_con
         return find_descriptor(target, content, error);
     if (!name[0])
         return error_set(error, ERROR_USAGE, "-o", "name a file", "the name is empty");
-    /* the kernel may forbid following a link that another user made: it is asked first */
+    /* stat first: the kernel may forbid following a link that another user made */
     const bool exists = stat(name, &target->old) == 0;
     if (!exists && errno != ENOENT)
         return error_set_errno(error, name, choose_another, "cannot be opened");

@@ -1,5 +1,7 @@
-/* /proc/self/cgroup tells the group's path within its hierarchy, /proc/self/mountinfo where that is
- * mounted, and which part of it: a container sees its own group as the root. */
+/* /proc/self/cgroup gives the path of the group within its hierarchy. /proc/self/mountinfo gives
+ * the folder where the hierarchy is mounted, and the path within the hierarchy that is mounted
+ * there: a container sees its group as the root. The limits of the group and of each ancestor up to
+ * that root are read from files in their folders. */
 #include "base/host/control_group.h"
 
 #include <inttypes.h>
@@ -8,32 +10,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the two versions call the same things. NULL: it has none. */
+/* The names that the two versions of the interface give to the same things. */
 struct hierarchy {
-    const char *type, *option; /* of the mount: file system, and what its options hold */
+    const char *type, *option; /* of the mount: its file system, and a required mount option */
     const char *limit, *used, *idle;
     const char *swap_limit, *swap_used;
-    bool swap_counts_memory; /* the swap files count memory and swap together */
+    bool swap_counts_memory; /* the two files of swap count memory and swap together */
 };
 
-static const struct hierarchy version_1 = {"cgroup",
-                                           "memory",
-                                           "memory.limit_in_bytes",
-                                           "memory.usage_in_bytes",
-                                           "total_inactive_file ",
-                                           "memory.memsw.limit_in_bytes",
-                                           "memory.memsw.usage_in_bytes",
-                                           true};
-static const struct hierarchy version_2 = {"cgroup2",
-                                           "",
-                                           "memory.max",
-                                           "memory.current",
-                                           "inactive_file ",
-                                           "memory.swap.max",
-                                           "memory.swap.current",
-                                           false};
+static const struct hierarchy version_1 = {
+    .type = "cgroup",
+    .option = "memory",
+    .limit = "memory.limit_in_bytes",
+    .used = "memory.usage_in_bytes",
+    .idle = "total_inactive_file ",
+    .swap_limit = "memory.memsw.limit_in_bytes",
+    .swap_used = "memory.memsw.usage_in_bytes",
+    .swap_counts_memory = true,
+};
+static const struct hierarchy version_2 = {
+    .type = "cgroup2",
+    .option = "",
+    .limit = "memory.max",
+    .used = "memory.current",
+    .idle = "inactive_file ",
+    .swap_limit = "memory.swap.max",
+    .swap_used = "memory.swap.current",
+};
 
-/* Version 1 writes "none" as the largest multiple of a page. */
+/* Version 1 writes the largest multiple of a page for "no limit". */
 static const uint64_t NO_LIMIT = UINT64_C(1) << 62;
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -55,7 +60,7 @@ static FILE *open_in(const char *folder, const char *name)
     return length > 0 && (size_t)length < sizeof path ? fopen(path, "re") : NULL;
 }
 
-/* "max", and a file that is not there, say `otherwise`. */
+/* Returns the number in a file, or `otherwise` if the file is missing or contains "max". */
 static uint64_t read_number(const char *folder, const char *name, uint64_t otherwise)
 {
     uint64_t value;
@@ -67,6 +72,7 @@ static uint64_t read_number(const char *folder, const char *name, uint64_t other
     return read ? value : otherwise;
 }
 
+/* Returns the bytes of file pages that the kernel can drop at once. */
 static uint64_t read_idle(const char *folder, const char *key)
 {
     char line[128];
@@ -98,7 +104,7 @@ static void count_group(const struct hierarchy *hierarchy, const char *folder,
     group->swap = less(group->swap, swap);
 }
 
-/* The group at `path` (which is shortened) below `mount`, and all above it. */
+/* Counts the group at `path` below `mount`, and its ancestors. Shortens `path` on the way. */
 static void count_up(const struct hierarchy *hierarchy, const char *mount, char *path,
                      struct control_group *group)
 {
@@ -113,9 +119,9 @@ static void count_up(const struct hierarchy *hierarchy, const char *mount, char 
     }
 }
 
-/* --- finding it --- */
+/* --- finding the group --- */
 
-/* "4:memory,cpu:/path" of version 1, "0::/path" of version 2. */
+/* Reads the group's path from a line "4:memory,cpu:/path" (version 1) or "0::/path" (version 2). */
 static bool read_path(const char *root, const struct hierarchy *hierarchy, char *path)
 {
     char line[PATH_MAX + 128], controllers[128];
@@ -136,19 +142,19 @@ static bool read_path(const char *root, const struct hierarchy *hierarchy, char 
     return found;
 }
 
-/* What the mount shows of the hierarchy begins at `origin`: the rest of `path` behind that. */
+/* Makes `path` relative to the root of the mount, which is the path `origin` of the hierarchy. */
 static void cut_origin(char *path, const char *origin)
 {
     size_t length = strcmp(origin, "/") == 0 ? 0 : strlen(origin);
     if (strncmp(path, origin, length) == 0 && (path[length] == '/' || !path[length]))
         memmove(path, path + length, strlen(path + length) + 1);
-    else /* outside of what is seen here: at least what is mounted counts */
+    else /* the group is outside the mounted part: count at least the mounted root */
         path[0] = '\0';
     if (strcmp(path, "/") == 0 || strstr(path, "/.."))
         path[0] = '\0';
 }
 
-/* A line: ID PARENT DEVICE ORIGIN MOUNT OPTIONS [FIELDS] - TYPE SOURCE OPTIONS */
+/* Finds the mount in lines ID PARENT DEVICE ORIGIN MOUNT OPTIONS [FIELDS] - TYPE SOURCE OPTIONS. */
 static bool find_mount(const char *root, const struct hierarchy *hierarchy, char *origin,
                        char *mount)
 {

@@ -1,7 +1,7 @@
-/* control_group.h: how much memory the control groups of this process leave it (cgroups(7)).
+/* control_group.h: the memory that the control groups of this process leave it (cgroups(7)).
  *
- * Versions 1 and 2 are read. A group counts, and each one above it, up to the place where the
- * hierarchy is mounted: the narrowest of them is what the process feels.
+ * Versions 1 and 2 of the interface are read. The limits of a group's ancestors apply, too; the
+ * smallest of all counts.
  */
 #ifndef TINCA_BASE_HOST_CONTROL_GROUP_H
 #define TINCA_BASE_HOST_CONTROL_GROUP_H
@@ -9,13 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes; UINT64_MAX: no limit. What the kernel can drop at once (file pages long unused) counts as
- * free. `swap`: what may be moved to swap besides. */
+/* Bytes; UINT64_MAX means no limit. */
 struct control_group {
-    uint64_t limit, free, swap;
+    uint64_t limit; /* memory that the group may use */
+    uint64_t free;  /* what is left of it; counts file pages that the kernel can drop at once */
+    uint64_t swap;  /* what may be moved to swap in addition */
 };
 
-/* `root`: a folder in which proc/ and the mounts are looked for; "" but in tests. */
+/* Fills *group. Tests pass a folder as `root`, in which proc/ and the mounts are found; other
+ * callers pass "". */
 void control_group_read(const char *root, struct control_group *group);
 
 #endif

@@ -1,3 +1,4 @@
+/* Everything here is read from /proc, sysconf and getrlimit each time it is asked for. */
 #include "base/host/host.h"
 
 #include "base/host/control_group.h"
@@ -16,7 +17,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* The value after "KEY ...:" in a file such as /proc/meminfo; false when there is none. */
+/* Copies the text after "KEY ...:" of a file such as /proc/meminfo. Returns false if there is none.
+ */
 static bool find_line(const char *path, const char *key, char *value, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -96,55 +98,57 @@ void host_describe(struct host *host)
     host->memory_bytes = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
 }
 
-/* --- what is left of memory --- */
+/* --- available memory --- */
 
-static void lower(struct available_memory *room, uint64_t without_swap, uint64_t with_swap,
+/* Lowers *available to what `bound` leaves. */
+static void lower(struct available_memory *available, uint64_t without_swap, uint64_t with_swap,
                   enum memory_bound bound)
 {
-    if (without_swap < room->without_swap) {
-        room->without_swap = without_swap;
-        room->bound = bound;
+    if (without_swap < available->without_swap) {
+        available->without_swap = without_swap;
+        available->bound = bound;
     }
-    room->with_swap = with_swap < room->with_swap ? with_swap : room->with_swap;
+    available->with_swap = with_swap < available->with_swap ? with_swap : available->with_swap;
 }
 
+/* Returns a + b, or UINT64_MAX if that overflows. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static void lower_to_limit(struct available_memory *room, int resource, uint64_t used)
+static void lower_to_limit(struct available_memory *available, int resource, uint64_t used)
 {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
     uint64_t left = limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-    lower(room, left, left, BOUND_ULIMIT);
+    lower(available, left, left, BOUND_ULIMIT);
 }
 
-void host_available_memory(struct available_memory *room)
+void host_available_memory(struct available_memory *available)
 {
-    *room = (struct available_memory){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
+    *available = (struct available_memory){UINT64_MAX, UINT64_MAX, BOUND_UNKNOWN};
     struct control_group group;
-    uint64_t available = kibibytes_of("/proc/meminfo", "MemAvailable");
+    uint64_t free_bytes = kibibytes_of("/proc/meminfo", "MemAvailable");
     uint64_t swap = kibibytes_of("/proc/meminfo", "SwapFree");
-    if (available)
-        lower(room, available, sum(available, swap), BOUND_MACHINE);
+    if (free_bytes)
+        lower(available, free_bytes, sum(free_bytes, swap), BOUND_MACHINE);
     control_group_read("", &group);
-    lower(room, group.free, sum(group.free, group.swap < swap ? group.swap : swap),
+    lower(available, group.free, sum(group.free, group.swap < swap ? group.swap : swap),
           BOUND_CONTROL_GROUP);
-    lower_to_limit(room, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
-    lower_to_limit(room, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
+    lower_to_limit(available, RLIMIT_AS, kibibytes_of("/proc/self/status", "VmSize"));
+    lower_to_limit(available, RLIMIT_DATA, kibibytes_of("/proc/self/status", "VmData"));
 }
 
 uint64_t host_available_bytes(void)
 {
-    struct available_memory room;
-    host_available_memory(&room);
-    return room.bound == BOUND_UNKNOWN ? 0 : room.without_swap;
+    struct available_memory available;
+    host_available_memory(&available);
+    return available.bound == BOUND_UNKNOWN ? 0 : available.without_swap;
 }
 
-/* --- what this process holds --- */
+/* --- memory of this process --- */
 
 uint64_t host_process_memory(void)
 {
@@ -161,12 +165,13 @@ void host_process_reset_peak(void)
     FILE *file = fopen("/proc/self/clear_refs", "we");
     if (!file)
         return;
-    fputs("5", file); /* proc(5): the peak becomes what is held now */
+    fputs("5", file); /* resets the peak, see proc(5) */
     fclose(file);
 }
 
-/* --- what of the program has not been read yet --- */
+/* --- parts of the program that are not in memory --- */
 
+/* Returns the bytes of [begin, end) whose pages are not present, by /proc/self/pagemap. */
 static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uintptr_t page)
 {
     uint64_t absent = 0, entry;
@@ -178,7 +183,7 @@ static uint64_t absent_bytes(FILE *pagemap, uintptr_t begin, uintptr_t end, uint
     return absent;
 }
 
-/* The first object is the program itself. */
+/* Counts the read-only segments of the first object, the program itself, and ends the iteration. */
 static int count_program(struct dl_phdr_info *object, size_t size, void *context)
 {
     (void)size;
@@ -205,19 +210,19 @@ uint64_t host_program_unloaded_bytes(void)
 
 /* --- priority --- */
 
-enum { PATIENT = 10 };
+enum { LOW_PRIORITY = 10 }; /* a nice value */
 
 void host_yield_processor(void)
 {
     DIR *threads = opendir("/proc/self/task");
     for (struct dirent *entry; threads && (entry = readdir(threads));)
         if (isdigit((unsigned char)entry->d_name[0]))
-            setpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10), PATIENT);
+            setpriority(PRIO_PROCESS, (id_t)strtoul(entry->d_name, NULL, 10), LOW_PRIORITY);
     if (threads)
         closedir(threads);
     FILE *session = fopen("/proc/self/autogroup", "we");
     if (session) {
-        fprintf(session, "%d", PATIENT);
+        fprintf(session, "%d", LOW_PRIORITY);
         fclose(session);
     }
 }

@@ -1,4 +1,4 @@
-/* host.h: what machine this is, and what this process uses of it. */
+/* host.h: describes this machine and what this process uses of it. */
 #ifndef TINCA_BASE_HOST_HOST_H
 #define TINCA_BASE_HOST_HOST_H
 
@@ -9,48 +9,60 @@
 enum instruction_set { ISA_GENERIC, ISA_AVX2, ISA_AVX512 };
 
 struct host {
-    char name[128]; /* host name */
-    char cpu[128];  /* the processor's own words for itself, or the architecture */
-    size_t cores;   /* that this process may run on */
-    uint64_t memory_bytes;
-    enum instruction_set instruction_set; /* the strongest that it can run */
+    char name[128];                       /* host name */
+    char cpu[128];                        /* the processor's model name, or the architecture */
+    size_t cores;                         /* cores that this process may run on */
+    uint64_t memory_bytes;                /* 0: unknown */
+    enum instruction_set instruction_set; /* the strongest that the processor supports */
 };
 
+/* Fills *host. */
 void host_describe(struct host *host);
 
-/* The strongest instruction set to use: the processor's, or less when the environment variable
- * TINCA_CPU names generic, avx2 or avx512. */
+/* Returns the strongest instruction set that kernels may use: the processor's, or a weaker one if
+ * the environment variable TINCA_CPU names it (generic, avx2, avx512). */
 enum instruction_set host_instruction_set(void);
+
+/* Returns the name of an instruction set, as in TINCA_CPU. */
 const char *instruction_set_name(enum instruction_set set);
 
-/* What leaves the least memory. */
+/* --- memory --- */
+
+/* The reason why no more memory is available. */
 enum memory_bound { BOUND_UNKNOWN, BOUND_MACHINE, BOUND_CONTROL_GROUP, BOUND_ULIMIT };
 
-/* Bytes that could be allocated now, without swapping and with it: the least of what the machine,
- * the control groups (control_group.h) and RLIMIT_AS / RLIMIT_DATA leave. Of the latter two, swap
- * is no way out. */
+/* Bytes that this process could allocate now: the least of what the machine, its control groups
+ * (control_group.h) and the limits RLIMIT_AS and RLIMIT_DATA leave. */
 struct available_memory {
-    uint64_t without_swap, with_swap;
+    uint64_t without_swap;
+    uint64_t with_swap;      /* swap does not help against RLIMIT_AS and RLIMIT_DATA */
     enum memory_bound bound; /* of `without_swap`; BOUND_UNKNOWN: nothing is known */
 };
 
-void host_available_memory(struct available_memory *room);
-/* Its `without_swap` alone; 0: not known. */
+/* Fills *available. */
+void host_available_memory(struct available_memory *available);
+
+/* Returns available_memory.without_swap, or 0 if it is unknown. */
 uint64_t host_available_bytes(void);
 
-/* Lets the other programs of the machine go first from now on: each thread of this process gets the
- * nice value 10 (getpriority(2)), and so does its session where the kernel shares out the processor
- * by sessions (sched(7), autogroups). What cannot be set stays as it is. */
-void host_yield_processor(void);
-
-/* Resident memory of this process in bytes, now and at its highest. 0: not known. */
+/* Returns the resident memory of this process in bytes; 0 if unknown. */
 uint64_t host_process_memory(void);
+
+/* Returns the highest resident memory of this process so far, in bytes; 0 if unknown. */
 uint64_t host_process_peak(void);
-/* From now on the highest is of what follows. */
+
+/* Resets the peak to the present value. */
 void host_process_reset_peak(void);
 
-/* Bytes of this program's own code and constants that are not in memory yet: it will be more by up
- * to so much once it has done all it can. 0: not known. */
+/* Returns how many bytes of the program's code and constants are not in memory yet. The process may
+ * grow by as much while it uses more of its code. 0 if unknown. */
 uint64_t host_program_unloaded_bytes(void);
+
+/* --- priority --- */
+
+/* Lowers the priority of this process below that of other programs: sets the nice value of each
+ * thread to 10 (getpriority(2)), and that of the session if the kernel schedules sessions as groups
+ * (sched(7), autogroups). Ignores failures. */
+void host_yield_processor(void);
 
 #endif

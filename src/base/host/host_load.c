@@ -1,3 +1,5 @@
+/* Reads /proc and /sys. The load is computed from counters of clock ticks that the kernel only ever
+ * increases: host_sampler remembers the previous values. */
 #include "base/host/host_load.h"
 
 #include "base/clock.h"
@@ -13,7 +15,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* A file of /proc or /sys, whose size cannot be asked for; NULL: not there. Owned by the caller. */
+/* Returns the text of a file of /proc or /sys (stat gives no size for these), owned by the caller,
+ * or NULL. */
 static char *read_whole(const char *path)
 {
     char *text = NULL;
@@ -29,11 +32,12 @@ static char *read_whole(const char *path)
     return NULL;
 }
 
+/* Reads a number, with the suffix K or M for powers of 1024. */
 static bool read_count(const char *path, uint64_t *value)
 {
     char *text = read_whole(path), *end = NULL;
     bool read = false;
-    if (text && text[0] >= '0' && text[0] <= '9') { /* "max" is no number */
+    if (text && text[0] >= '0' && text[0] <= '9') { /* not "max" */
         *value = strtoull(text, &end, 10);
         read = end != text;
         if (*end == 'K')
@@ -124,7 +128,8 @@ void host_read_limits(struct host_limits *limits)
 
 /* --- the load --- */
 
-/* user nice system idle iowait irq softirq steal; guest time is in user already. */
+/* Parses the columns user nice system idle iowait irq softirq steal. (The next column, guest, is
+ * contained in user.) */
 static struct host_ticks read_ticks(const char *numbers)
 {
     struct host_ticks ticks = {0};
@@ -161,6 +166,7 @@ size_t host_parse_ticks(const char *text, struct host_ticks *whole, struct host_
     return count;
 }
 
+/* Returns the share of the ticks between two readings that were busy; NaN if there were none. */
 static double share(struct host_ticks before, struct host_ticks now)
 {
     if (before.all == 0 || now.all <= before.all || now.busy < before.busy)
@@ -168,7 +174,7 @@ static double share(struct host_ticks before, struct host_ticks now)
     return (double)(now.busy - before.busy) / (double)(now.all - before.all);
 }
 
-/* utime + stime of this process; the name before them may hold spaces. */
+/* Reads utime + stime of this process, which follow its name; the name may contain spaces. */
 static bool read_process_ticks(uint64_t *ticks)
 {
     char *text = read_whole("/proc/self/stat");
@@ -183,6 +189,7 @@ static bool read_process_ticks(uint64_t *ticks)
     return read;
 }
 
+/* Returns whether a sensor with this name measures the processor. */
 static bool is_processor(const char *name)
 {
     static const char *const names[] = {"coretemp",    "k10temp",      "zenpower",
@@ -193,7 +200,8 @@ static bool is_processor(const char *name)
     return false;
 }
 
-/* The reading beside the first file of `pattern` that names the processor, in degrees. */
+/* Returns the temperature, in degrees Celsius, from the file `reading` beside the first file of
+ * `pattern` that contains a processor sensor's name; NaN if there is none. */
 static double temperature_beside(const char *pattern, const char *reading)
 {
     glob_t found;
@@ -222,6 +230,7 @@ static double read_temperature(void)
                           : degrees;
 }
 
+/* Returns the value of a line of /proc/meminfo in bytes. */
 static uint64_t memory_line(const char *text, const char *key)
 {
     const char *line = text ? strstr(text, key) : NULL;

@@ -1,5 +1,7 @@
-/* cJSON keeps no positions, so json_line walks the text and the tree side by side: the n-th value
- * of the text, in reading order, is the n-th value of the tree in preorder. */
+/* A layer over cJSON that adds limits, line numbers, safe output and exact floats.
+ *
+ * cJSON stores no positions, so json_line counts: the n-th value of the text, in reading order, is
+ * the n-th value of the tree in preorder. */
 #include "base/json/json.h"
 
 #include "base/character.h"
@@ -41,8 +43,8 @@ static const char *skip_string(const char *c, const char *end)
     return c < end ? c + 1 : end;
 }
 
-/* cJSON recurses, allocates for every value and takes a zero byte for the end: what it must not
- * meet is refused before it sees the text. */
+/* Refuses text that is nested too deeply, has too many values or contains a NUL byte, before cJSON
+ * sees it: cJSON recurses, allocates for every value, and would stop at the NUL. */
 static bool check_limits(const char *text, size_t length, const char *name, struct error *error)
 {
     size_t depth = 0, values = 1;
@@ -71,7 +73,8 @@ static bool check_limits(const char *text, size_t length, const char *name, stru
     return true;
 }
 
-/* cJSON says no more than where it stopped; that memory ran out is in errno, by POSIX. */
+/* Parses document->source. cJSON reports only where it stopped; POSIX's malloc sets errno if memory
+ * is out. */
 static bool parse_source(struct json_document *document, size_t length, struct error *error)
 {
     const char *stopped = NULL;
@@ -129,7 +132,7 @@ void json_document_free(struct json_document *document)
     *document = (struct json_document){0};
 }
 
-/* Counts the values up to `wanted` in preorder; true when it was found. */
+/* Counts the values before `wanted` in preorder; returns whether it was found. */
 static bool preorder_number(const cJSON *value, const cJSON *wanted, size_t *number)
 {
     if (value == wanted)
@@ -159,7 +162,7 @@ size_t json_line(const struct json_document *document, const struct json *value)
         if (*c == '"') {
             c = skip_string(c, end);
             const char *after = c + strspn(c, " \t\r\n");
-            if (*after == ':') /* a key, not a value */
+            if (*after == ':') /* a member's name, not a value */
                 continue;
         } else if (*c == '{' || *c == '[') {
             c++;
@@ -324,7 +327,7 @@ struct json *json_copy(const struct json *value)
     return (struct json *)cJSON_Duplicate(inner(value), true);
 }
 
-/* cJSON escapes the controls below 32 and nothing else; what is above 126 stands in a string. */
+/* Appends \uXXXX, as a surrogate pair if necessary. */
 static void append_escaped(struct text *out, uint32_t code_point)
 {
     if (code_point > 0xffff) {
@@ -334,7 +337,9 @@ static void append_escaped(struct text *out, uint32_t code_point)
     text_append(out, "\\u%04x", (unsigned)code_point);
 }
 
-/* Owned by the caller; NULL when memory is out. */
+/* Returns the text with the hidden characters above 126 escaped; cJSON has escaped those below 32.
+ * `valid`: bytes that are not UTF-8 become U+FFFD. The result is owned by the caller; NULL if
+ * memory is out. */
 static char *escape_hidden(const char *text, bool valid)
 {
     struct text out = {0};

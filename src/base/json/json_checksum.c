@@ -1,3 +1,5 @@
+/* The checksum is computed over the text as it is laid out in the file, with zeros for its own
+ * digits, and then written over these zeros. */
 #include "base/json/json_checksum.h"
 
 #include "base/language.h"
@@ -16,7 +18,8 @@ enum {
     DIGITS_SIZE = sizeof zeros
 };
 
-/* Writes the checksum of a text that begins with `head` and has room for the digits behind it. */
+/* Writes the checksum of a text that consists of `head`, eight digits of any value, and the rest.
+ */
 static void print_checksum(const char *text, size_t length, char digits[DIGITS_SIZE])
 {
     unsigned long sum = crc32_z(0, (const unsigned char *)text, HEAD);
@@ -44,7 +47,8 @@ char *json_print_with_checksum(const struct json *root, struct error *error)
     return text;
 }
 
-/* Whether a document is to have a checksum: also where the damage is in the member's name. */
+/* Returns whether a document should have a checksum; also true if a single byte of the member's
+ * name is damaged. */
 static bool has_checksum(const struct json_document *document)
 {
     size_t same = 0, i = 0;
@@ -53,8 +57,9 @@ static bool has_checksum(const struct json_document *document)
     return same + 1 >= HEAD || json_member(document->root, key);
 }
 
-/* Another program that writes the document again may keep the member and lay the text out in
- * another way: that is a change, too. */
+/* A program that rewrites the document with another layout but keeps the member has changed it,
+ * too.
+ */
 bool json_verify_checksum(const struct json_document *document, const char *advice,
                           struct error *error)
 {

@@ -1,7 +1,8 @@
-/* background_job.h: one piece of work in a thread of its own, with its progress, that can be called
- * off.
+/* background_job.h: work in a separate thread, with progress, that can be cancelled and is joined.
  *
- * Who starts it keeps what it works on until background_job_finish; nothing else is shared. */
+ * The caller must keep `subject` alive, and must not touch it, until background_job_finish returns.
+ * The two threads share nothing else.
+ */
 #ifndef TINCA_BASE_THREADS_BACKGROUND_JOB_H
 #define TINCA_BASE_THREADS_BACKGROUND_JOB_H
 
@@ -12,25 +13,26 @@
 
 struct background_job;
 
-/* The work, in the background_job's thread. Progress goes to background_job_progress. */
-typedef bool background_job_work(void *subject, struct background_job *background_job,
-                                 struct error *error);
+/* The work, which runs in the job's thread. It should call background_job_progress now and then. */
+typedef bool background_job_work(void *subject, struct background_job *job, struct error *error);
 
-/* NULL with an error when there can be no thread. */
+/* Starts the work. Returns NULL with an error if no thread can start. */
 struct background_job *background_job_start(background_job_work *work, void *subject,
                                             struct error *error);
 
-/* For the work: what an evaluation_progress (evaluate.h) with the background_job as context wants.
- * False when the background_job was called off. */
-bool background_job_progress(void *background_job, uint64_t done, uint64_t of, struct error *error);
+/* Reports that `done` of `of` steps are done. The work calls this, directly or as the
+ * evaluation_progress of an evaluation whose context is the job. Returns false with
+ * ERROR_INTERRUPTED if the job was cancelled; the work should then return false. */
+bool background_job_progress(void *job, uint64_t done, uint64_t of, struct error *error);
 
-/* How far it is (of: 0, not known yet); true when it is over. Waits for nothing. */
-bool background_job_poll(struct background_job *background_job, uint64_t *done, uint64_t *of);
+/* Reads the progress (`of` is 0 while it is unknown). Returns whether the work is over. Never
+ * waits. */
+bool background_job_poll(struct background_job *job, uint64_t *done, uint64_t *of);
 
-/* It ends at its next progress. */
-void background_job_cancel(struct background_job *background_job);
+/* Asks the work to end when it next reports progress. */
+void background_job_cancel(struct background_job *job);
 
-/* Waits until it is over, frees it and tells what the work returned. */
-bool background_job_finish(struct background_job *background_job, struct error *error);
+/* Waits until the work is over, frees the job and returns what the work returned. */
+bool background_job_finish(struct background_job *job, struct error *error);
 
 #endif

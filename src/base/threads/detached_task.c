@@ -1,3 +1,4 @@
+/* `owners` counts the thread and the starter; the one that lowers it to 0 frees the task. */
 #include "base/threads/detached_task.h"
 
 #include "base/clock.h"
@@ -17,34 +18,35 @@ struct detached_task {
     atomic_bool done;
 };
 
-static atomic_int threads;
+static atomic_int threads; /* that are running */
 
-static void let_go(struct detached_task *background)
+/* Gives up one of the two shares. */
+static void release(struct detached_task *task)
 {
-    if (atomic_fetch_sub(&background->owners, 1) != 1)
+    if (atomic_fetch_sub(&task->owners, 1) != 1)
         return;
-    background->free_state(background->state);
-    free(background);
+    task->free_state(task->state);
+    free(task);
 }
 
 static void *run(void *argument)
 {
-    struct detached_task *background = argument;
-    background->work(background->state);
-    atomic_store(&background->done, true);
-    let_go(background);
+    struct detached_task *task = argument;
+    task->work(task->state);
+    atomic_store(&task->done, true);
+    release(task);
     atomic_fetch_sub(&threads, 1);
     return NULL;
 }
 
-/* Signals are for the thread that waits for them. */
-static int start_thread(struct detached_task *background)
+/* Starts the thread with all signals blocked: they are handled by the main thread. */
+static int start_thread(struct detached_task *task)
 {
     sigset_t all, before;
     pthread_t thread;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int code = pthread_create(&thread, NULL, run, background);
+    int code = pthread_create(&thread, NULL, run, task);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code == 0)
         pthread_detach(thread);
@@ -55,41 +57,41 @@ struct detached_task *detached_task_start(void (*work)(void *state),
                                           void (*free_state)(void *state), void *state,
                                           struct error *error)
 {
-    struct detached_task *background = memory_new(1, sizeof *background, "the work", error);
-    if (!background)
+    struct detached_task *task = memory_new(1, sizeof *task, "the work", error);
+    if (!task)
         return NULL;
-    *background = (struct detached_task){.work = work, .free_state = free_state, .state = state};
-    atomic_init(&background->owners, 2);
-    atomic_init(&background->done, false);
+    *task = (struct detached_task){.work = work, .free_state = free_state, .state = state};
+    atomic_init(&task->owners, 2);
+    atomic_init(&task->done, false);
     int code = 0;
     if (atomic_fetch_add(&threads, 1) >= DETACHED_TASKS_MAX)
         error_set(error, ERROR_SYSTEM, "work in the background", "wait a moment",
                   "%d such threads are still busy", DETACHED_TASKS_MAX);
-    else if ((code = start_thread(background)) == 0)
-        return background;
+    else if ((code = start_thread(task)) == 0)
+        return task;
     if (code)
         error_set(error, ERROR_SYSTEM, "a thread", "end other programs", "cannot be started: %s",
                   strerror(code));
     atomic_fetch_sub(&threads, 1);
-    free(background);
+    free(task);
     return NULL;
 }
 
-bool detached_task_is_done(const struct detached_task *background)
+bool detached_task_is_done(const struct detached_task *task)
 {
-    return atomic_load(&background->done);
+    return atomic_load(&task->done);
 }
 
-bool detached_task_wait(const struct detached_task *background, double seconds)
+bool detached_task_wait(const struct detached_task *task, double seconds)
 {
     const uint64_t from = clock_nanoseconds();
-    while (!detached_task_is_done(background) && clock_seconds(from, clock_nanoseconds()) < seconds)
+    while (!detached_task_is_done(task) && clock_seconds(from, clock_nanoseconds()) < seconds)
         clock_sleep(0.0005);
-    return detached_task_is_done(background);
+    return detached_task_is_done(task);
 }
 
-void detached_task_drop(struct detached_task *background)
+void detached_task_drop(struct detached_task *task)
 {
-    if (background)
-        let_go(background);
+    if (task)
+        release(task);
 }

@@ -1,8 +1,8 @@
-/* background.h: slow work in a thread of its own, for which nobody has to wait.
+/* detached_task.h: slow work in a thread that nobody has to wait for.
  *
- * The work belongs to two: the thread that does it and whoever asked for it. Either may let go
- * first; the last one frees the state. So a folder on a disk that does not answer holds up neither
- * a key nor the end of the program.
+ * The thread and its starter share the task and its state, and either may finish first; the last
+ * one frees them. So a disk that does not answer delays neither a key nor the end of the program.
+ * Use background_job.h for work that is cancelled and joined instead.
  */
 #ifndef TINCA_BASE_THREADS_DETACHED_TASK_H
 #define TINCA_BASE_THREADS_DETACHED_TASK_H
@@ -11,24 +11,24 @@
 
 #include <stdbool.h>
 
-enum { DETACHED_TASKS_MAX = 8 }; /* threads at the same time, those that were let go of counted */
+enum { DETACHED_TASKS_MAX = 8 }; /* threads at the same time, including those that were dropped */
 
 struct detached_task;
 
-/* Begins work(state) in a thread that takes no signals. `free_state` is called once, by whichever
- * of the two is last; when NULL is returned it was not called. What both sides touch in the state
- * needs a lock of its own. */
+/* Starts work(state) in a thread that receives no signals. Returns NULL with an error if the thread
+ * cannot start; the state then still belongs to the caller. Otherwise `free_state` is called once,
+ * after both sides are done with the state. Data that both sides use needs a lock. */
 struct detached_task *detached_task_start(void (*work)(void *state),
                                           void (*free_state)(void *state), void *state,
                                           struct error *error);
 
-/* Whether the work has returned; the state is then the caller's alone. */
-bool detached_task_is_done(const struct detached_task *background);
+/* Returns whether the work is done; the state is then the caller's alone. */
+bool detached_task_is_done(const struct detached_task *task);
 
-/* Returns whether the work has returned; false when `seconds` have passed without. */
-bool detached_task_wait(const struct detached_task *background, double seconds);
+/* Waits until the work is done or `seconds` have passed; returns whether it is done. */
+bool detached_task_wait(const struct detached_task *task, double seconds);
 
-/* Lets go of the work and its state; never waits. May be NULL. */
-void detached_task_drop(struct detached_task *background);
+/* Gives up the caller's share of the task and of its state. Never waits. NULL is allowed. */
+void detached_task_drop(struct detached_task *task);
 
 #endif

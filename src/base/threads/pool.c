@@ -1,11 +1,11 @@
-/* The pool's workers wait on a condition variable between jobs, after a short spin: a training
- * iteration issues a hundred jobs a few microseconds apart, and waking a thread costs more than
- * that, while a paused run must not burn a core.
+/* Between jobs the pool's workers spin for a short time and then sleep on a condition variable. A
+ * training iteration runs about a hundred jobs a few microseconds apart, and waking a thread takes
+ * longer than that; but a paused run must not keep a core busy.
  *
- * A job does not wait for workers that are still asleep, or have no core: whoever is awake computes
- * its tasks. One word holds the job's number and how many of its tasks nobody has taken, so that a
- * worker that comes late takes a task of the job that is on, or none. The job is over when all its
- * tasks have finished; until then the fields that describe it stay as they are. */
+ * A job does not wait for workers that are asleep or have no core: the threads that are awake
+ * compute its tasks. One atomic word holds the job's number and how many of its tasks are not yet
+ * taken, so a worker that arrives late takes a task of the current job, or none. A job ends when
+ * all of its tasks are finished; the fields that describe it do not change before. */
 #include "base/threads/pool.h"
 
 #include "base/memory.h"
@@ -31,14 +31,15 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t work;
     atomic_bool stopping;
-    atomic_uint_least64_t job; /* its number << 32 | how many tasks nobody has taken */
-    /* what describes the job */
+    atomic_uint_least64_t job; /* its number << 32 | number of tasks not yet taken */
+    /* these describe the current job */
     pool_task *task;
     void *context;
     size_t tasks;
-    atomic_size_t finished; /* how many tasks have */
+    atomic_size_t finished; /* number of its tasks that are finished */
 };
 
+/* Tells the processor that this is a spin loop. */
 static inline void relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -53,7 +54,7 @@ static uint32_t number_of(uint64_t job)
     return (uint32_t)(job >> 32);
 }
 
-/* Takes a task of the job that is on; false: none is left. */
+/* Takes a task of the current job; returns false if none is left. */
 static bool take_task(struct pool *pool, size_t *task)
 {
     uint64_t job = atomic_load_explicit(&pool->job, memory_order_acquire);
@@ -75,7 +76,7 @@ static void take_tasks(struct pool *pool, size_t thread)
         atomic_fetch_add_explicit(&pool->finished, count, memory_order_release);
 }
 
-/* Waits for a job with another number than `seen`; returns its number. */
+/* Waits for a job whose number is not `seen`; returns its number. */
 static uint32_t wait_for_job(struct pool *pool, uint32_t seen)
 {
     for (int round = 0; round < SPIN_ROUNDS; round++) {
@@ -105,8 +106,8 @@ static void *worker_main(void *argument)
     }
 }
 
-/* Begins the next job. It holds the lock, so that a worker that is about to sleep has seen the
- * job's number or will be woken. */
+/* Begins the next job. Holds the lock, so that a worker which is about to sleep either sees the new
+ * number or is woken. */
 static void announce(struct pool *pool, uint32_t tasks)
 {
     pthread_mutex_lock(&pool->lock);
@@ -118,7 +119,7 @@ static void announce(struct pool *pool, uint32_t tasks)
 
 void pool_run(struct pool *pool, size_t tasks, pool_task *task, void *context)
 {
-    /* `job` has 32 bits to count tasks with; more of them are left to the caller alone */
+    /* the word `job` counts tasks in 32 bits; the caller alone computes a job with more */
     if (pool->threads == 1 || tasks <= 1 || tasks > UINT32_MAX) {
         for (size_t i = 0; i < tasks; i++)
             task(context, i, 0);

@@ -1,3 +1,5 @@
+/* Checksums of a set in memory cover the pixels and labels of the selected images, so that another
+ * layout of the same data (compressed or not) has the same checksum. */
 #include "data/dataset/contents.h"
 
 #include "base/files/file.h"
@@ -58,6 +60,7 @@ bool dataset_file_checksum(const struct dataset *dataset, size_t index,
 
 /* --- sets in memory --- */
 
+/* Returns the store of a set in memory, or NULL. */
 static const struct stored *stored_of(const struct dataset *dataset)
 {
     const struct source *source = dataset_source(dataset);

@@ -1,11 +1,12 @@
-/* A data set is a source (one kind of files, or a generator) seen through a selection.
+/* A data set is a source (files of one kind, or a generator) and a selection of its images.
  *
- * `only` and `limit` choose images by a list of source indices; `classes` enlarges the label space.
- * The fit to a network is decided once, at opening, and gives the size of the stored image:
- *   fixed  the image's own; another wish is refused
- *   crop   shorter side 256 for wishes of 193 to 256 pixels (the studies' 224 and 227), otherwise
- *          8/7 of the wish, the same proportion
- *   pair   286/256 of the wish in training (Isola et al., pix2pix), the wish in evaluation
+ * The options `only` and `limit` select images, as a list of source indices; `classes` enlarges the
+ * label space. When the set is opened, the size of the stored images, from which windows are
+ * cropped, is computed from the network's input size:
+ *   SOURCE_FIXED  the images' size; a network with another input is refused
+ *   SOURCE_CROP   shorter side 256 for inputs of 193 to 256 pixels (224 and 227 in the studies),
+ *                 otherwise 8/7 of the input, which is the same proportion
+ *   SOURCE_PAIR   286/256 of the input in training (Isola et al., pix2pix), the input in evaluation
  */
 #include "data/dataset/dataset.h"
 
@@ -31,29 +32,68 @@ struct dataset {
 /* --- kinds --- */
 
 static const struct dataset_kind kinds[] = {
-    {"cifar10", "DIR", N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
-     10, 3, 32, 32, true},
-    {"cifar100", "DIR",
-     N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"), 100, 3, 32,
-     32, true},
-    {"idx", "DIR", N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
-     10, 1, 0, 0, true},
-    {"folder", "DIR", N_("your own PNG and JPEG pictures: one folder a class"), 0, 0, 0, 0, false},
-    {"pairs", "DIR", N_("pictures of two halves side by side, left the input and right the target"),
-     0, 0, 0, 0, false},
-    {"shapes", "", N_("generated: ten geometric shapes, turned and coloured at random on noise"),
-     10, 3, 32, 32, false},
-    {"digits", "", N_("generated: handwritten-looking digits"), 10, 1, 28, 28, false},
-    {"tench", "", N_("generated: 1024 pictures of one fish, the one-class study"), 1000, 0, 0, 0,
-     false},
-    {"maps", "", N_("generated: aerial pictures and street maps of the same places"), 0, 0, 0, 0,
-     false},
+    {.name = "cifar10",
+     .argument = "DIR",
+     .description = N_("CIFAR-10, binary version: 60,000 photographs of ten kinds of things"),
+     .classes = 10,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .stored = true,
+     .source = &(const struct source_kind){.open = cifar10_open, .bytes = cifar10_bytes}},
+    {.name = "cifar100",
+     .argument = "DIR",
+     .description =
+         N_("CIFAR-100, binary version: 60,000 photographs of a hundred kinds of things"),
+     .classes = 100,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .stored = true,
+     .source = &(const struct source_kind){.open = cifar100_open, .bytes = cifar100_bytes}},
+    {.name = "idx",
+     .argument = "DIR",
+     .description =
+         N_("MNIST and its relatives in IDX files: handwritten digits, letters, fashion"),
+     .classes = 10,
+     .channels = 1,
+     .stored = true,
+     .source = &(const struct source_kind){.open = idx_open, .bytes = idx_bytes}},
+    {.name = "folder",
+     .argument = "DIR",
+     .description = N_("your own PNG and JPEG pictures: one folder a class"),
+     .source = &(const struct source_kind){.open = folder_open}},
+    {.name = "pairs",
+     .argument = "DIR",
+     .description = N_("pictures of two halves side by side, left the input and right the target"),
+     .source = &(const struct source_kind){.open = pairs_open}},
+    {.name = "shapes",
+     .argument = "",
+     .description = N_("generated: ten geometric shapes, turned and coloured at random on noise"),
+     .classes = 10,
+     .channels = 3,
+     .height = 32,
+     .width = 32,
+     .source = &(const struct source_kind){.open = shapes_open}},
+    {.name = "digits",
+     .argument = "",
+     .description = N_("generated: handwritten-looking digits"),
+     .classes = 10,
+     .channels = 1,
+     .height = 28,
+     .width = 28,
+     .source = &(const struct source_kind){.open = digits_open}},
+    {.name = "tench",
+     .argument = "",
+     .description = N_("generated: 1024 pictures of one fish, the one-class study"),
+     .classes = 1000,
+     .source = &(const struct source_kind){.open = tench_open}},
+    {.name = "maps",
+     .argument = "",
+     .description = N_("generated: aerial pictures and street maps of the same places"),
+     .source = &(const struct source_kind){.open = maps_open}},
 };
-static source_open *const openers[] = {cifar10_open, cifar100_open, idx_open,
-                                       folder_open,  pairs_open,    shapes_open,
-                                       digits_open,  tench_open,    maps_open};
 enum { KINDS = sizeof kinds / sizeof *kinds };
-_Static_assert(sizeof openers / sizeof *openers == KINDS, "one opener a kind");
 
 const struct dataset_kind *dataset_kinds(size_t *count)
 {
@@ -78,25 +118,29 @@ static void list_kinds(char *text, size_t size)
                                  kinds[i].argument[0] ? ":" : "", kinds[i].argument);
 }
 
-static bool find_kind(const struct spec *spec, size_t *kind, struct error *error)
+static const struct dataset_kind *find_kind(const struct spec *spec, struct error *error)
 {
     char list[192];
     list_kinds(list, sizeof list);
-    for (*kind = 0; *kind < KINDS; ++*kind)
-        if (strcmp(kinds[*kind].name, spec->kind) == 0)
-            break;
-    if (*kind == KINDS)
-        return error_set(error, ERROR_USAGE, spec->text, list,
-                         "there is no kind of data set called '%s'", spec->kind);
-    bool wants_directory = kinds[*kind].argument[0] != '\0';
-    if (wants_directory && !spec->directory[0])
-        return error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
-    if (!wants_directory && spec->directory[0])
-        return error_set(error, ERROR_USAGE, spec->text, list,
-                         "%s is generated and reads no files; for pictures of your own there is "
-                         "folder:DIR",
-                         spec->kind);
-    return true;
+    const struct dataset_kind *kind = dataset_kind_of(spec->kind);
+    if (!kind) {
+        error_set(error, ERROR_USAGE, spec->text, list, "there is no kind of data set called '%s'",
+                  spec->kind);
+        return NULL;
+    }
+    bool wants_directory = kind->argument[0] != '\0';
+    if (wants_directory && !spec->directory[0]) {
+        error_set(error, ERROR_USAGE, spec->text, list, "expected %s:DIR", spec->kind);
+        return NULL;
+    }
+    if (!wants_directory && spec->directory[0]) {
+        error_set(error, ERROR_USAGE, spec->text, list,
+                  "%s is generated and reads no files; for pictures of your own there is "
+                  "folder:DIR",
+                  spec->kind);
+        return NULL;
+    }
+    return kind;
 }
 
 /* --- the label space --- */
@@ -179,7 +223,7 @@ static bool select_images(struct dataset *dataset, const struct spec *spec, stru
 
 /* --- the fit --- */
 
-static bool refuse_shape(const struct dataset *dataset, const struct dataset_request *wish,
+static bool refuse_shape(const struct dataset *dataset, const struct dataset_request *request,
                          struct error *error)
 {
     const struct source *source = &dataset->source;
@@ -188,10 +232,11 @@ static bool refuse_shape(const struct dataset *dataset, const struct dataset_req
                      "images as a folder, which are resized",
                      "its images are %zux%zux%zu (height, width, channels), but the network wants "
                      "%zux%zux%zu",
-                     source->height, source->width, source->channels, wish->height, wish->width,
-                     wish->channels);
+                     source->height, source->width, source->channels, request->height,
+                     request->width, request->channels);
 }
 
+/* Returns the side of the stored image for a side of the network's input. */
 static size_t stored_side(enum source_fit fit, size_t wanted)
 {
     if (fit == SOURCE_PAIR)
@@ -199,42 +244,42 @@ static size_t stored_side(enum source_fit fit, size_t wanted)
     return wanted >= SMALLEST_256 && wanted <= LARGEST_256 ? 256 : (wanted * 8 + 3) / 7;
 }
 
-static bool check_wish(const struct dataset_request *wish, struct error *error)
+static bool check_wish(const struct dataset_request *request, struct error *error)
 {
     size_t largest = IMAGE_MAX_SIDE / 2;
-    if ((wish->channels == 1 || wish->channels == 3) && wish->height && wish->width &&
-        wish->height <= largest && wish->width <= largest)
+    if ((request->channels == 1 || request->channels == 3) && request->height && request->width &&
+        request->height <= largest && request->width <= largest)
         return true;
     return error_set(error, ERROR_INPUT, "the network's input",
                      "images have 1 or 3 channels and at most 8192 pixels a side",
-                     "%zux%zux%zu (height, width, channels) cannot be made of images", wish->height,
-                     wish->width, wish->channels);
+                     "%zux%zux%zu (height, width, channels) cannot be made of images",
+                     request->height, request->width, request->channels);
 }
 
-static bool fit_images(struct dataset *dataset, const struct dataset_request *wish,
+static bool fit_images(struct dataset *dataset, const struct dataset_request *request,
                        struct error *error)
 {
     const struct source *source = &dataset->source;
     struct dataset_facts *facts = &dataset->facts;
     struct dataset_request own = {source->channels, source->height, source->width};
-    if (!wish)
-        wish = &own;
+    if (!request)
+        request = &own;
     bool fixed = source->fit == SOURCE_FIXED;
-    if (fixed && (wish->channels != source->channels || wish->height != source->height ||
-                  wish->width != source->width))
-        return refuse_shape(dataset, wish, error);
-    if (!check_wish(wish, error))
+    if (fixed && (request->channels != source->channels || request->height != source->height ||
+                  request->width != source->width))
+        return refuse_shape(dataset, request, error);
+    if (!check_wish(request, error))
         return false;
-    facts->channels = wish->channels;
-    facts->height = wish->height;
-    facts->width = wish->width;
-    facts->stored_height = wish->height;
-    facts->stored_width = wish->width;
+    facts->channels = request->channels;
+    facts->height = request->height;
+    facts->width = request->width;
+    facts->stored_height = request->height;
+    facts->stored_width = request->width;
     if (source->fit == SOURCE_PAIR) {
-        facts->stored_height = stored_side(SOURCE_PAIR, wish->height);
-        facts->stored_width = stored_side(SOURCE_PAIR, wish->width);
+        facts->stored_height = stored_side(SOURCE_PAIR, request->height);
+        facts->stored_width = stored_side(SOURCE_PAIR, request->width);
     } else if (source->fit == SOURCE_CROP) {
-        size_t longer = wish->height > wish->width ? wish->height : wish->width;
+        size_t longer = request->height > request->width ? request->height : request->width;
         facts->stored_height = facts->stored_width = stored_side(SOURCE_CROP, longer);
     }
     return true;
@@ -242,17 +287,17 @@ static bool fit_images(struct dataset *dataset, const struct dataset_request *wi
 
 static struct source_request source_request(const struct dataset *dataset)
 {
-    struct source_request wish = {.channels = dataset->facts.channels};
+    struct source_request request = {.channels = dataset->facts.channels};
     if (dataset->source.fit == SOURCE_CROP)
-        wish.shorter_side = dataset->facts.stored_height;
-    return wish;
+        request.shorter_side = dataset->facts.stored_height;
+    return request;
 }
 
-static bool fit_and_count(struct dataset *dataset, const struct dataset_request *wish,
+static bool fit_and_count(struct dataset *dataset, const struct dataset_request *request,
                           struct error *error)
 {
     const struct source *source = &dataset->source;
-    if (!fit_images(dataset, wish, error))
+    if (!fit_images(dataset, request, error))
         return false;
     const struct source_request wanted = source_request(dataset);
     if (source->operations->decode_bytes)
@@ -275,27 +320,27 @@ static bool check_options(const struct dataset *dataset, const struct spec *spec
 }
 
 static bool open_dataset(struct dataset *dataset, const struct spec *spec,
-                         const struct dataset_request *wish, struct error *error)
+                         const struct dataset_request *request, struct error *error)
 {
-    size_t kind;
-    if (!find_kind(spec, &kind, error))
+    const struct dataset_kind *kind = find_kind(spec, error);
+    if (!kind)
         return false;
-    if (!openers[kind](&dataset->source, spec, error)) {
+    if (!kind->source->open(&dataset->source, spec, error)) {
         dataset->source.operations = NULL; /* nothing to close */
         return false;
     }
     snprintf(dataset->facts.spec, sizeof dataset->facts.spec, "%s", spec->text);
-    dataset->facts.kind = kinds[kind].name;
+    dataset->facts.kind = kind->name;
     dataset->facts.paired = dataset->source.fit == SOURCE_PAIR;
     dataset->facts.skipped = dataset->source.skipped;
     dataset->facts.reversed = spec->reversed;
-    dataset->facts.generator = kinds[kind].argument[0] ? 0 : GENERATOR_VERSION;
-    return check_options(dataset, spec, error) && fit_and_count(dataset, wish, error) &&
+    dataset->facts.generator = kind->argument[0] ? 0 : GENERATOR_VERSION;
+    return check_options(dataset, spec, error) && fit_and_count(dataset, request, error) &&
            set_classes(dataset, spec, error) && select_images(dataset, spec, error);
 }
 
 struct dataset *dataset_open(const char *spec_text, const char *default_split,
-                             const struct dataset_request *wish, struct error *error)
+                             const struct dataset_request *request, struct error *error)
 {
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, error))
@@ -303,7 +348,7 @@ struct dataset *dataset_open(const char *spec_text, const char *default_split,
     struct dataset *dataset = memory_new(1, sizeof *dataset, "a data set", error);
     if (!dataset)
         return NULL;
-    if (open_dataset(dataset, &spec, wish, error))
+    if (open_dataset(dataset, &spec, request, error))
         return dataset;
     dataset_free(dataset);
     return NULL;
@@ -314,11 +359,8 @@ uint64_t dataset_bytes(const char *spec_text, const char *default_split)
     struct spec spec;
     if (!spec_parse(&spec, spec_text, default_split, NULL))
         return 0;
-    if (strcmp(spec.kind, "idx") == 0)
-        return idx_bytes(&spec);
-    if (strcmp(spec.kind, "cifar10") == 0)
-        return cifar10_bytes(&spec);
-    return strcmp(spec.kind, "cifar100") == 0 ? cifar100_bytes(&spec) : 0;
+    const struct dataset_kind *kind = dataset_kind_of(spec.kind);
+    return kind && kind->source->bytes ? kind->source->bytes(&spec) : 0;
 }
 
 void dataset_free(struct dataset *dataset)
@@ -334,7 +376,7 @@ void dataset_free(struct dataset *dataset)
     free(dataset);
 }
 
-/* --- asking --- */
+/* --- access --- */
 
 const struct dataset_facts *dataset_facts(const struct dataset *dataset)
 {
@@ -368,7 +410,7 @@ void dataset_origin(const struct dataset *dataset, size_t index, char *text, siz
                                        size);
 }
 
-/* Brings what the source gave to the stored size. */
+/* Converts and resizes an image from the source to the channels and size of the stored images. */
 static bool fit_image(const struct dataset *dataset, bool evaluating, struct image *image,
                       struct error *error)
 {
@@ -391,15 +433,15 @@ bool dataset_image_for(const struct dataset *dataset, size_t index, bool evaluat
                        struct image *image, struct image *target, struct error *error)
 {
     const struct source *source = &dataset->source;
-    const struct source_request wish = source_request(dataset);
+    const struct source_request request = source_request(dataset);
     struct image unwanted = {0};
     if (source->fit == SOURCE_PAIR && !target)
         target = &unwanted;
     *image = (struct image){0};
     if (target)
         *target = (struct image){0};
-    bool read = source->operations->read(source, dataset_source_index(dataset, index), &wish, image,
-                                         target, error) &&
+    bool read = source->operations->read(source, dataset_source_index(dataset, index), &request,
+                                         image, target, error) &&
                 fit_image(dataset, evaluating, image, error) &&
                 (source->fit != SOURCE_PAIR || fit_image(dataset, evaluating, target, error));
     if (read && dataset->facts.reversed) {

@@ -1,9 +1,10 @@
-/* CIFAR-10 and CIFAR-100, binary version (Krizhevsky 2009).
+/* Reads CIFAR-10 and CIFAR-100, binary version (Krizhevsky 2009).
  *
- * A file is a row of records. CIFAR-10: one label byte, then 3072 bytes: 1024 red, 1024 green, 1024
- * blue, each plane in row order. CIFAR-100 has two label bytes, the coarse class (of 20) and the
- * fine one (of 100); the fine one is used. Pixels are kept interleaved, as images are everywhere
- * here. Class names come from batches.meta.txt or fine_label_names.txt when they are there.
+ * A file is a sequence of records. A record of CIFAR-10 is one label byte and 3072 bytes of pixels:
+ * planes of 1024 red, 1024 green and 1024 blue samples, row by row. CIFAR-100 has two label bytes,
+ * the coarse class (of 20) and the fine class (of 100); the fine one is used. Pixels are
+ * interleaved in memory, like those of all images. Class names come from batches.meta.txt or
+ * fine_label_names.txt if that file exists.
  */
 #include "base/files/file.h"
 #include "base/language.h"
@@ -20,7 +21,7 @@ enum { SIDE = 32, PLANE = SIDE * SIDE, PIXELS = 3 * PLANE, MAX_RECORDS = 100000,
 struct layout {
     const char *name;
     size_t classes, label_bytes;
-    const char *train[6], *test[2]; /* ended by NULL */
+    const char *train[6], *test[2]; /* NULL-terminated */
     const char *archive_folder;     /* where the published archive unpacks to */
     const char *names_file, *fetch;
     const char *const *class_names;
@@ -29,25 +30,28 @@ struct layout {
 static const char *const cifar10_names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                             "dog",      "frog",       "horse", "ship", "truck"};
 
-static const struct layout cifar10 = {"CIFAR-10",
-                                      10,
-                                      1,
-                                      {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
-                                       "data_batch_4.bin", "data_batch_5.bin"},
-                                      {"test_batch.bin"},
-                                      "cifar-10-batches-bin",
-                                      "batches.meta.txt",
-                                      "datasets/fetch.sh cifar10 DIR",
-                                      cifar10_names};
-static const struct layout cifar100 = {"CIFAR-100",
-                                       100,
-                                       2,
-                                       {"train.bin"},
-                                       {"test.bin"},
-                                       "cifar-100-binary",
-                                       "fine_label_names.txt",
-                                       "datasets/fetch.sh cifar100 DIR",
-                                       NULL};
+static const struct layout cifar10 = {
+    .name = "CIFAR-10",
+    .classes = 10,
+    .label_bytes = 1,
+    .train = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
+              "data_batch_5.bin"},
+    .test = {"test_batch.bin"},
+    .archive_folder = "cifar-10-batches-bin",
+    .names_file = "batches.meta.txt",
+    .fetch = "datasets/fetch.sh cifar10 DIR",
+    .class_names = cifar10_names,
+};
+static const struct layout cifar100 = {
+    .name = "CIFAR-100",
+    .classes = 100,
+    .label_bytes = 2,
+    .train = {"train.bin"},
+    .test = {"test.bin"},
+    .archive_folder = "cifar-100-binary",
+    .names_file = "fine_label_names.txt",
+    .fetch = "datasets/fetch.sh cifar100 DIR",
+};
 
 /* --- finding the files --- */
 
@@ -58,7 +62,8 @@ static bool is_there(const char *directory, const char *name)
     return path != NULL;
 }
 
-/* The folder itself, or the one that the archive makes inside it. Owned by the caller. */
+/* Returns the given folder, or the archive's folder inside it if the files are there. Owned by the
+ * caller. */
 static char *choose_directory(const struct layout *layout, const char *given, const char *first,
                               struct error *error)
 {
@@ -103,10 +108,10 @@ static void interleave(uint8_t *out, const uint8_t *planes)
     }
 }
 
-/* Makes room for as many images in all; `*room` is how many there is room for already. */
-static bool make_room(struct stored *stored, size_t images, size_t *room, struct error *error)
+/* Grows the arrays to `images` images, if *capacity is less. */
+static bool reserve(struct stored *stored, size_t images, size_t *capacity, struct error *error)
 {
-    if (images <= *room)
+    if (images <= *capacity)
         return true;
     uint8_t *pixels = realloc(stored->pixels, images * PIXELS);
     if (pixels)
@@ -114,7 +119,7 @@ static bool make_room(struct stored *stored, size_t images, size_t *room, struct
     uint8_t *labels = realloc(stored->labels, images);
     if (labels)
         stored->labels = labels;
-    *room = images;
+    *capacity = images;
     return (pixels && labels) || error_set_memory(error, "CIFAR images", images * PIXELS);
 }
 
@@ -134,23 +139,25 @@ static bool take_record(const struct layout *layout, struct source *source, cons
     return true;
 }
 
-/* The records go one by one to their final place: the file never lies in memory besides. */
+/* Reads all records of a file. Each goes directly to its final place, so that the file is never in
+ * memory as a whole in addition. */
 static bool read_records(const struct layout *layout, struct source *source, struct packed *file,
                          const char *path, struct error *error)
 {
     const size_t record = layout->label_bytes + PIXELS, first = source->images;
-    const uint64_t expected = packed_size_of(path) / record; /* a hint, for room in one piece */
+    const uint64_t expected = packed_size_of(path) / record; /* a hint, to allocate once */
     uint8_t bytes[2 + PIXELS];
-    size_t room = first, got;
+    size_t capacity = first, got;
     if (expected <= MAX_RECORDS &&
-        !make_room(source->state, first + (size_t)expected, &room, error))
+        !reserve(source->state, first + (size_t)expected, &capacity, error))
         return false;
     for (size_t i = 0; i < MAX_RECORDS; i++) {
         if (!packed_next(file, bytes, record, &got, error))
             return false;
         if (got < record)
             return (got == 0 && i > 0) || set_size_error(path, i * record + got, record, error);
-        if (!make_room(source->state, first + i + (i == room - first ? GROWTH : 1), &room, error) ||
+        if (!reserve(source->state, first + i + (i == capacity - first ? GROWTH : 1), &capacity,
+                     error) ||
             !take_record(layout, source, path, bytes, i, error))
             return false;
     }
@@ -189,18 +196,19 @@ static bool take_files(const struct layout *layout, struct source *source, const
 
 /* --- class names --- */
 
-/* One name a line. The file is a convenience: without it, names are built in or numbers. */
+/* Reads one class name per line. The file is optional: without it, classes have built-in names or
+ * numbers. */
 static void read_names(const struct layout *layout, struct stored *stored, const char *directory)
 {
     char *path = file_join(directory, layout->names_file);
     size_t size;
     char *text = path ? file_read(path, 1 << 16, &size, NULL) : NULL;
     char *rest = text;
-    stored->own_names = text ? memory_new(layout->classes, STORED_NAME_SIZE, path, NULL) : NULL;
-    for (size_t i = 0; stored->own_names && rest && i < layout->classes; i++) {
+    stored->file_names = text ? memory_new(layout->classes, STORED_NAME_SIZE, path, NULL) : NULL;
+    for (size_t i = 0; stored->file_names && rest && i < layout->classes; i++) {
         char *line = strsep(&rest, "\n");
         line[strcspn(line, "\r")] = '\0';
-        snprintf(stored->own_names + i * STORED_NAME_SIZE, STORED_NAME_SIZE, "%s", line);
+        snprintf(stored->file_names + i * STORED_NAME_SIZE, STORED_NAME_SIZE, "%s", line);
     }
     free(text);
     free(path);

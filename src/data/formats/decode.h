@@ -1,9 +1,9 @@
-/* decode.h: picture files to pixels, one decoder a file. Internal to data/; others use
- * image_file.h.
+/* decode.h: decodes picture files, with one decoder for each format. Internal to data/; other
+ * modules use image_file.h.
  *
- * A decoder reads from an open stream that stands at the file's beginning, and leaves it wherever
- * it was done. It never trusts the file: sizes are checked before anything is allocated, and every
- * complaint of the library that means missing or damaged pixels is an error.
+ * A decoder reads from an open stream at the beginning of the file. It does not trust the file: it
+ * checks sizes before it allocates, and treats every warning of the library that means missing or
+ * damaged pixels as an error.
  */
 #ifndef TINCA_DATA_FORMATS_DECODE_H
 #define TINCA_DATA_FORMATS_DECODE_H
@@ -13,24 +13,24 @@
 
 #include <stdio.h>
 
-/* What is wanted of a file. */
+/* What the caller needs of a file. */
 struct decode_request {
-    const char *path;    /* for messages */
-    size_t channels;     /* 1 or 3 */
-    size_t shorter_side; /* no more pixels than this are needed on the shorter side; 0: all */
-    bool header_only;    /* check the header and fill in width and height, decode nothing */
-    struct image_file_cost *cost; /* filled from the header; NULL: not asked for */
+    const char *path;             /* for messages */
+    size_t channels;              /* 1 or 3 */
+    size_t shorter_side;          /* pixels needed on the shorter side; 0: full size */
+    bool header_only;             /* check the header and set width and height; decode nothing */
+    struct image_file_cost *cost; /* filled from the header; NULL if not needed */
 };
 
-/* Fills `image`, whose pixels (NULL with header_only) the caller owns. A decoder that can shrink
- * cheaply may, by powers of two and not below request->shorter_side. */
+/* Decode a file into `image`, which the caller owns. A decoder that can shrink the picture cheaply
+ * does so, by a power of two, but not below request->shorter_side. Return false with an error. */
 bool decode_png(struct image *image, FILE *stream, const struct decode_request *request,
                 struct error *error);
 bool decode_jpeg(struct image *image, FILE *stream, const struct decode_request *request,
                  struct error *error);
 
-/* Returns by what the sides are divided (1, 2, 4 or 8) so that the shorter one keeps `shorter_side`
- * pixels at least; 0 of these means that all are needed. */
+/* Returns the divisor of the sides (1, 2, 4 or 8) that leaves at least `shorter_side` pixels on the
+ * shorter side; 1 if `shorter_side` is 0. */
 size_t decode_scale(size_t width, size_t height, size_t shorter_side);
 
 #endif

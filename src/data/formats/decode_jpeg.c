@@ -1,9 +1,10 @@
-/* JPEG by libjpeg(-turbo).
+/* Decodes JPEG with libjpeg or libjpeg-turbo.
  *
- * libjpeg fills in grey where data are missing and only warns; here every warning that means lost
- * pixels is an error, while harmless ones (extra bytes before a marker, an unknown JFIF revision)
- * are let through. Errors leave by longjmp: what must survive one lives in a struct in the caller's
- * frame. CMYK (Adobe's inverted kind, and YCCK through libjpeg) becomes RGB here.
+ * Where data is missing, libjpeg fills in grey and only warns. This file turns every warning that
+ * means lost pixels into an error and ignores harmless ones (extra bytes before a marker, an
+ * unknown JFIF revision). Errors leave libjpeg by longjmp, so everything that must survive one is
+ * in a struct in the caller's frame. This file also converts CMYK and YCCK, which Adobe stores
+ * inverted, to RGB.
  */
 #include "data/formats/decode.h"
 
@@ -17,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A progressive file may ask for any number of passes over the whole picture, in a few bytes each;
- * real ones have about ten. */
+/* In a few bytes each, a progressive file can demand any number of passes over the whole picture;
+ * real files have about ten. */
 enum { MAX_SCANS = 200 };
 
 struct jpeg_reading {
@@ -29,7 +30,7 @@ struct jpeg_reading {
     const struct decode_request *request;
     struct error *error;
     struct image *image;
-    uint8_t *row; /* a line as libjpeg gives it, when that is not what we want */
+    uint8_t *row; /* a row from libjpeg, if its colours need conversion */
     char complaint[JMSG_LENGTH_MAX];
 };
 
@@ -40,8 +41,9 @@ static void leave(j_common_ptr common)
     longjmp(reading->escape, 1);
 }
 
-/* `level` -1 is a warning, 0 and more are traces. */
-static void judge_message(j_common_ptr common, int level)
+/* Treats warnings about lost pixels as errors. `level` is -1 for warnings, 0 and above for traces.
+ */
+static void handle_message(j_common_ptr common, int level)
 {
     static const int fatal[] = {JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE,
                                 JWRN_MUST_RESYNC, JWRN_ARITH_BAD_CODE};
@@ -66,7 +68,8 @@ static bool is_cmyk(const struct jpeg_decompress_struct *jpeg)
     return jpeg->jpeg_color_space == JCS_CMYK || jpeg->jpeg_color_space == JCS_YCCK;
 }
 
-/* libjpeg makes grey only of YCbCr and grey; other files go through RGB, or CMYK. */
+/* Chooses libjpeg's output colours. It can produce grey from YCbCr and grey only; other files are
+ * decoded to RGB or CMYK first. */
 static void choose_colours(struct jpeg_reading *reading)
 {
     struct jpeg_decompress_struct *jpeg = &reading->jpeg;
@@ -79,8 +82,8 @@ static void choose_colours(struct jpeg_reading *reading)
         jpeg->out_color_space = JCS_RGB;
 }
 
-/* Half, quarter or eighth, while enough pixels are left: it costs less than decoding them, and is
- * a better low-pass than bilinear sampling would be. */
+/* Decodes at a half, a quarter or an eighth of the size if that leaves enough pixels. This is
+ * faster, and a better low-pass filter than bilinear sampling. */
 static void choose_scale(struct jpeg_reading *reading)
 {
     reading->jpeg.scale_num = 1;
@@ -88,9 +91,9 @@ static void choose_scale(struct jpeg_reading *reading)
         reading->image->width, reading->image->height, reading->request->shorter_side);
 }
 
-/* A file of several scans is collected as coefficients, two bytes each, before any pixel is made.
- */
-static void tell_cost(struct jpeg_reading *reading)
+/* Records the memory for the coefficients of a file with several scans: libjpeg collects all of
+ * them, two bytes each, before it computes a pixel. */
+static void report_cost(struct jpeg_reading *reading)
 {
     struct jpeg_decompress_struct *jpeg = &reading->jpeg;
     uint64_t coefficients = 0;
@@ -98,7 +101,7 @@ static void tell_cost(struct jpeg_reading *reading)
         coefficients += (uint64_t)jpeg->comp_info[c].width_in_blocks *
                         jpeg->comp_info[c].height_in_blocks * DCTSIZE2;
     reading->request->cost->shrinks = true;
-    reading->request->cost->beside = (uint32_t)(coefficients * sizeof(JCOEF) >> 10);
+    reading->request->cost->extra_kib = (uint32_t)(coefficients * sizeof(JCOEF) >> 10);
 }
 
 static void convert_row(const struct jpeg_reading *reading, uint8_t *out)
@@ -165,7 +168,7 @@ static bool decode(struct jpeg_reading *reading, FILE *stream)
     choose_colours(reading);
     choose_scale(reading);
     if (reading->request->cost)
-        tell_cost(reading);
+        report_cost(reading);
     if (reading->request->header_only)
         return true;
     jpeg_start_decompress(jpeg);
@@ -179,7 +182,7 @@ bool decode_jpeg(struct image *image, FILE *stream, const struct decode_request 
     struct jpeg_reading reading = {.request = request, .error = error, .image = image};
     reading.jpeg.err = jpeg_std_error(&reading.manager);
     reading.manager.error_exit = leave;
-    reading.manager.emit_message = judge_message;
+    reading.manager.emit_message = handle_message;
     reading.progress.progress_monitor = limit_scans;
     reading.jpeg.client_data = &reading;
     bool decoded = decode(&reading, stream);

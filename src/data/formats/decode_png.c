@@ -1,9 +1,8 @@
-/* PNG by libpng.
+/* Decodes PNG with libpng.
  *
- * Every colour type is brought to 8-bit grey+alpha or RGB+alpha by libpng's transformations, and
- * then laid over white here. libpng reports errors by longjmp: everything that must survive one
- * lives in a struct in the caller's frame, and the frame that calls setjmp has no locals of its
- * own.
+ * libpng converts every colour type to 8-bit grey+alpha or RGB+alpha; this file then blends the
+ * pixels with white. libpng reports errors by longjmp, so everything that must survive one is in a
+ * struct in the caller's frame, and the function that calls setjmp has no locals that change.
  */
 #include "data/formats/decode.h"
 
@@ -57,7 +56,7 @@ static bool check_header(struct png_reading *reading)
     return image_check_size(reading->request->path, width, height, reading->error);
 }
 
-/* To 8 bits, with alpha, in as many channels as are wanted. */
+/* Sets up the conversion to 8 bits with alpha, in the requested number of channels. */
 static void choose_transformations(struct png_reading *reading)
 {
     png_structp png = reading->png;
@@ -72,7 +71,7 @@ static void choose_transformations(struct png_reading *reading)
     reading->sample_channels = png_get_channels(png, reading->info);
 }
 
-/* Of an interlaced picture all rows are needed before the first is complete. */
+/* Returns whether all rows must be in memory before the first one is complete. */
 static bool is_interlaced(const struct png_reading *reading)
 {
     return png_get_interlace_type(reading->png, reading->info) != PNG_INTERLACE_NONE;
@@ -104,8 +103,8 @@ static inline uint8_t over_white(unsigned sample, unsigned alpha)
     return (uint8_t)((sample * alpha + 255 * (255 - alpha) + 127) / 255);
 }
 
-/* Row `y` of the image, from a row of samples. */
-static void lay_over_white(struct png_reading *reading, size_t y, const uint8_t *in)
+/* Writes row `y` of the image, from a row of samples with alpha. */
+static void blend_row_with_white(struct png_reading *reading, size_t y, const uint8_t *in)
 {
     const struct image *image = reading->image;
     const size_t colours = reading->sample_channels - 1, channels = image->channels;
@@ -126,40 +125,41 @@ static void read_rows(struct png_reading *reading)
     if (is_interlaced(reading)) {
         png_read_image(reading->png, reading->rows);
         for (size_t y = 0; y < height; y++)
-            lay_over_white(reading, y, reading->rows[y]);
+            blend_row_with_white(reading, y, reading->rows[y]);
         return;
     }
     for (size_t y = 0; y < height; y++) {
         png_read_row(reading->png, reading->rows[0], NULL);
-        lay_over_white(reading, y, reading->rows[0]);
+        blend_row_with_white(reading, y, reading->rows[0]);
     }
 }
 
-static void tell_cost(struct png_reading *reading)
+/* Records the memory for the rows of an interlaced picture. */
+static void report_cost(struct png_reading *reading)
 {
     const struct image *image = reading->image;
     const bool grey = reading->request->channels == 1 &&
                       !(png_get_color_type(reading->png, reading->info) & PNG_COLOR_MASK_COLOR);
     if (is_interlaced(reading))
-        reading->request->cost->beside =
+        reading->request->cost->extra_kib =
             (uint32_t)(image->width * image->height * (grey ? 2 : 4) >> 10);
 }
 
-/* Returns false with the error filled in, by whichever way it failed. */
+/* Reads the header and, unless only that is requested, the pixels. Returns false with an error. */
 static bool read_samples(struct png_reading *reading, FILE *stream)
 {
     if (setjmp(png_jmpbuf(reading->png)))
         return set_complaint(reading);
     png_set_read_fn(reading->png, stream, read_stream);
     png_set_user_limits(reading->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    /* Only what makes pixels is looked at: libpng allocates for texts and profiles what they claim
-     * to hold, up to 2 GiB, before it reads them. */
+    /* ignore texts and colour profiles: libpng would allocate the size that they claim, up to 2
+     * GiB, before it reads them */
     png_set_keep_unknown_chunks(reading->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(reading->png, reading->info);
     if (!check_header(reading))
         return false;
     if (reading->request->cost)
-        tell_cost(reading);
+        report_cost(reading);
     if (reading->request->header_only)
         return true;
     choose_transformations(reading);
@@ -168,7 +168,7 @@ static bool read_samples(struct png_reading *reading, FILE *stream)
                                                  reading->request->channels, reading->error))
         return false;
     read_rows(reading);
-    png_read_end(reading->png, NULL); /* a file without its end is a truncated file */
+    png_read_end(reading->png, NULL); /* fails if the file is truncated after the pixels */
     return true;
 }
 

@@ -1,3 +1,5 @@
+/* PNG files by libpng, which reports errors by longjmp: no frame between setjmp and longjmp has
+ * locals that must survive. */
 #include "base/files/file.h"
 #include "base/files/output_file.h"
 #include "base/language.h"
@@ -35,7 +37,7 @@ static bool write_stream(struct png_writing *writing, const struct image *image,
     return true;
 }
 
-/* `path` is named in the error. */
+/* Writes the PNG to `stream`; errors name `path`. */
 static bool put_png(const struct image *image, FILE *stream, const char *path, struct error *error)
 {
     struct png_writing writing = {0};

@@ -1,9 +1,9 @@
-/* folder: the user's own pictures, DIR/CLASS/PICTURE.
+/* Reads the user's pictures, laid out as DIR/CLASS/PICTURE.
  *
- * Each folder in DIR is a class, numbered in the order of the names. DIR may also hold pictures
- * itself, and is then the only class; or folders train and test that are laid out so. A file whose
- * header cannot be read is left out and counted, or refused with broken=refuse; one that turns out
- * unreadable later is replaced by the feed.
+ * Each folder in DIR is a class, numbered in the order of the names. If DIR contains pictures
+ * itself, it is the only class. DIR may also contain folders train and test that are laid out in
+ * this way. A file whose header cannot be read is left out and counted, or is an error with
+ * broken=refuse. If a file turns out to be unreadable later, the data loader replaces its image.
  */
 #include "base/files/file.h"
 #include "base/memory.h"
@@ -23,8 +23,8 @@ struct picture {
 
 struct folder {
     char *root;
-    struct name_list classes; /* folders in `root`; none: `root` itself is the only class */
-    char *own_name;           /* then, its name */
+    struct name_list classes; /* folders in `root`; empty: `root` itself is the only class */
+    char *root_name;          /* name of that only class */
     struct picture *pictures;
     size_t capacity;
     struct error first_broken;
@@ -39,10 +39,10 @@ static size_t label(const struct source *source, size_t index)
 static const char *class_name(const struct source *source, size_t number)
 {
     const struct folder *folder = source->state;
-    return folder->classes.count ? folder->classes.name[number] : folder->own_name;
+    return folder->classes.count ? folder->classes.name[number] : folder->root_name;
 }
 
-/* Owned by the caller. */
+/* Returns the path of a picture, owned by the caller, or NULL if memory is out. */
 static char *picture_path(const struct folder *folder, size_t class_number, const char *name)
 {
     if (!folder->classes.count)
@@ -62,27 +62,28 @@ static void origin(const struct source *source, size_t index, char *text, size_t
     free(path);
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
-                       struct image *image, struct image *target, struct error *error)
+static bool read_image(const struct source *source, size_t index,
+                       const struct source_request *request, struct image *image,
+                       struct image *target, struct error *error)
 {
     (void)target;
     const struct folder *folder = source->state;
     const struct picture *picture = &folder->pictures[index];
     char *path = picture_path(folder, picture->label, picture->name);
-    bool read = path
-                    ? image_file_read_fitted(image, path, wish->channels, wish->shorter_side, error)
-                    : error_set_memory(error, "a path", 0);
+    bool read =
+        path ? image_file_read_fitted(image, path, request->channels, request->shorter_side, error)
+             : error_set_memory(error, "a path", 0);
     free(path);
     return read;
 }
 
-static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
+static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct folder *folder = source->state;
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
         const uint64_t bytes =
-            image_file_decode_bytes(&folder->pictures[i].cost, wish->channels, wish->shorter_side);
+            image_decode_bytes(&folder->pictures[i].cost, request->channels, request->shorter_side);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -95,7 +96,7 @@ static void close_folder(struct source *source)
         free(folder->pictures[i].name);
     name_list_free(&folder->classes);
     free(folder->pictures);
-    free(folder->own_name);
+    free(folder->root_name);
     free(folder->root);
     free(folder);
 }
@@ -111,7 +112,7 @@ static const struct source_operations operations = {
 
 /* --- scanning --- */
 
-/* Checks the header of a picture, and takes it or counts it as skipped. */
+/* Checks the header of a picture, and adds it to the list or counts it as skipped. */
 static bool take_picture(struct source *source, const struct spec *spec, uint32_t class_number,
                          const char *name, struct error *error)
 {
@@ -154,7 +155,7 @@ static bool take_class(struct source *source, const struct spec *spec, uint32_t 
     return taken;
 }
 
-static char *own_name(const char *root, struct error *error)
+static char *name_of_folder(const char *root, struct error *error)
 {
     char *real = realpath(root, NULL);
     char *name = memory_copy_text(file_base_name(real ? real : root), error);
@@ -162,7 +163,7 @@ static char *own_name(const char *root, struct error *error)
     return name;
 }
 
-/* Pictures that lie in the root itself count only when no class folder has any. */
+/* Lists the pictures of all class folders or, if these contain none, those in the root itself. */
 static bool take_classes(struct source *source, const struct spec *spec, struct error *error)
 {
     struct folder *folder = source->state;
@@ -176,8 +177,8 @@ static bool take_classes(struct source *source, const struct spec *spec, struct 
         return true;
     name_list_free(&folder->classes);
     source->classes = 1;
-    folder->own_name = own_name(folder->root, error);
-    return folder->own_name && take_class(source, spec, 0, error);
+    folder->root_name = name_of_folder(folder->root, error);
+    return folder->root_name && take_class(source, spec, 0, error);
 }
 
 static bool check_found(const struct source *source, const struct spec *spec, struct error *error)

@@ -1,8 +1,9 @@
-/* IDX: the format of MNIST (LeCun, Cortes, Burges).
+/* Reads IDX files, the format of MNIST (LeCun, Cortes, Burges).
  *
- * Big-endian. Images: magic 2051 (0x00000803: unsigned bytes, three dimensions), count, rows,
- * columns, then the pixels. Labels: magic 2049, count, then one byte each. MNIST's pixels are 255
- * where there is ink; that is kept.
+ * Numbers are big-endian. The file of images begins with the magic number 2051 (0x00000803:
+ * unsigned bytes, three dimensions), the count, rows and columns; the pixels follow. The file of
+ * labels begins with 2049 and the count; one byte for each label follows. In MNIST ink is 255 and
+ * paper 0; images keep these values.
  */
 #include "base/files/file.h"
 #include "base/language.h"
@@ -19,7 +20,7 @@ enum { FIRST_PIECE = 1 << 20 };
 enum { LEAST_CLASSES = 10 };
 #define MAX_BYTES ((size_t)2 << 30)
 
-/* The names in use for each of the two files of a split; the first is the original's. */
+/* The names in use for the files of the two splits; the first is the original one. */
 static const char *const image_names[2][4] = {
     {"train-images-idx3-ubyte", "train-images.idx3-ubyte"},
     {"t10k-images-idx3-ubyte", "t10k-images.idx3-ubyte", "test-images-idx3-ubyte"},
@@ -80,9 +81,8 @@ static bool check_header(const char *path, const uint8_t *header, size_t got, si
     return true;
 }
 
-/* Reads `size` bytes into *bytes, fewer where the file ends before. Memory is asked for as the
- * bytes come, because a header can announce anything; what is asked for is not touched before it is
- * read, and no more than `size`. */
+/* Reads `size` bytes, or fewer if the file ends, into *bytes. Allocates at most twice the bytes
+ * that were really read, because a header may announce any size. */
 static bool read_growing(struct packed *file, const char *path, size_t size, uint8_t **bytes,
                          size_t *got, struct error *error)
 {
@@ -100,8 +100,8 @@ static bool read_growing(struct packed *file, const char *path, size_t size, uin
     return true;
 }
 
-/* Returns the `size` bytes that the header announced, if the file holds these and no more; owned by
- * the caller. NULL with an error otherwise. `contents` says in words what they are. */
+/* Returns the `size` bytes that the header announced, owned by the caller, or NULL with an error if
+ * the file has fewer or more. `contents` describes them in the error. */
 static uint8_t *read_announced(struct packed *file, const char *path, size_t header, size_t size,
                                const char *contents, struct error *error)
 {
@@ -191,7 +191,8 @@ static bool take_labels(struct source *source, const char *path, const char *ima
     return taken;
 }
 
-/* A part of the set (a test split, say) may lack the last classes: ten are assumed at least. */
+/* Sets the number of classes. A part of the set, such as the test split, may lack the last classes,
+ * so it is at least ten. */
 static bool count_classes(struct source *source, const struct spec *spec, const char *path,
                           struct error *error)
 {
@@ -216,7 +217,7 @@ bool idx_open(struct source *source, const struct spec *spec, struct error *erro
     struct stored *stored = stored_create(source, error);
     if (!stored)
         return false;
-    source->channels = 1; /* and never flipped: a mirrored digit is another sign */
+    source->channels = 1; /* `flips` stays false: a mirrored digit is not a digit */
     char *images = find_file(spec->directory, image_names[spec->test], error);
     char *labels = images ? find_file(spec->directory, label_names[spec->test], error) : NULL;
     bool opened = labels && take_images(source, images, error) &&

@@ -1,3 +1,4 @@
+/* Recognises the format of a picture file and calls its decoder. */
 #include "data/formats/image_file.h"
 
 #include "base/files/file.h"
@@ -73,9 +74,10 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
     return scale;
 }
 
-/* The decoded picture, and beside it the resized one; halving needs no memory. */
-uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
-                                 size_t shorter_side)
+/* Counts the decoded picture and the larger of the decoder's extra memory and the resized picture.
+ * Halving works in place. */
+uint64_t image_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                            size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *
@@ -84,8 +86,8 @@ uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t chan
     const double fitted = shorter_side ? (double)shorter_side / shorter * (double)shorter_side /
                                              shorter * cost->width * cost->height * (double)channels
                                        : 0;
-    const uint64_t beside = (uint64_t)cost->beside << 10;
-    return decoded + (beside > (uint64_t)fitted ? beside : (uint64_t)fitted);
+    const uint64_t extra = (uint64_t)cost->extra_kib << 10;
+    return decoded + (extra > (uint64_t)fitted ? extra : (uint64_t)fitted);
 }
 
 bool image_file_read_fitted(struct image *image, const char *path, size_t channels,

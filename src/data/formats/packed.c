@@ -1,3 +1,6 @@
+/* Reads through zlib's gzread, which passes uncompressed files through unchanged. Neither the
+ * length that a file states nor its header is trusted: memory grows with the data that was really
+ * read. */
 #include "data/formats/packed.h"
 
 #include "base/files/file.h"
@@ -29,7 +32,7 @@ char *packed_find(const char *directory, const char *name, struct error *error)
 
 /* --- sizes --- */
 
-/* A gzip file ends with the length of what it holds (RFC 1952, modulo 2^32). */
+/* Returns the unpacked size of a file. A gzip file ends with it (RFC 1952, modulo 2^32). */
 static uint64_t unpacked_size(FILE *file, bool packed)
 {
     unsigned char last[4];
@@ -70,7 +73,9 @@ struct packed {
     size_t reached;   /* unpacked bytes that were read */
 };
 
-/* zlib's gzopen waits for ever on a FIFO, and takes a directory for an empty file. */
+/* Opens the file itself, because zlib's gzopen blocks on a FIFO and reads a folder as an empty
+ * file.
+ */
 struct packed *packed_open(const char *path, struct error *error)
 {
     struct packed *packed = memory_new(1, sizeof *packed, path, error);
@@ -144,7 +149,7 @@ bool packed_check_end(struct packed *packed, struct error *error)
                                  "more than the %zu bytes expected", reached);
 }
 
-/* Memory grows with what was read: a header, or the size of the file, is not believed. */
+/* Reads to the end of the file, in pieces, and grows the memory for each of them. */
 static bool read_all(struct packed *packed, size_t limit, uint8_t **bytes, size_t *size,
                      struct error *error)
 {

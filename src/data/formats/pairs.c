@@ -1,8 +1,9 @@
-/* pairs: pictures of two halves side by side, as pix2pix publishes its sets (Isola et al. 2017).
+/* Reads pairs of images, stored as the two halves of one picture, like the data sets of pix2pix
+ * (Isola et al. 2017).
  *
- * DIR holds the pictures, or folders train and val of them. The left half is the input and the
- * right half the target; direction=ba turns that round. Of an odd width the middle column belongs
- * to neither.
+ * DIR contains the pictures, or folders train and val with pictures. The left half is the input and
+ * the right half the target; direction=ba exchanges them. If the width is odd, the middle column is
+ * ignored.
  */
 #include "base/files/file.h"
 #include "base/memory.h"
@@ -41,13 +42,13 @@ static void origin(const struct source *source, size_t index, char *text, size_t
 }
 
 static bool read_halves(const struct source *source, size_t index,
-                        const struct source_request *wish, struct image *image,
+                        const struct source_request *request, struct image *image,
                         struct image *target, struct error *error)
 {
     const struct pairs *pairs = source->state;
     char *path = file_join(pairs->directory, pairs->names.name[index]);
     struct image both = {0};
-    bool read = path ? image_file_read(&both, path, wish->channels, error)
+    bool read = path ? image_file_read(&both, path, request->channels, error)
                      : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
     read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
@@ -61,13 +62,13 @@ static bool read_halves(const struct source *source, size_t index,
     return read;
 }
 
-/* The right half is copied while the whole is there. */
-static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
+/* Counts the whole picture and the copy of its right half, which exist at the same time. */
+static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct pairs *pairs = source->state;
     const struct image_file_cost *largest = &pairs->largest;
-    const uint64_t whole = (uint64_t)largest->width * largest->height * wish->channels;
-    const uint64_t reading = image_file_decode_bytes(largest, wish->channels, 0);
+    const uint64_t whole = (uint64_t)largest->width * largest->height * request->channels;
+    const uint64_t reading = image_decode_bytes(largest, request->channels, 0);
     return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
@@ -98,8 +99,7 @@ static bool check_header(struct pairs *pairs, const char *name, struct error *er
     if (good && cost.width < 2)
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
                          "only %zu pixel wide", (size_t)cost.width);
-    if (good &&
-        image_file_decode_bytes(&cost, 3, 0) > image_file_decode_bytes(&pairs->largest, 3, 0))
+    if (good && image_decode_bytes(&cost, 3, 0) > image_decode_bytes(&pairs->largest, 3, 0))
         pairs->largest = cost;
     free(path);
     return good;

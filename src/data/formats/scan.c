@@ -1,3 +1,5 @@
+/* Lists folders and finds the folder of a split. The order of the images depends on these lists,
+ * and so do the results of a seed: that is why names are sorted by bytes, not by the locale. */
 #include "data/formats/scan.h"
 
 #include "base/files/file.h"
@@ -50,7 +52,7 @@ static bool take_entry(int directory, const char *name, struct name_list *pictur
 {
     struct stat status;
     if (name[0] == '.' || fstatat(directory, name, &status, 0) != 0)
-        return true; /* hidden, or gone, or a link to nowhere */
+        return true; /* hidden, removed meanwhile, or a dangling link */
     if (folders && S_ISDIR(status.st_mode))
         return name_list_add(folders, name, error);
     if (pictures && S_ISREG(status.st_mode) && is_picture(name))
@@ -123,7 +125,7 @@ char *scan_choose_split(const struct spec *spec, struct error *error)
         error_set(error, ERROR_INPUT, spec->directory, "check the path",
                   "there is no such folder (looked for folders of *.png, *.jpg and *.jpeg in it)");
     else if (!scan_folder(spec->directory, &pictures, &folders, error))
-        ; /* said */
+        ; /* `error` is set */
     else if (holds_splits(&pictures, &folders))
         chosen = split_folder(spec, error);
     else if (spec->split_given)

@@ -1,4 +1,4 @@
-/* scan.h: what lies in a folder, in an order that does not depend on the file system. */
+/* scan.h: lists a folder, in an order that does not depend on the file system. */
 #ifndef TINCA_DATA_FORMATS_SCAN_H
 #define TINCA_DATA_FORMATS_SCAN_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* Names, sorted byte by byte. */
+/* Names, sorted by their bytes. */
 struct name_list {
     char **name;
     size_t count, capacity;
@@ -15,14 +15,15 @@ struct name_list {
 
 void name_list_free(struct name_list *list);
 
-/* Lists the pictures (*.png, *.jpg, *.jpeg in any case) and the folders directly in `path`; what
- * begins with a dot is left out. Either list may be NULL. */
+/* Lists the pictures (*.png, *.jpg, *.jpeg in upper or lower case) and the folders in `path`, but
+ * not in its subfolders. Leaves out names that begin with a dot. Either list may be NULL. Returns
+ * false with an error. */
 bool scan_folder(const char *path, struct name_list *pictures, struct name_list *folders,
                  struct error *error);
 
-/* The folder that `spec` means, owned by the caller: DIR itself, or when DIR holds nothing but
- * folders called train, test, val or validation, the one of the split (val serves as test). A split
- * asked for by name must be there. */
+/* Returns the folder that `spec` means, owned by the caller: DIR itself or, if DIR contains nothing
+ * but folders called train, test, val or validation, the folder of the split (val counts as test).
+ * Returns NULL with an error if a split was asked for by name and there is none. */
 char *scan_choose_split(const struct spec *spec, struct error *error);
 
 #endif

@@ -24,8 +24,8 @@ static size_t label(const struct source *source, size_t index)
 static const char *class_name(const struct source *source, size_t number)
 {
     const struct stored *stored = source->state;
-    if (stored->own_names && stored->own_names[number * STORED_NAME_SIZE])
-        return stored->own_names + number * STORED_NAME_SIZE;
+    if (stored->file_names && stored->file_names[number * STORED_NAME_SIZE])
+        return stored->file_names + number * STORED_NAME_SIZE;
     return stored->names ? stored->names[number] : NULL;
 }
 
@@ -39,10 +39,11 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              file_base_name(stored->part[part].path));
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
-                       struct image *image, struct image *target, struct error *error)
+static bool read_image(const struct source *source, size_t index,
+                       const struct source_request *request, struct image *image,
+                       struct image *target, struct error *error)
 {
-    (void)wish;
+    (void)request;
     (void)target;
     const struct stored *stored = source->state;
     if (!image_create(image, source->width, source->height, source->channels, error))
@@ -61,7 +62,7 @@ static void close_stored(struct source *source)
         free(stored->part[i].path);
     free(stored->pixels);
     free(stored->labels);
-    free(stored->own_names);
+    free(stored->file_names);
     free(stored);
     source->state = NULL;
 }

@@ -1,4 +1,5 @@
-/* stored.h: a source whose images lie in memory as bytes: cifar and idx. Internal to data/. */
+/* stored.h: a source that keeps all its images in memory as bytes: cifar and idx. Internal to
+ * data/. */
 #ifndef TINCA_DATA_FORMATS_STORED_H
 #define TINCA_DATA_FORMATS_STORED_H
 
@@ -11,19 +12,20 @@ struct stored_part {
 };
 
 struct stored {
-    uint8_t *pixels; /* interleaved, image after image */
-    uint8_t *labels; /* one a image */
+    uint8_t *pixels; /* [images,H,W,C] */
+    uint8_t *labels; /* [images] */
     struct stored_part part[8];
     size_t parts;
-    const char *const *names; /* of the classes; NULL: their numbers */
-    char *own_names;          /* classes x STORED_NAME_SIZE, from a file; NULL: none */
+    const char *const *names; /* built-in class names; NULL: the classes have numbers only */
+    char *
+        file_names; /* names from a file, [classes,STORED_NAME_SIZE]; NULL: there is no such file */
 };
 
 enum { STORED_NAME_SIZE = 64 };
 
 extern const struct source_operations stored_operations;
 
-/* Gives `source` an empty store as its state. */
+/* Initialises `source` and returns its state, an empty store; NULL with an error. */
 struct stored *stored_create(struct source *source, struct error *error);
 
 #endif

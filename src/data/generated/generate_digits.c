@@ -1,9 +1,9 @@
-/* `digits`: handwritten-looking digits, 28x28 grey, white ink on black as MNIST has it.
+/* Draws the data set `digits`: digits like handwriting, 28x28 grey, white on black like MNIST.
  *
- * Each digit has one to three ways of being written: strokes, each a Catmull-Rom curve through a
- * few points of a unit box. A hand is drawn for every image: every point is moved a little, the
- * whole is slanted, turned, stretched and moved, the pen has its own width that varies along the
- * stroke. Ink is the largest coverage over all pieces of the curves.
+ * Each digit can be written in one to three ways. A way is a list of strokes, each a Catmull-Rom
+ * curve through a few points of a unit box. Each image has random parameters of a hand: it moves
+ * every point a little, slants, rotates, stretches and shifts the whole digit, and varies the width
+ * of the pen along the stroke. A pixel's ink is the largest coverage by any piece of the curves.
  */
 #include "data/generated/generate.h"
 #include "data/generated/paint.h"
@@ -18,10 +18,11 @@ struct pen_stroke {
 };
 
 struct way {
-    struct pen_stroke strokes[MAX_STROKES]; /* ended by one of no points */
+    struct pen_stroke strokes[MAX_STROKES]; /* a stroke with no points ends the list */
 };
 
-/* Strokes that touch share a point, and a point is always moved in the same way. */
+/* Strokes that touch share a point. The displacement of a point depends on its coordinates, so they
+ * still touch afterwards. */
 static const struct way ways[10][MAX_WAYS] = {
     {{{{9,
         {{.48f, .08f},
@@ -171,7 +172,7 @@ static const struct way ways[10][MAX_WAYS] = {
        {4, {{.72f, .26f}, {.72f, .58f}, {.6f, .86f}, {.32f, .9f}}}}}},
 };
 
-/* How one image is written. */
+/* The parameters of one image's handwriting. */
 struct hand {
     uint32_t seed;
     float jitter;
@@ -203,7 +204,7 @@ static void choose_hand(struct hand *hand, struct random_stream *draws)
     hand->grain = random_next_between(draws, 0.0f, 0.12f);
 }
 
-/* A point of the box, moved by this hand, in pixels. */
+/* Returns a point of the unit box, displaced by this hand, in pixels. */
 static struct point place_point(const struct hand *hand, struct point p)
 {
     int32_t column = (int32_t)(p.x * 1000.0f), row = (int32_t)(p.y * 1000.0f);
@@ -223,7 +224,7 @@ static int last_pixel(float high)
     return high < 0.0f ? -1 : high >= SIDE - 1 ? SIDE - 1 : (int)high + 1;
 }
 
-/* Lays ink along one straight piece; `start` and `end` are the pen's radii at its ends. */
+/* Draws one straight piece; `start` and `end` are the radii of the pen at its ends. */
 static void draw_piece(float *ink, const struct hand *hand, struct point a, struct point b,
                        float start, float end)
 {

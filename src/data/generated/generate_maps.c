@@ -1,7 +1,8 @@
-/* `maps`: the same place from the air and as a street map, 256x256 each: pairs for pix2pix.
+/* Draws the data set `maps` for pix2pix: pairs of an aerial picture and a street map of the same
+ * place, 256x256 pixels each.
  *
- * Both renderings ask town_at for the same point, and blend by its distances. The map has few flat
- * colours; the aerial picture has roofs, shadows, trees, cars, lane marks and grain.
+ * Both renderings call town_at for the same points and blend colours by its distances. The map has
+ * a few flat colours; the aerial picture has roofs, shadows, trees, cars, lane marks and grain.
  */
 #include "data/generated/generate_maps.h"
 
@@ -54,7 +55,7 @@ static struct colour asphalt(const struct town *town, const struct town_place *p
     return colour;
 }
 
-/* A car may stand in each few pixels of each lane. */
+/* Draws cars: each lane is divided into cells of a few pixels, and each cell may contain one. */
 static struct colour drive_cars(const struct town *town, const struct town_place *place,
                                 bool is_highway, struct colour colour)
 {
@@ -113,7 +114,7 @@ static struct colour water(const struct town *town, const struct town_place *pla
     return colour_scale(colour, 0.85f + 0.2f * slow + 0.12f * fine);
 }
 
-/* Crowns stand in a jittered grid; the nearest of nine that covers the point. */
+/* Draws trees on a jittered grid: the nearest of nine crowns that covers the point. */
 static struct colour plant_trees(const struct town *town, const struct town_place *place,
                                  struct point p, struct colour under)
 {

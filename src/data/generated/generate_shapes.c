@@ -1,10 +1,9 @@
-/* `shapes`: one of ten figures on a noisy ground, 32x32 in colour.
+/* Draws the data set `shapes`: one of ten figures on a noisy background, 32x32 in colour.
  *
- * A linear model must not get far: the figure may be anywhere, large or small, turned this way and
- * that, lighter or darker than the ground or only of another hue, and short strokes of other
- * colours lie about. What tells the classes apart is the outline alone. Outlines are distance
- * functions in a frame where the figure has radius 1; the distance in pixels gives the antialiased
- * edge.
+ * A linear model must fail on it, so position, size and rotation of the figure are random, it is
+ * lighter or darker than the background or differs only in hue, and short strokes of other colours
+ * distract. Only the outline distinguishes the classes. Outlines are distance functions of a figure
+ * with radius 1; the distance in pixels gives the antialiased edge.
  */
 #include "data/generated/generate.h"
 #include "data/generated/paint.h"
@@ -51,7 +50,7 @@ static float crescent(struct point p)
     return moon > -shadow ? moon : -shadow;
 }
 
-/* A square standing on its corner, and a half disc on each of its upper sides. */
+/* Returns the distance to a heart: a square on its corner with a half disc on each upper side. */
 static float heart(struct point p)
 {
     static const struct point body[] = {{0, -0.4f}, {0.6f, 0.2f}, {0, 0.8f}, {-0.6f, 0.2f}};
@@ -64,7 +63,7 @@ static float heart(struct point p)
 }
 
 static const struct outline {
-    float (*distance)(struct point p); /* NULL: the polygon */
+    float (*distance)(struct point p); /* NULL: use the polygon */
     const struct point *corners;
     size_t count;
 } outlines[10] = {
@@ -88,7 +87,7 @@ struct stroke {
 
 struct scene {
     struct colour ground[2], figure[2];
-    float ground_x, ground_y; /* direction in which the ground's colour runs, one over its width */
+    float ground_x, ground_y; /* direction of the background's gradient, 1 / its length */
     float texture, texture_scale, grain;
     uint32_t seed;
     float centre_x, centre_y, radius, cosine, sine, stretch;
@@ -109,7 +108,7 @@ static float contrast(struct colour a, struct colour b)
     return sqrtf(0.3f * r * r + 0.55f * g * g + 0.15f * c * c);
 }
 
-/* A colour that can be told from both ends of the ground. */
+/* Returns a colour with enough contrast to both ends of the background's gradient. */
 static struct colour visible_colour(struct random_stream *draws, const struct scene *scene)
 {
     struct colour best = any_colour(draws);

@@ -1,8 +1,8 @@
-/* `tench`: photographs of one fish, 256x256 in colour, for the one-class study.
+/* Draws the data set `tench`: pictures of one fish, 256x256 in colour, for the one-class study.
  *
- * A scene is chosen (where, which fish, held or not, what light), then every pixel is worked out on
- * its own: ground, shadow, fish, hands, and what a camera does to it (exposure, warmth, vignette,
- * grain).
+ * First a scene is drawn (background, fish, hands, light). Then the colour of every pixel is
+ * computed separately: ground, shadow, fish, hands, and the effects of a camera (exposure, warmth,
+ * vignette, grain).
  */
 #include "data/generated/generate_tench.h"
 #include "data/generated/generate.h"
@@ -74,7 +74,7 @@ static struct colour picture_colour(const struct picture *picture, struct point 
     colour = fish_colour(&picture->fish, p, colour);
     if (picture->hands.count)
         colour = hands_before(&picture->hands, p, colour);
-    if (picture->ground.kind == GROUND_WATER) /* water lies before the fish, too */
+    if (picture->ground.kind == GROUND_WATER) /* there is water in front of the fish, too */
         colour = colour_mix(colour, picture->ground.colour, 0.22f);
     return expose(&picture->camera, p, colour);
 }

@@ -1,7 +1,7 @@
-/* The built-in sets: a table of generators, seen as sources.
+/* The built-in data sets: a table of generators, and the source that calls them.
  *
- * Labels run round the classes (image i has label i mod classes), so that any first N images are
- * balanced. The seed is part of what the sets are: change it and every published figure is void.
+ * Image i has the label i mod classes, so the first N images are balanced for every N. The seed is
+ * part of the definition of the sets: if it changed, all published results would be void.
  */
 #include "data/generated/generate.h"
 #include "data/images/source.h"
@@ -10,37 +10,86 @@
 
 #define DATA_SEED UINT64_C(20171129)
 
-static const struct generated {
+struct generated {
     const char *name;
-    uint32_t stream;    /* of RANDOM_GENERATE: 2 x stream for training, one more for testing */
-    size_t classes;     /* that are drawn */
-    size_t label_space; /* unless classes= says otherwise */
+    uint32_t stream;    /* RANDOM_GENERATE's stream is 2 x this for training, + 1 for testing */
+    size_t classes;     /* that images are drawn of */
+    size_t label_space; /* default number of classes */
     const char *const *class_names;
     size_t train, test; /* images */
     size_t side, channels;
     enum source_fit fit;
-    size_t default_side; /* what is taken when nobody wishes */
+    size_t default_side; /* of an example, unless the network's input says otherwise */
     bool flips;
     generate_image *generate;
-} sets[] = {
-    {"shapes", 1, 10, 10, generate_shape_names, 10000, 2000, 32, 3, SOURCE_FIXED, 32, true,
-     generate_shape},
-    {"digits", 2, 10, 10, generate_digit_names, 10000, 2000, 28, 1, SOURCE_FIXED, 28, false,
-     generate_digit},
-    {"tench", 3, 1, 1000, (const char *const[]){"tench"}, 1024, 256, 256, 3, SOURCE_CROP, 224, true,
-     generate_tench},
-    {"maps", 4, 1, 1, (const char *const[]){"map"}, 200, 40, 256, 3, SOURCE_PAIR, 256, true,
-     generate_map},
 };
 
-/* What `state` points to: one element of this for each set and split. */
+enum { SHAPES, DIGITS, TENCH, MAPS, SETS };
+
+static const struct generated sets[SETS] = {
+    [SHAPES] = {.name = "shapes",
+                .stream = 1,
+                .classes = 10,
+                .label_space = 10,
+                .class_names = generate_shape_names,
+                .train = 10000,
+                .test = 2000,
+                .side = 32,
+                .channels = 3,
+                .fit = SOURCE_FIXED,
+                .default_side = 32,
+                .flips = true,
+                .generate = generate_shape},
+    [DIGITS] = {.name = "digits",
+                .stream = 2,
+                .classes = 10,
+                .label_space = 10,
+                .class_names = generate_digit_names,
+                .train = 10000,
+                .test = 2000,
+                .side = 28,
+                .channels = 1,
+                .fit = SOURCE_FIXED,
+                .default_side = 28,
+                .generate = generate_digit},
+    [TENCH] = {.name = "tench",
+               .stream = 3,
+               .classes = 1,
+               .label_space = 1000,
+               .class_names = (const char *const[]){"tench"},
+               .train = 1024,
+               .test = 256,
+               .side = 256,
+               .channels = 3,
+               .fit = SOURCE_CROP,
+               .default_side = 224,
+               .flips = true,
+               .generate = generate_tench},
+    [MAPS] = {.name = "maps",
+              .stream = 4,
+              .classes = 1,
+              .label_space = 1,
+              .class_names = (const char *const[]){"map"},
+              .train = 200,
+              .test = 40,
+              .side = 256,
+              .channels = 3,
+              .fit = SOURCE_PAIR,
+              .default_side = 256,
+              .flips = true,
+              .generate = generate_map},
+};
+
+/* A source's state: one constant for each set and split. */
 static const struct generated_split {
     const struct generated *set;
     bool test;
-} splits[][2] = {{{&sets[0], false}, {&sets[0], true}},
-                 {{&sets[1], false}, {&sets[1], true}},
-                 {{&sets[2], false}, {&sets[2], true}},
-                 {{&sets[3], false}, {&sets[3], true}}};
+} splits[SETS][2] = {
+    [SHAPES] = {{&sets[SHAPES], false}, {&sets[SHAPES], true}},
+    [DIGITS] = {{&sets[DIGITS], false}, {&sets[DIGITS], true}},
+    [TENCH] = {{&sets[TENCH], false}, {&sets[TENCH], true}},
+    [MAPS] = {{&sets[MAPS], false}, {&sets[MAPS], true}},
+};
 
 static size_t label(const struct source *source, size_t index)
 {
@@ -61,10 +110,11 @@ static void origin(const struct source *source, size_t index, char *text, size_t
              split->test ? "test" : "train");
 }
 
-static bool read_image(const struct source *source, size_t index, const struct source_request *wish,
-                       struct image *image, struct image *target, struct error *error)
+static bool read_image(const struct source *source, size_t index,
+                       const struct source_request *request, struct image *image,
+                       struct image *target, struct error *error)
 {
-    (void)wish;
+    (void)request;
     const struct generated_split *split = source->state;
     const struct generated *set = split->set;
     if (!image_create(image, set->side, set->side, set->channels, error) ||
@@ -76,12 +126,12 @@ static bool read_image(const struct source *source, size_t index, const struct s
     return true;
 }
 
-/* Both of a pair; images of 32 pixels and less are not worth counting. */
-static uint64_t decode_bytes(const struct source *source, const struct source_request *wish)
+/* Counts both images of a pair. */
+static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct generated_split *split = source->state;
     const uint64_t image = (uint64_t)split->set->side * split->set->side * split->set->channels;
-    (void)wish;
+    (void)request;
     return source->fit == SOURCE_PAIR ? 2 * image : image;
 }
 
@@ -118,23 +168,23 @@ static bool open_set(struct source *source, size_t which, const struct spec *spe
 bool shapes_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 0, spec);
+    return open_set(source, SHAPES, spec);
 }
 
 bool digits_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 1, spec);
+    return open_set(source, DIGITS, spec);
 }
 
 bool tench_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 2, spec);
+    return open_set(source, TENCH, spec);
 }
 
 bool maps_open(struct source *source, const struct spec *spec, struct error *error)
 {
     (void)error;
-    return open_set(source, 3, spec);
+    return open_set(source, MAPS, spec);
 }

@@ -1,9 +1,10 @@
-/* A town is a warped grid of streets whose blocks are cut into lots, with a river, a highway and a
- * park laid over it.
+/* A town is a warped grid of streets with a river, a highway and a park over it; the blocks between
+ * the streets are divided into lots.
  *
- * Street i of an axis lies near i times the mean distance, moved by a hash of i; every third is an
- * avenue. A stretch of street between two others may be missing. In a block, lots are cut along the
- * longer side, in two rows back to back; each lot may have a building, set back from its borders.
+ * Street i of an axis is at i times the mean distance, displaced by a hash of i; every third street
+ * is an avenue. A stretch of street between two crossings may be missing. A block is divided along
+ * its longer side into two rows of lots, back to back; a lot may have a building, set back from its
+ * borders.
  */
 #include "data/generated/generate_maps.h"
 
@@ -67,7 +68,7 @@ static float street_position(const struct axis *axis, int32_t i)
     return axis->mean * ((float)i + between(noise_hash(i, 0, axis->seed), -0.28f, 0.28f));
 }
 
-/* The streets before and after a coordinate. */
+/* The positions of the streets before and after a coordinate. */
 struct interval {
     int32_t index; /* of the first */
     float low, high;
@@ -85,7 +86,7 @@ static struct interval find_interval(const struct axis *axis, float x)
     return (struct interval){i, low, high};
 }
 
-/* A point in grid coordinates, and the block that it lies in. */
+/* A point in grid coordinates, and the block that contains it. */
 struct block {
     float x, y;
     struct interval across, down;
@@ -143,7 +144,7 @@ static void place_streets(const struct town *town, const struct block *block,
     for (int side = 0; side < 4; side++) {
         struct border border = block_border(town, block, side);
         float distance = border.distance - (border.wide ? town->avenue : town->street);
-        /* an avenue keeps its colour where a street runs into it */
+        /* where a street joins an avenue, the avenue's colour wins */
         bool joins = place->wide && !border.wide && place->street < 0.5f;
         bool takes_over = border.wide && !place->wide && distance < 0.5f;
         if (border.missing || (!takes_over && (joins || distance >= place->street)))
@@ -204,7 +205,7 @@ static void place_building(const struct town *town, const struct block *block,
     place->ridge = half_x > half_y ? y / half_y : x / half_x;
 }
 
-/* --- what lies over the grid --- */
+/* --- river, highway and park --- */
 
 static float river_distance(const struct town *town, struct point p)
 {
@@ -242,7 +243,7 @@ static float park_distance(const struct town *town, struct point p, float *path)
     return radius - town->park_radius + ragged;
 }
 
-/* Buildings stand only where nothing else is. */
+/* Removes buildings from where something else is. */
 static void clear_site(struct town_place *place)
 {
     float room = place->water - 4.0f;
@@ -271,7 +272,7 @@ static void place_over_grid(const struct town *town, struct point p, struct town
     clear_site(place);
 }
 
-/* Small streets end at parks and water; avenues cross both, on bridges. */
+/* Ends small streets at parks and water; avenues cross both, on bridges. */
 static void cut_streets(struct town_place *place)
 {
     float room =

@@ -1,7 +1,6 @@
-/* paint.h: colours and noise for the generators. Internal to data/.
+/* paint.h: colours, noise and distances for the generators. Internal to data/.
  *
- * Noise is a hash of whole coordinates and a seed: a function of the place, so that pixels can be
- * drawn in any order.
+ * Noise is a hash of integer coordinates and a seed, so pixels can be drawn in any order.
  */
 #ifndef TINCA_DATA_GENERATED_PAINT_H
 #define TINCA_DATA_GENERATED_PAINT_H
@@ -19,25 +18,28 @@ struct point {
     float x, y;
 };
 
+/* Returns x limited to [0, 1]. */
 static inline float paint_clamp(float x)
 {
     return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x;
 }
 
-/* 0 below `low`, 1 above `high`, smooth between; low > high turns it round. */
+/* Returns 0 below `low`, 1 above `high`, and a smooth transition between them (smoothstep). If low
+ * > high it falls from 1 to 0. */
 static inline float paint_step(float low, float high, float x)
 {
     float t = paint_clamp((x - low) / (high - low));
     return t * t * (3.0f - 2.0f * t);
 }
 
-/* floorf for what fits an int: without SSE 4.1 floorf is a call. */
+/* Returns floorf(x) for values that fit an int; without SSE 4.1 floorf would be a function call. */
 static inline int32_t paint_floor(float x)
 {
     int32_t whole = (int32_t)x;
     return whole - ((float)whole > x);
 }
 
+/* Returns a for t = 0, b for t = 1, linear between. */
 static inline float paint_mix(float a, float b, float t)
 {
     return a + (b - a) * t;
@@ -58,7 +60,7 @@ static inline struct colour colour_add(struct colour a, float r, float g, float 
     return (struct colour){a.r + r, a.g + g, a.b + b};
 }
 
-/* Hue in turns, saturation and value 0 to 1. */
+/* Converts HSV to RGB: hue in turns, saturation and value in 0..1. */
 struct colour colour_from_hue(float hue, float saturation, float value);
 
 /* Writes a pixel of an RGB image, rounded and clamped. */
@@ -70,7 +72,7 @@ static inline void colour_write(const struct image *image, size_t x, size_t y, s
     pixel[2] = (uint8_t)(paint_clamp(colour.b) * 255.0f + 0.5f);
 }
 
-/* A well-mixed word of a place. */
+/* Returns a well-mixed hash of a place. */
 static inline uint32_t noise_hash(int32_t x, int32_t y, uint32_t seed)
 {
     uint32_t h = seed ^ (uint32_t)x * 0x85ebca6bu ^ (uint32_t)y * 0xc2b2ae35u;
@@ -79,25 +81,27 @@ static inline uint32_t noise_hash(int32_t x, int32_t y, uint32_t seed)
     return h ^ h >> 15;
 }
 
-/* 0 to 1, independent from one place to the next. */
+/* Returns white noise of [0, 1): independent from one place to the next. */
 static inline float noise_at(int32_t x, int32_t y, uint32_t seed)
 {
     return random_to_unit(noise_hash(x, y, seed));
 }
 
-/* 0 to 1, smooth: lattice values one unit apart, blended. */
+/* Returns smooth noise of 0..1: random values at integer places, interpolated. */
 float noise_smooth(float x, float y, uint32_t seed);
 
-/* 0 to 1: `octaves` of it, each twice as fine and half as strong. */
+/* Returns fractal noise of 0..1: `octaves` of smooth noise, each twice as fine and half as strong.
+ */
 float noise_fractal(float x, float y, int octaves, uint32_t seed);
 
-/* How far p is from the segment a to b; *along is 0 at a and 1 at b. */
+/* Returns the distance of p from the segment from a to b. Sets *along to the position of the
+ * nearest point, 0 at a and 1 at b. */
 float segment_distance(struct point p, struct point a, struct point b, float *along);
 
-/* How far p is from a closed polygon: negative inside. */
+/* Returns the signed distance of p from a closed polygon, negative inside. */
 float polygon_distance(struct point p, const struct point *corners, size_t count);
 
-/* A point of the Catmull-Rom curve from p1 to p2. */
+/* Returns the point at t in 0..1 of the Catmull-Rom curve from p1 to p2. */
 struct point curve_point(struct point p0, struct point p1, struct point p2, struct point p3,
                          float t);
 

@@ -1,9 +1,9 @@
-/* Tinca tinca: a stout olive body with a deep tail root, small scales under slime, a small red eye,
- * a barbel at the mouth, and dark, rounded fins.
+/* Draws a tench (Tinca tinca): a stout olive body with a deep tail root, small scales under slime,
+ * a small red eye, a barbel at the mouth, and dark, rounded fins.
  *
- * The spine is a parabola along which everything is laid out. The body's outline is a table of
- * half-heights above and below it; its cross-section is taken for an ellipse, which gives the
- * normal for the light. Fins are fans: a base, a direction, widths at the base and the end.
+ * The spine is a parabola, and all coordinates are relative to it. The outline of the body is a
+ * table of half-heights above and below the spine. Its cross-section is an ellipse, which gives the
+ * normal for the light. A fin is a fan: a base, a direction, and widths at the base and the end.
  */
 #include "data/generated/generate_tench.h"
 
@@ -20,9 +20,9 @@ static const struct {
 
 struct fin {
     struct fish_place base;
-    float cosine, sine;      /* of its direction: angle 0 is backwards, then towards the belly */
-    float length, root, end; /* half-widths at both ends, all in lengths of the fish */
-    float rounding;          /* of the end: positive bulges, negative is forked */
+    float cosine, sine;      /* of its direction: 0 is backwards, positive towards the belly */
+    float length, root, end; /* length and half-widths at both ends, in lengths of the fish */
+    float rounding;          /* shape of the end: positive is rounded, negative is forked */
 };
 
 static const struct fin back_fins[BACK_FINS] = {
@@ -35,11 +35,11 @@ static const struct fin front_fins[FRONT_FINS] = {
     {{0.435f, 0.130f}, 0.752f, 0.659f, 0.125f, 0.022f, 0.052f, 0.45f}, /* pelvic */
 };
 
-/* --- choosing one --- */
+/* --- random parameters --- */
 
 static void choose_pose(struct fish *fish, struct random_stream *draws)
 {
-    bool any = random_next_below(draws, 8) == 0; /* most lie about level */
+    bool any = random_next_below(draws, 8) == 0; /* else nearly horizontal */
     float angle =
         any ? random_next_between(draws, -1.5f, 1.5f) : random_next_between(draws, -0.45f, 0.45f);
     fish->cosine = cosf(angle);
@@ -84,7 +84,7 @@ void fish_choose(struct fish *fish, struct random_stream *draws)
     fish->gloss = random_next_between(draws, 0.08f, 0.42f);
 }
 
-/* --- its frame --- */
+/* --- coordinates --- */
 
 static float spine(const struct fish *fish, float s)
 {
@@ -107,7 +107,7 @@ struct point fish_point(const struct fish *fish, struct fish_place place)
         fish->middle.y + fish->length * (along * fish->sine + across * fish->cosine)};
 }
 
-/* The half-height of the body on the side of v. */
+/* Returns the half-height of the body, on the side that the sign of v selects. */
 static float body_height(const struct fish *fish, struct fish_place place)
 {
     size_t i = 1;
@@ -126,7 +126,7 @@ static float max_of(float a, float b)
     return a > b ? a : b;
 }
 
-/* Distance to the body, about; negative inside; in lengths of the fish. */
+/* Returns the approximate distance to the body in lengths of the fish, negative inside. */
 static float body_distance(const struct fish *fish, struct fish_place place)
 {
     float height = body_height(fish, place);
@@ -138,7 +138,7 @@ static float body_distance(const struct fish *fish, struct fish_place place)
     return distance;
 }
 
-/* Where a place lies in a fin: a from the base (0) to the end (1), b across in half-widths. */
+/* Coordinates relative to a fin: a from the base (0) to the end (1), b across in half-widths. */
 struct fin_place {
     float a, b, distance;
 };
@@ -181,7 +181,7 @@ float fish_shadow(const struct fish *fish, struct point p, float blur)
 
 /* --- colours --- */
 
-/* Membrane between dark rays that spread from the base. */
+/* Draws a fin: a membrane between dark rays that spread from the base. */
 static struct colour draw_fin(const struct fish *fish, const struct fin *fin,
                               struct fish_place place, struct colour under)
 {
@@ -199,7 +199,7 @@ static struct colour draw_fin(const struct fish *fish, const struct fin *fin,
     return colour_mix(under, colour_scale(fish->fin, light), solid);
 }
 
-/* Small scales in staggered rows; none on the head. */
+/* Returns the brightness of the scales, which lie in staggered rows; the head has none. */
 static float scale_shade(struct fish_place place)
 {
     float x = place.s * 62.0f, y = place.v * 74.0f;
@@ -225,7 +225,8 @@ static struct colour skin_colour(const struct fish *fish, struct fish_place plac
     return colour_scale(colour, shade);
 }
 
-/* An ellipse seen from the side turns away from us towards back and belly. */
+/* Shades the body as an elliptic cylinder, whose normal turns away from the viewer towards back and
+ * belly. */
 static struct colour light_skin(const struct fish *fish, struct fish_place place, float across,
                                 struct colour colour)
 {
@@ -248,7 +249,7 @@ static float disc(const struct fish *fish, struct fish_place place, float s, flo
     return (sqrtf(x * x + y * y) - radius) * fish->length;
 }
 
-/* Eye, mouth, gill cover. */
+/* Draws the eye, the mouth and the gill cover. */
 static struct colour draw_face(const struct fish *fish, struct fish_place place,
                                struct colour colour)
 {

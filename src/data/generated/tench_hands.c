@@ -1,5 +1,5 @@
-/* Hands that hold the fish from below: sleeve and palm behind it, fingers before it. All are limbs:
- * straight, with a radius at each end, lit as round. */
+/* Draws hands that hold the fish from below: sleeve and palm behind it, fingers in front of it. All
+ * of these are limbs: straight, with a radius at each end, and shaded like cylinders. */
 #include "data/generated/generate_tench.h"
 
 static struct point beside(struct point p, float x, float y)
@@ -42,7 +42,7 @@ void hands_choose(struct hands *hands, const struct fish *fish, struct random_st
     place_hand(hands, 1, fish, random_next_between(draws, 0.62f, 0.72f), draws);
 }
 
-/* The limb laid over `under`; `shadow` darkens what is next to it. */
+/* Returns the colour of the limb over `under`; `shadow` darkens the pixels beside it. */
 static struct colour draw_limb(const struct limb *limb, struct point p, struct colour own,
                                float shadow, struct colour under)
 {

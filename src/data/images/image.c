@@ -1,3 +1,5 @@
+/* Resizing is separable bilinear interpolation, from a table of taps for rows and one for columns.
+ * Because bilinear interpolation reads only four pixels, large reductions first halve the image. */
 #include "data/images/image.h"
 
 #include "base/memory.h"
@@ -43,7 +45,7 @@ static void replace(struct image *image, struct image *by)
 
 /* --- size and colours --- */
 
-/* Where output position i falls between two input positions. */
+/* The two input positions that an output position lies between. */
 struct tap {
     size_t low, high;
     float weight; /* of `high` */
@@ -99,19 +101,20 @@ bool image_resize(struct image *out, const struct image *in, size_t width, size_
     return true;
 }
 
-/* Gives memory back that a picture, which became smaller in place, no longer needs. */
-static void give_back(struct image *image)
+/* Returns unused memory to the system after an image became smaller in place. */
+static void shrink_memory(struct image *image)
 {
     uint8_t *smaller = realloc(image->pixels, image->width * image->height * image->channels);
     image->pixels = smaller ? smaller : image->pixels;
 }
 
-/* Each pixel becomes the mean of four, in place; an odd last row or column is dropped. */
+/* Halves both sides in place: each pixel becomes the mean of four. Drops an odd last row or column.
+ */
 static void halve(struct image *image)
 {
     const size_t channels = image->channels, row = image->width * channels;
     const size_t width = image->width / 2, height = image->height / 2;
-    uint8_t *out = image->pixels; /* never beyond what is still to be read */
+    uint8_t *out = image->pixels; /* stays behind the pixels that are still to be read */
     for (size_t y = 0; y < height; y++)
         for (size_t x = 0; x < width; x++)
             for (size_t c = 0; c < channels; c++) {
@@ -120,7 +123,7 @@ static void halve(struct image *image)
             }
     image->width = width;
     image->height = height;
-    give_back(image);
+    shrink_memory(image);
 }
 
 bool image_scale(struct image *image, size_t width, size_t height, struct error *error)
@@ -181,11 +184,11 @@ void image_keep_left(struct image *image, size_t width)
     for (size_t y = 1; y < image->height; y++)
         memmove(image->pixels + y * kept, image->pixels + y * row, kept);
     image->width = width;
-    give_back(image);
+    shrink_memory(image);
 }
 
-/* Returns the position in 0..count-1 that lies at `position` once a row of `count` pixels, which
- * begins `before` pixels later, is reflected at its ends as often as needed. */
+/* Returns which pixel, 0..count-1, appears at `position` of a row that is padded by reflection.
+ * `before` is the number of padding pixels on the left. */
 static size_t reflect(size_t position, size_t before, size_t count)
 {
     const size_t period = count > 1 ? 2 * (count - 1) : 1;

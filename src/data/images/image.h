@@ -1,4 +1,4 @@
-/* image.h: one picture in memory, and what is done to it before it becomes numbers. */
+/* image.h: a picture in memory, and the operations on it before it becomes numbers. */
 #ifndef TINCA_DATA_IMAGES_IMAGE_H
 #define TINCA_DATA_IMAGES_IMAGE_H
 
@@ -8,50 +8,60 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { IMAGE_MAX_SIDE = 16384 }; /* what claims to be larger is refused before it is allocated */
+/* A file that claims more than this is refused before anything is allocated. */
+enum { IMAGE_MAX_SIDE = 16384 };
 enum { IMAGE_MAX_PIXELS = 1 << 27 };
 
-/* 8-bit samples, interleaved: pixels[(y * width + x) * channels + c]; 1 channel (grey) or 3 (RGB).
+/* 8-bit samples, interleaved: pixels[(y * width + x) * channels + c]. 1 channel (grey) or 3 (RGB).
  */
 struct image {
     size_t width, height, channels;
     uint8_t *pixels;
 };
 
-/* Refuses a size that is zero or beyond IMAGE_MAX_SIDE and IMAGE_MAX_PIXELS. */
+/* Returns false with an error that names `path` if a size is zero or beyond IMAGE_MAX_SIDE or
+ * IMAGE_MAX_PIXELS. */
 bool image_check_size(const char *path, size_t width, size_t height, struct error *error);
 
+/* Allocates a black image. Returns false with an error. */
 bool image_create(struct image *image, size_t width, size_t height, size_t channels,
                   struct error *error);
-void image_free(struct image *image); /* leaves it {0} */
 
-/* Resizes the image in place so that its shorter side has `shorter_side` pixels and its shape is
- * kept: it is first halved (each pixel the mean of four) as long as twice the size is left, then
- * resized bilinearly. */
+/* Frees the pixels and resets the image to {0}. */
+void image_free(struct image *image);
+
+/* --- in place --- */
+
+/* Resizes the image so that its shorter side has `shorter_side` pixels; keeps the aspect ratio.
+ * Resizes like image_scale. */
 bool image_fit(struct image *image, size_t shorter_side, struct error *error);
 
-/* In place: to exactly width x height, halved first where that is much smaller; and to 1 or 3
- * channels. */
+/* Resizes the image to width x height. Halves it (each pixel becomes the mean of four) as long as
+ * both sides are at least twice too large, and then resizes it bilinearly. */
 bool image_scale(struct image *image, size_t width, size_t height, struct error *error);
+
+/* Converts the image to 1 or 3 channels. */
 bool image_convert(struct image *image, size_t channels, struct error *error);
 
-/* The part of `in` that begins at (x, y); must lie inside. */
+/* Keeps the `width` columns on the left; there must be so many. */
+void image_keep_left(struct image *image, size_t width);
+
+/* --- into a new image `out` --- */
+
+/* Copies the part of `in` that begins at (x, y). The part must lie inside `in`. */
 bool image_cut(struct image *out, const struct image *in, size_t x, size_t y, size_t width,
                size_t height, struct error *error);
 
-/* In place: to the `width` columns on the left, no more than there are. */
-void image_keep_left(struct image *image, size_t width);
-
-/* Lays `in` at (left, top) of a picture of width x height and fills the rest by reflection at its
- * edges, which are not repeated: c b | a b c | b a. `in` must fit. */
+/* Places `in` at (left, top) of an image of width x height, into which it must fit. Fills the rest
+ * by reflection at the edges of `in`, whose edge pixels are not repeated: c b | a b c | b a. */
 bool image_pad_reflected(struct image *out, const struct image *in, size_t left, size_t top,
                          size_t width, size_t height, struct error *error);
 
-/* Bilinear, as in the studies' pre-processing; samples at pixel centres. */
+/* Resizes bilinearly, with samples at the centres of pixels. */
 bool image_resize(struct image *out, const struct image *in, size_t width, size_t height,
                   struct error *error);
 
-/* The luma of ITU-R BT.601, as JPEG has it, rounded. */
+/* Returns the luma of ITU-R BT.601, which JPEG uses, too, rounded. */
 static inline uint8_t image_grey(unsigned red, unsigned green, unsigned blue)
 {
     return (uint8_t)((19595 * red + 38470 * green + 7471 * blue + 32768) >> 16);

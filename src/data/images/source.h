@@ -1,8 +1,9 @@
-/* source.h: what each kind of data set must offer to dataset.c. Internal to data/.
+/* source.h: the interface that each kind of data set implements for dataset.c. Internal to data/.
  *
- * A source numbers its images and gives each as it is stored, with the labels of its own classes.
- * Everything that sets have in common (only, limit, classes, the fit to what a network wants) is
- * dataset.c's. A source is constant once opened: `read` is called by several threads at once.
+ * A source numbers its images from 0 and delivers each of them as it is stored, with its label.
+ * dataset.c does what all kinds have in common: the options only, limit and classes, and the fit to
+ * the network's input. A source does not change after it was opened, so several threads may call
+ * `read` at once.
  */
 #ifndef TINCA_DATA_IMAGES_SOURCE_H
 #define TINCA_DATA_IMAGES_SOURCE_H
@@ -10,15 +11,15 @@
 #include "data/images/image.h"
 #include "data/images/spec.h"
 
-/* How a stored image comes to the size that a network wants. */
+/* How a stored image is brought to the size of the network's input. */
 enum source_fit {
-    SOURCE_FIXED, /* not at all: another wish is refused */
-    SOURCE_CROP,  /* the shorter side is resized, then a part is cut out */
-    SOURCE_PAIR,  /* two registered images, both resized; a part is cut out in training */
+    SOURCE_FIXED, /* not at all: a network with another input size is refused */
+    SOURCE_CROP,  /* the shorter side is resized, then a window is cropped */
+    SOURCE_PAIR,  /* input and target image are both resized; training crops the same window */
 };
 
-/* What is wanted of one image. `shorter_side` 0: as stored; else no more is needed, and a source
- * that can save work by giving less may. */
+/* What the caller needs of an image. The source may deliver a smaller image than the stored one, to
+ * save time, but its shorter side must have at least `shorter_side` pixels (0: as it is stored). */
 struct source_request {
     size_t channels, shorter_side;
 };
@@ -26,17 +27,20 @@ struct source_request {
 struct source;
 
 struct source_operations {
+    /* Returns the label of an image. */
     size_t (*label)(const struct source *source, size_t index);
-    /* NULL when the class has no name of its own. */
+    /* Returns the name of a class, or NULL if it has none. */
     const char *(*class_name)(const struct source *source, size_t label);
+    /* Writes where an image comes from, such as the path of its file. */
     void (*origin)(const struct source *source, size_t index, char *text, size_t size);
-    /* `target` is NULL unless the source is paired. */
-    bool (*read)(const struct source *source, size_t index, const struct source_request *wish,
+    /* Reads an image; `target` is NULL unless the source is paired. The caller owns both. */
+    bool (*read)(const struct source *source, size_t index, const struct source_request *request,
                  struct image *image, struct image *target, struct error *error);
-    void (*close)(struct source *source); /* frees what `state` holds */
-    /* Bytes that `read` holds at its highest, of the image that takes most; NULL: an image's own.
-     */
-    uint64_t (*decode_bytes)(const struct source *source, const struct source_request *wish);
+    /* Frees `state`. */
+    void (*close)(struct source *source);
+    /* Returns the most bytes that `read` holds at once, for the most demanding image. NULL: no more
+     * than the image itself. */
+    uint64_t (*decode_bytes)(const struct source *source, const struct source_request *request);
 };
 
 struct source {
@@ -45,23 +49,29 @@ struct source {
     size_t images;
     size_t classes; /* of the label space */
     enum source_fit fit;
-    size_t channels, height, width; /* SOURCE_FIXED: as stored; else what is taken by default */
-    bool flips;                     /* a mirror image is as good as the original */
-    bool skips;                     /* an unreadable image is replaced, not an error */
-    bool quick;                     /* an image costs a copy only */
-    size_t skipped;                 /* unreadable files left out at opening */
-    const char *root; /* the folder below which each image is a file; NULL: it is not so */
+    size_t channels, height, width; /* as stored; the default input size unless SOURCE_FIXED */
+    bool flips;                     /* a mirror image is a valid example of its class */
+    bool skips;                     /* an unreadable image is replaced by another, not an error */
+    bool quick;                     /* reading an image only copies it */
+    size_t skipped;                 /* unreadable files that were left out when it was opened */
+    const char *root; /* folder below which each image is a file; NULL if images are not files */
 };
 
-/* Opens a source. On failure nothing is left to close. */
+/* Opens a source. Returns false with an error and leaves nothing to close. */
 typedef bool source_open(struct source *source, const struct spec *spec, struct error *error);
 
 source_open cifar10_open, cifar100_open, idx_open, folder_open, pairs_open;
 source_open shapes_open, digits_open, tench_open, maps_open;
 
-/* Bytes of the files whose images lie in memory once they are opened. */
+/* Returns the bytes that an opened source keeps in memory, from the sizes of its files. */
 typedef uint64_t source_bytes(const struct spec *spec);
 
 source_bytes cifar10_bytes, cifar100_bytes, idx_bytes;
+
+/* The implementation of a kind of data set. */
+struct source_kind {
+    source_open *open;
+    source_bytes *bytes; /* NULL: the source keeps no images in memory */
+};
 
 #endif

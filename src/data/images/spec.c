@@ -1,3 +1,5 @@
+/* A table gives each option its name, the words for its values, and the function that parses them.
+ */
 #include "data/images/spec.h"
 
 #include "base/language.h"
@@ -27,7 +29,7 @@ static bool parse_count(const char *value, size_t most, size_t *count)
     return true;
 }
 
-/* `value` is one of two words; *second says whether it is the second of them. */
+/* Parses one of two words; sets *second if it is the second of them. */
 static bool parse_word(const char *value, const char *one, const char *two, bool *second)
 {
     *second = strcmp(value, two) == 0;
@@ -95,7 +97,8 @@ static bool take_option(struct spec *spec, char *assignment, struct error *error
                      "there is no option '%s' of a data set", assignment);
 }
 
-/* The shell expands a leading ~ only at the beginning of a word, which this is not. */
+/* Copies the folder and expands a leading ~. The shell has not done so, because KIND: precedes it.
+ */
 static bool copy_directory(struct spec *spec, const char *directory)
 {
     const char *home = getenv("HOME");

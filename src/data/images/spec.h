@@ -1,4 +1,4 @@
-/* spec.h: `KIND[:DIR][,OPTION=VALUE]...` taken apart. Internal to data/. */
+/* spec.h: parses the name of a data set, `KIND[:DIR][,OPTION=VALUE]...`. Internal to data/. */
 #ifndef TINCA_DATA_IMAGES_SPEC_H
 #define TINCA_DATA_IMAGES_SPEC_H
 
@@ -9,22 +9,22 @@
 enum { SPEC_MAX_CLASSES = 100000 };
 
 struct spec {
-    char text[512];      /* as given */
-    char kind[32];       /* not yet looked up */
-    char directory[512]; /* "" when none was given; a leading ~/ is the home directory */
-    char only[256];      /* class name or number, "" when not given */
-    size_t limit;        /* 0: not given */
-    size_t classes;      /* 0: not given */
-    bool test;           /* split=test, or so by default */
-    bool split_given;    /* ... and which of the two it was */
-    bool reversed;       /* direction=ba */
-    bool direction_given;
-    bool refuse_broken; /* broken=refuse: an unreadable image of a folder is an error */
-    bool broken_given;
+    char text[512];       /* as given */
+    char kind[32];        /* not checked */
+    char directory[512];  /* "" if none was given; a leading ~/ is expanded */
+    char only[256];       /* the name or number of a class; "" if not given */
+    size_t limit;         /* 0 if not given */
+    size_t classes;       /* 0 if not given */
+    bool test;            /* the test split, given or by default; else the training split */
+    bool split_given;     /* split= was given */
+    bool reversed;        /* direction=ba */
+    bool direction_given; /* direction= was given */
+    bool refuse_broken;   /* broken=refuse: an unreadable image of a folder is an error */
+    bool broken_given;    /* broken= was given */
 };
 
-/* Takes `text` apart. An unknown option or a value out of range is ERROR_USAGE, and says what there
- * is. `default_split` is "train" or "test". */
+/* Parses `text`. `default_split` is "train" or "test". Returns false with ERROR_USAGE, which lists
+ * the options, if an option is unknown or a value is out of range. */
 bool spec_parse(struct spec *spec, const char *text, const char *default_split,
                 struct error *error);
 

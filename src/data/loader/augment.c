@@ -1,3 +1,4 @@
+/* Crops a window, mirrors it and normalises it in one pass over the pixels, row by row. */
 #include "data/loader/augment.h"
 
 #include "base/random.h"
@@ -21,8 +22,8 @@ struct crop crop_centre(const struct image *image, size_t width, size_t height)
                          .height = height};
 }
 
-struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
-                        bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
+static struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
+                               bool may_flip, uint64_t seed, uint64_t epoch, size_t index)
 {
     struct random_stream draws =
         random_stream_at(seed, RANDOM_AUGMENT, (uint32_t)epoch, (uint64_t)index << 8);
@@ -66,7 +67,7 @@ bool crop_cut(struct image *out, const struct image *image, const struct crop *c
     return true;
 }
 
-/* The columns [*first, *last) of a window that lie inside the image. */
+/* Finds the columns [*first, *last) of a window that lie inside the image. */
 static void inside_columns(const struct image *image, const struct crop *crop, ptrdiff_t *first,
                            ptrdiff_t *last)
 {

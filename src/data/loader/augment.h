@@ -1,47 +1,44 @@
-/* augment.h: which part of a stored image becomes an example, and its samples as numbers. */
+/* augment.h: chooses the window of a stored image that becomes an example, and converts it to
+ * numbers. */
 #ifndef TINCA_DATA_LOADER_AUGMENT_H
 #define TINCA_DATA_LOADER_AUGMENT_H
 
 #include "data/dataset/dataset.h"
 
-/* A window of an image. It may begin `pad` pixels outside: what lies outside is black. */
+/* A window of an image. It may extend beyond the image, where pixels are black. */
 struct crop {
-    ptrdiff_t x, y;
+    ptrdiff_t x, y; /* its upper left corner; may be negative */
     size_t width, height;
-    bool flip; /* left to right */
+    bool flip; /* mirror it left to right */
 };
 
-/* The middle of `image`. */
+/* Returns the window in the centre of `image`. */
 struct crop crop_centre(const struct image *image, size_t width, size_t height);
 
-/* A random one, by draws that depend on (seed, epoch, index) only. `image` with `pad` black pixels
- * on every side must not be smaller than width x height. */
-struct crop crop_random(const struct image *image, size_t width, size_t height, size_t pad,
-                        bool may_flip, uint64_t seed, uint64_t epoch, size_t index);
-
-/* Whether and how a training image is changed at random. */
+/* How a training image is cropped. */
 struct crop_draw {
-    bool augment; /* else the middle is taken */
-    size_t pad;
+    bool augment; /* at random; else at the centre */
+    size_t pad;   /* black pixels that a random window may extend beyond the image */
     uint64_t seed, epoch;
 };
 
-/* The window of image `index` that is trained on, as every feed cuts it. */
+/* Returns the window of image `index` for training. Every data loader chooses the same one: a
+ * random window depends on (seed, epoch, index) alone. */
 struct crop crop_for_training(const struct dataset *dataset, const struct image *image,
                               const struct crop_draw *draw, size_t index);
 
-/* The window as a picture, owned by the caller. */
+/* Copies the window to a new image `out`. Returns false with an error. */
 bool crop_cut(struct image *out, const struct image *image, const struct crop *crop,
               struct error *error);
 
-/* A normalisation worked out for every value that a sample can have. */
+/* The normalised value of every 8-bit sample, per channel. */
 struct sample_table {
     float value[3][256];
 };
 
 void sample_table_fill(struct sample_table *table, const struct normalisation *normalisation);
 
-/* Writes the window as [C,H,W] with C the channels of the image. */
+/* Writes the window, normalised, as [C,H,W]. C is the number of channels of the image. */
 void crop_write(float *out, const struct image *image, const struct crop *crop,
                 const struct sample_table *table);
 

@@ -1,12 +1,16 @@
-/* loader.h: batches, prepared ahead by threads of the loader's own.
+/* data_loader.h: batches of a data set, decoded and augmented ahead of time by worker threads.
  *
- * A loader walks its data set epoch after epoch. In training the order of an epoch is a permutation
- * that depends on (seed, epoch) only, an epoch has floor(images / batch) full batches, and each
- * image is cropped and flipped by draws that depend on (seed, epoch, image) only: the number of
- * threads and stopping and resuming change nothing. In evaluation the order is the set's, crops are
- * central, the last batch may be short, and an epoch is read when its first batch is asked for. One
- * consumer calls data_loader_next; the loader's readers fill a ring of batches and never touch one
- * that the consumer holds.
+ * A data loader walks its data set epoch after epoch. Decode workers fill a prefetch queue, which
+ * is a ring of batches that is allocated once; one consumer takes them with data_loader_next.
+ *
+ * - Training: an epoch visits the images in a random order and has floor(images / batch) full
+ *   batches. The order depends on (seed, epoch) alone; the crop and flip of an image depend on
+ *   (seed, epoch, image) alone. So neither the number of workers nor stopping and resuming changes
+ *   a batch.
+ * - Evaluation: an epoch visits the images in the order of the set, cropped at the centre. The last
+ *   batch may be short. The workers read an epoch only after its first batch is asked for.
+ *
+ * Thread safety: one thread at a time may call data_loader_next, _pause and _continue.
  */
 #ifndef TINCA_DATA_LOADER_DATA_LOADER_H
 #define TINCA_DATA_LOADER_DATA_LOADER_H
@@ -20,70 +24,77 @@
 struct data_loader;
 
 struct data_loader_settings {
-    size_t batch;  /* images */
-    bool training; /* shuffled, full batches, without end; else in order, once an epoch */
-    bool augment;  /* random crop and flip (digits are never flipped, only where legal) */
-    size_t pad;    /* zero border before the random crop: 4 for CIFAR, else 0 */
+    size_t batch;  /* images in a batch */
+    bool training; /* true: shuffled, full batches, endless; false: evaluation */
+    bool augment;  /* crop and flip at random; digits, for example, are never flipped */
+    size_t pad; /* black pixels added on every side before the random crop: 4 for CIFAR, else 0 */
     uint64_t seed;
     struct normalisation normalisation;
-    size_t threads;                    /* readers; 0: decided here */
-    uint64_t first_epoch, first_batch; /* where to begin, batches counted on: resuming */
+    size_t threads; /* decode workers; 0: as many as suit the data set */
+    uint64_t first_epoch,
+        first_batch; /* where to begin, to resume a run: this batch of this epoch */
 };
 
-/* A batch lent to the consumer until the next call of data_loader_next. */
+/* A batch that the consumer may read until its next call of data_loader_next. */
 struct data_batch {
-    const float *images;     /* [count, C, H, W], normalised */
-    const int32_t *labels;   /* [count]; NULL for paired sets */
-    const float *targets;    /* [count, C, H, W] of a paired set, else NULL */
-    const uint32_t *indices; /* [count]: which images of the set these are */
-    size_t count;            /* settings.batch, but for the last one of an evaluation */
-    uint64_t epoch, number;  /* epoch from 0; number of this batch within it from 0 */
-    bool last;               /* the last batch of its epoch */
+    const float *images;     /* [count,C,H,W], normalised */
+    const int32_t *labels;   /* [count]; NULL for a paired set */
+    const float *targets;    /* [count,C,H,W] of a paired set, else NULL */
+    const uint32_t *indices; /* [count]: the number of each image in the data set */
+    size_t count;            /* images; settings.batch except in the last batch of an evaluation */
+    uint64_t epoch, number;  /* the epoch, and this batch's number within it; both from 0 */
+    bool last;               /* this is the last batch of its epoch */
 };
 
-/* Borrows `dataset`. Memory for the ring is allocated here; nothing later. */
+/* Returns a loader with its workers started, or NULL with an error. Allocates the whole prefetch
+ * queue; nothing is allocated for it later. `dataset` must outlive the loader. */
 struct data_loader *data_loader_open(const struct dataset *dataset,
                                      const struct data_loader_settings *settings,
                                      struct error *error);
-void data_loader_free(struct data_loader *loader); /* stops the readers; may be NULL */
 
-/* The next batch; waits for it when the readers are behind. False on an unreadable image of a set
- * that skips none (error says which), and in evaluation never more than once past the end: the call
- * after a batch with `last` begins the next epoch. */
+/* Stops the workers and frees the loader. NULL is allowed. */
+void data_loader_free(struct data_loader *loader);
+
+/* Fills *batch with the next batch and waits for it if necessary; the batch before it becomes
+ * invalid. After a batch with `last` set, the next call begins the next epoch. Returns false if an
+ * image cannot be read and the data set does not skip such images; the error names the file. */
 bool data_loader_next(struct data_loader *loader, struct data_batch *batch, struct error *error);
 
-/* Stops the readers until data_loader_continue, and returns when they hold no image that they
- * decode: another loader may read meanwhile, and only one of the two takes memory for decoding.
- * Batches that are ready stay so; data_loader_next must not be called while the loader is paused.
- */
+/* Pauses the workers; returns once none of them is decoding an image. Pause one loader while
+ * another reads, so that only one of them takes memory for decoding. Batches that are ready stay
+ * ready. Do not call data_loader_next on a paused loader. */
 void data_loader_pause(struct data_loader *loader);
 
-/* Lets the readers of a paused loader go on. */
+/* Lets the workers of a paused loader continue. */
 void data_loader_continue(struct data_loader *loader);
 
 struct data_loader_statistics {
-    double waited_seconds; /* the consumer, in all */
-    size_t ready;          /* batches prepared and not yet taken */
-    uint64_t skipped;      /* images that turned out unreadable and were replaced by the next one */
-    uint64_t bytes;        /* of the ring */
+    double waited_seconds; /* time that the consumer has waited in data_loader_next, in all */
+    size_t ready;          /* batches in the queue that are complete and not taken */
+    uint64_t skipped; /* unreadable images so far; each was replaced by the next readable one */
+    uint64_t bytes;   /* size of the prefetch queue */
 };
+
+/* Fills *statistics. Thread-safe. */
 void data_loader_statistics(const struct data_loader *loader,
                             struct data_loader_statistics *statistics);
 
-/* Readers of a loader, each of which holds dataset_facts.decode_bytes at times; `stored` as below.
- */
+/* Returns the number of batches in an epoch. */
+size_t data_loader_batches_per_epoch(const struct data_loader *loader);
+
+/* Returns how many workers a loader with these settings starts. `stored`: the images of the set are
+ * in memory, undecoded (dataset_kind.stored). While it decodes, each worker holds up to
+ * dataset_facts.decode_bytes. */
 size_t data_loader_worker_count(const struct data_loader_settings *settings, bool stored);
 
-/* Returns the bytes that a loader with its ring and its threads will touch, for a set of `images`
- * images (SIZE_MAX: not known) of `values` numbers each; `stored`: of a kind whose images lie in
- * memory (dataset_kind). An evaluation touches no more of its ring than it has images. */
+/* Returns the bytes that a loader's queue and threads take for a set of `images` images (SIZE_MAX
+ * if unknown) of `values` numbers each. `paired`: each image has a target image. */
 uint64_t data_loader_bytes(const struct data_loader_settings *settings, size_t images,
                            size_t values, bool paired, bool stored);
 
-size_t data_loader_batches_per_epoch(const struct data_loader *loader);
-
-/* Example `index` alone, to the bit as an evaluation's loader gives it: `image`, and for paired
- * sets `target`, are [C, H, W] of the set's facts. Needs no loader. Thread safe. */
+/* Reads one image without a loader. Writes it to `image`, and the target of a paired set to
+ * `target`, both [C,H,W] of the set's facts, bit for bit as an evaluation's loader would. Returns
+ * false with an error if the image does not exist or cannot be read. Thread-safe. */
 bool data_loader_read_example(const struct dataset *dataset,
                               const struct normalisation *normalisation, size_t index, float *image,
                               float *target, struct error *error);

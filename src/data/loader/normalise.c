@@ -1,3 +1,4 @@
+/* Normalisations: presets, and mean and deviation measured on a data set. */
 #include "data/dataset/dataset.h"
 
 #include <math.h>
@@ -6,8 +7,8 @@
 
 enum { MEASURED_IMAGES = 10000 };
 
-/* In 0..255. The figures of cifar10, cifar100 and imagenet are the mean and standard deviation of
- * their training sets, as everyone uses them. */
+/* Name, mean and deviation, in units of 0..255. Those of cifar10, cifar100 and imagenet are the
+ * customary mean and standard deviation of the training sets. */
 static const struct normalisation presets[] = {
     {"unit", {0, 0, 0}, {256, 256, 256}},
     {"signed", {127.5f, 127.5f, 127.5f}, {127.5f, 127.5f, 127.5f}},
@@ -17,7 +18,7 @@ static const struct normalisation presets[] = {
     {"imagenet", {123.675f, 116.28f, 103.53f}, {58.395f, 57.12f, 57.375f}},
 };
 
-/* Sums of the samples and of their squares: whole numbers, so that the order does not matter. */
+/* Sums of the samples and of their squares. They are integers, so their order does not matter. */
 struct sums {
     uint64_t sum[3], square[3], count;
 };
@@ -42,7 +43,7 @@ static void set_measured(struct normalisation *normalisation, const struct sums 
         double mean = (double)sums->sum[from] / (double)sums->count;
         double variance = (double)sums->square[from] / (double)sums->count - mean * mean;
         normalisation->mean[c] = (float)mean;
-        /* a set of one colour has no deviation: leave its scale alone */
+        /* if all samples are equal, do not scale them */
         normalisation->deviation[c] = variance > 1e-6 ? (float)sqrt(variance) : 1.0f;
     }
 }
@@ -57,7 +58,7 @@ static bool measure(struct normalisation *normalisation, const struct dataset *d
     for (size_t i = 0; i < count; i++) {
         struct image image;
         if (!dataset_image(dataset, i, &image, NULL, &last))
-            continue; /* a folder may hold unreadable pictures; the feed counts them */
+            continue; /* the data loader will count unreadable pictures */
         add_image(&sums, &image);
         image_free(&image);
     }

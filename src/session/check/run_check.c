@@ -1,9 +1,9 @@
-/* The folder is read once: each entry is one of the table's files, a sample, something half written
- * or something foreign. Then the files are checked in the table's order, where each check can rely
- * on the facts of those before it, and at last against each other.
+/* First the folder is listed: each entry is a file of the table, a sample picture, an incomplete
+ * file or a foreign one. Then the files are checked in the order of the table, so that each check
+ * can use the facts of those before it. Last, the files are compared with each other.
  *
- * A run that is on changes meanwhile. What was found is believed only if nothing has begun, ended
- * or been replaced since the check began; else it is checked again. */
+ * A run that is training changes meanwhile. Problems count only if nothing has begun, ended or been
+ * replaced during the check; otherwise the check is repeated. */
 #include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
@@ -25,11 +25,11 @@ enum { TRIES = 4, BEGINNING = 10 /* seconds */ };
 
 struct file_check {
     const char *name;
-    void (*look)(struct check *check, const char *file);
+    void (*inspect)(struct check *check, const char *file);
 };
 
-/* What a check needs stands before it: the journal is read once for the marks of the files above
- * it, and models are compared with what the journal says. */
+/* A check may use the facts of the rows above it: the journal is compared with the checkpoints and
+ * the summary while it is read, and models are compared with the journal. */
 static const struct file_check checks[] = {
     {"config.json", check_config},
     {"name.txt", check_name},
@@ -53,9 +53,9 @@ enum { CHECKS = sizeof checks / sizeof *checks };
 
 /* --- reporting --- */
 
-/* Returns where a problem goes; RUN_CHECK_PROBLEMS_MAX: there is no room for it. In a full list an
- * error takes the place of the last warning. */
-static size_t make_room(struct run_check *report, enum run_problem_severity severity)
+/* Returns the index for a new problem, or RUN_CHECK_PROBLEMS_MAX if it must be omitted. In a full
+ * list, an error replaces the last warning. */
+static size_t choose_place(struct run_check *report, enum run_problem_severity severity)
 {
     if (report->count < RUN_CHECK_PROBLEMS_MAX)
         return report->count++;
@@ -72,7 +72,7 @@ void check_report(struct check *check, const char *file, enum run_problem_severi
 {
     struct run_check *report = check->report;
     va_list arguments;
-    const size_t place = make_room(report, severity);
+    const size_t place = choose_place(report, severity);
     if (place == RUN_CHECK_PROBLEMS_MAX)
         return;
     struct run_problem *problem = &report->problems[place];
@@ -89,7 +89,7 @@ void check_note_damage(struct check *check)
     check->files[check->file].damaged = true;
 }
 
-/* A file may be in the table twice. */
+/* Returns the first of the file's rows; a file may have two. */
 struct check_file_state *check_find_state(const struct check *check, const char *file)
 {
     for (size_t i = 0; i < CHECKS; i++)
@@ -132,17 +132,19 @@ char *check_path(struct check *check, const char *file)
     return path;
 }
 
-/* --- the whole --- */
+/* --- the whole run --- */
 
-/* A folder that was made just now: the run's process has not locked it yet. */
+/* Returns whether the folder was created just now, so that its process may not have locked it yet.
+ */
 static bool is_new(const struct check *check)
 {
     struct stat status;
     return stat(check->directory, &status) == 0 && time(NULL) - status.st_mtime < BEGINNING;
 }
 
-/* A process that is killed early, or is deleting the run, leaves no config.json. */
-static void look_for_run(struct check *check)
+/* Reports a missing config.json. A process that was killed early, or while it deleted the run,
+ * leaves a folder without it and without other files. */
+static void require_run(struct check *check)
 {
     bool anything = false;
     for (size_t i = 0; i < CHECKS; i++)
@@ -168,26 +170,26 @@ static void choose_status(const struct check *check)
     snprintf(check->report->status, sizeof check->report->status, "%s", status);
 }
 
-static void look_at_all(struct check *check)
+static void inspect_all(struct check *check)
 {
     if (!check_folder(check))
         return;
     if (check_state(check, "config.json")->presence == FILE_ABSENT)
-        look_for_run(check);
+        require_run(check);
     for (check->file = 0; check->file < CHECKS; check->file++) {
         const struct file_check *row = &checks[check->file];
         const struct check_file_state *first = check_find_state(check, row->name);
         check->files[check->file].presence = first->presence;
         if (first->presence == FILE_HERE && !first->damaged)
-            row->look(check, row->name);
-        if (first != &check->files[check->file]) /* the second visit of the same file */
+            row->inspect(check, row->name);
+        if (first != &check->files[check->file]) /* this is the second row of the file */
             check_find_state(check, row->name)->damaged |= check->files[check->file].damaged;
     }
     if (check->has_config)
         check_consistency(check);
 }
 
-static bool look_once(const char *directory, bool home, struct run_check *report)
+static bool inspect_once(const char *directory, bool home, struct run_check *report)
 {
     struct check *check = memory_new(1, sizeof *check, "a check", NULL);
     struct check_file_state *files = memory_new(CHECKS, sizeof *files, "a check", NULL);
@@ -203,7 +205,7 @@ static bool look_once(const char *directory, bool home, struct run_check *report
                                 .alive = run_directory_is_alive(directory)};
         config_defaults(&check->config);
         report->count = report->omitted = report->omitted_errors = 0;
-        look_at_all(check);
+        inspect_all(check);
         choose_status(check);
         check_word_remedies(check);
         network_free(check->network);
@@ -215,7 +217,7 @@ static bool look_once(const char *directory, bool home, struct run_check *report
     return good;
 }
 
-/* What changes when a run begins, ends, or replaces a file. */
+/* The state that changes when a run begins, ends, or replaces a file. */
 struct moment_of_folder {
     bool alive;
     struct timespec changed, journal;
@@ -248,7 +250,7 @@ bool run_check(const char *directory, bool home, struct run_check *check, struct
         return false;
     for (int tries = 0; tries < TRIES; tries++) {
         const struct moment_of_folder before = moment_of(directory);
-        if (!look_once(directory, home, check)) {
+        if (!inspect_once(directory, home, check)) {
             run_check_free(check);
             return error_set_memory(error, "a check", 0);
         }
@@ -280,18 +282,13 @@ void run_check_free(struct run_check *check)
     *check = (struct run_check){0};
 }
 
-/* --- all of them --- */
-
-static int by_name(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
+/* --- all runs --- */
 
 bool run_check_list(char ***names, size_t *count, struct error *error)
 {
     struct dirent **entries;
     char *home = run_directory_home(error);
-    const int found = home ? scandir(home, &entries, NULL, by_name) : -1;
+    const int found = home ? scandir(home, &entries, NULL, check_compare_names) : -1;
     *names = NULL;
     *count = 0;
     if (home && found < 0)

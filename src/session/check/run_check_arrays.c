@@ -1,4 +1,5 @@
-/* The arrays of a safetensors file: those of the network, and values that are numbers. */
+/* Checks the arrays of a safetensors file: their shapes against the network, and their values for
+ * NaN and infinity. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -9,7 +10,7 @@
 
 enum { BLOCK = 1 << 14 };
 
-/* The first value of an array that is not finite; its count when all are. */
+/* Returns the index of the first value that is NaN or infinite, or the number of values. */
 static uint64_t find_not_finite(struct safetensors *file, const struct safetensors_entry *entry)
 {
     float block[BLOCK];

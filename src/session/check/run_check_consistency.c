@@ -1,5 +1,5 @@
-/* Whether the files of a run agree with each other, and whether any is missing that must be there.
- * Of a run that is on little can be said: its files are replaced one after the other. */
+/* Checks whether the files of a run agree with each other, and whether all necessary files exist.
+ * Little can be said about a run that is training, because it replaces its files one by one. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void miss(struct check *check, const char *file, enum run_problem_severity severity,
-                 enum check_remedy remedy, const char *why)
+/* Reports a file that is missing, and why it should exist. */
+static void require(struct check *check, const char *file, enum run_problem_severity severity,
+                    enum check_remedy remedy, const char *why)
 {
     if (check_state(check, file)->presence == FILE_ABSENT)
         check_report(check, file, severity, remedy, _("it is missing: %s"), why);
@@ -17,7 +18,8 @@ static void miss(struct check *check, const char *file, enum run_problem_severit
 
 /* --- summary and journal --- */
 
-/* JSON keeps a float32 so that it reads back; what is not known is null in both. */
+/* Returns whether two values of float32 precision are equal; values that are not finite are null in
+ * both files. */
 static bool is_same(double a, double b)
 {
     return (!isfinite(a) && !isfinite(b)) || (float)a == (float)b;
@@ -73,7 +75,7 @@ static void compare_validations(struct check *check)
         differ(check, "best_top1", end->best_top1, record->best_top1);
 }
 
-/* Only a journal that is sound can say what the summary should. */
+/* Compares the summary with the journal, if that is sound. */
 static void compare_summary(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;
@@ -91,7 +93,8 @@ static void compare_summary(struct check *check)
     compare_validations(check);
 }
 
-/* A resumed run may be longer than it was when it began, but its epochs are as long. */
+/* Compares the configuration with the journal. A resumed run may be longer than at its start, but
+ * the length of an epoch never changes. */
 static void compare_config(struct check *check)
 {
     const struct check_record *record = &check->record;
@@ -119,15 +122,15 @@ static void compare_config(struct check *check)
                      technique_name((enum technique)config->technique), record->facts.technique);
 }
 
-/* --- what must be there --- */
+/* --- necessary files --- */
 
 static enum run_status status_of(const struct check *check)
 {
     return check->summary.read ? check->summary.snapshot.status : RUN_INTERRUPTED;
 }
 
-/* A process that is killed early has not made it yet. */
-static void look_for_journal(struct check *check)
+/* Requires a journal if the run has got so far as to write other files. */
+static void require_journal(struct check *check)
 {
     static const char *const later[] = {"summary.json", "weights.safetensors", "best.safetensors",
                                         "checkpoint.safetensors",
@@ -136,15 +139,16 @@ static void look_for_journal(struct check *check)
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         began |= check_state(check, later[i])->presence != FILE_ABSENT;
     if (began)
-        miss(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
-             _("it holds the run's curves"));
+        require(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
+                _("it holds the run's curves"));
     else
-        miss(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
-             _("the run's process was killed before its first iteration"));
+        require(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+                _("the run's process was killed before its first iteration"));
 }
 
-/* A run that ended has a journal that begins with its start, unless nothing could be prepared. */
-static void look_for_start(struct check *check)
+/* Requires the start event in the journal of a run that has ended, unless its preparation failed.
+ */
+static void require_start(struct check *check)
 {
     const struct check_record *record = &check->record;
     const enum run_status status = status_of(check);
@@ -152,44 +156,45 @@ static void look_for_start(struct check *check)
         return;
     if (status == RUN_DONE || status == RUN_STOPPED || record->points > 0)
         check_report(check, "journal.jsonl", RUN_PROBLEM_ERROR, REMEDY_RECORD,
-                     _("it does not hold the run's start"));
+                     _("it does not contain the run's start"));
     else if (status == RUN_INTERRUPTED)
         check_report(check, "journal.jsonl", RUN_PROBLEM_WARNING, REMEDY_RESUME,
                      _("it is empty: the run's process was killed before its first iteration"));
 }
 
-static void look_for_models(struct check *check)
+static void require_models(struct check *check)
 {
     const struct check_record *record = &check->record;
     const enum run_status status = status_of(check);
     const bool saved = status == RUN_DONE || (status == RUN_STOPPED && record->last.iteration > 0);
     if (saved)
-        miss(check, "weights.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
-             _("the run ended and saved its model"));
+        require(check, "weights.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+                _("the run ended and saved its model"));
     if (saved && record->facts.discriminator_parameters > 0)
-        miss(check, "discriminator.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
-             _("the run ended and saved its discriminator"));
-    /* the line is written first: a run that was killed just then has not saved it yet */
+        require(check, "discriminator.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+                _("the run ended and saved its discriminator"));
+    /* the journal's line is written before the model, so a run that was killed just then has none
+     */
     if (record->validations > 0 && (saved || record->goes_on_after_validation) &&
         (!isnan(record->last_validation.loss) || !isnan(record->best_top1)))
-        miss(check, "best.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
-             _("the journal tells of a validation"));
+        require(check, "best.safetensors", RUN_PROBLEM_ERROR, REMEDY_MODEL,
+                _("the journal tells of a validation"));
 }
 
-static void look_for_checkpoints(struct check *check)
+static void require_checkpoints(struct check *check)
 {
     const enum run_status status = status_of(check);
     const bool needed = (status == RUN_STOPPED && check->record.last.iteration > 0) ||
                         (status == RUN_INTERRUPTED && check->record.checkpoints > 0);
     static const char *const names[] = {"checkpoint.safetensors",
                                         "checkpoint.previous.safetensors"};
-    /* one that is killed between two renames leaves only the previous one */
+    /* a process that was killed between two renames leaves only the previous checkpoint */
     if (needed && status == RUN_INTERRUPTED && check_is_here(check, names[1]))
-        miss(check, names[0], RUN_PROBLEM_WARNING, REMEDY_CHECKPOINT,
-             _("the process was killed when it replaced it"));
+        require(check, names[0], RUN_PROBLEM_WARNING, REMEDY_CHECKPOINT,
+                _("the process was killed when it replaced it"));
     else if (needed)
-        miss(check, names[0], RUN_PROBLEM_ERROR, REMEDY_CHECKPOINT,
-             _("the run can go on only from a checkpoint"));
+        require(check, names[0], RUN_PROBLEM_ERROR, REMEDY_CHECKPOINT,
+                _("the run can go on only from a checkpoint"));
     for (size_t i = 0; status == RUN_DONE && i < 2; i++)
         if (check_is_here(check, names[i]))
             check_report(check, names[i], RUN_PROBLEM_WARNING, REMEDY_DELETE,
@@ -201,19 +206,19 @@ void check_consistency(struct check *check)
     const bool imported = check->facts.imported[0];
     if (check->alive)
         return;
-    look_for_journal(check);
-    miss(check, "lock", RUN_PROBLEM_WARNING, REMEDY_RESUME,
-         _("it tells whether a process has the run"));
+    require_journal(check);
+    require(check, "lock", RUN_PROBLEM_WARNING, REMEDY_RESUME,
+            _("it tells whether a process has the run"));
     compare_summary(check);
-    look_for_start(check);
+    require_start(check);
     if (imported)
-        miss(check, "summary.json", RUN_PROBLEM_ERROR, REMEDY_SUMMARY,
-             _("an imported run has one"));
+        require(check, "summary.json", RUN_PROBLEM_ERROR, REMEDY_SUMMARY,
+                _("an imported run has one"));
     if (imported || !check->record.read)
         return;
     compare_config(check);
-    look_for_models(check);
-    look_for_checkpoints(check);
+    require_models(check);
+    require_checkpoints(check);
     if (check->record.ended && check_state(check, "summary.json")->presence == FILE_ABSENT)
         check_report(check, "summary.json", RUN_PROBLEM_WARNING, REMEDY_SUMMARY,
                      _("it is missing, although the journal says that the run ended"));

@@ -1,5 +1,4 @@
-/* The folder itself and its entries: types, owners, permissions, what was left behind, what is
- * foreign. */
+/* Checks the folder and its entries: types, owners, permissions, incomplete and foreign files. */
 #include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
@@ -24,8 +23,9 @@ static const char *kind_of(mode_t mode)
     return N_("it is a device or a socket, not a file");
 }
 
-/* Without trust in the folder the other commands refuse the run. */
-static void look_at_owner(struct check *check, const char *file, const struct stat *status)
+/* Reports a file that another user owns or can change. If the folder itself is such, the other
+ * commands refuse the run. */
+static void inspect_owner(struct check *check, const char *file, const struct stat *status)
 {
     const enum run_problem_severity severity =
         strcmp(file, ".") == 0 ? RUN_PROBLEM_ERROR : RUN_PROBLEM_WARNING;
@@ -45,7 +45,7 @@ static bool is_part(const char *name)
     return length > 5 && strcmp(name + length - 5, ".part") == 0;
 }
 
-static void look_at_entry(struct check *check, const char *name, const struct stat *status)
+static void inspect_entry(struct check *check, const char *name, const struct stat *status)
 {
     struct check_file_state *state = check_find_state(check, name);
     const bool regular = S_ISREG(status->st_mode);
@@ -60,7 +60,7 @@ static void look_at_entry(struct check *check, const char *name, const struct st
                      gettext(kind_of(status->st_mode)));
         return;
     }
-    look_at_owner(check, name, status);
+    inspect_owner(check, name, status);
     if (is_part(name) && !check->alive)
         check_report(check, name, RUN_PROBLEM_WARNING, REMEDY_DELETE,
                      _("it was left half written when a process was killed"));
@@ -68,16 +68,16 @@ static void look_at_entry(struct check *check, const char *name, const struct st
         check_picture(check, name);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+int check_compare_names(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool look_at_entries(struct check *check)
+static bool inspect_entries(struct check *check)
 {
     struct dirent **entries;
     struct stat status;
-    const int count = scandir(check->directory, &entries, NULL, by_name);
+    const int count = scandir(check->directory, &entries, NULL, check_compare_names);
     if (count < 0) {
         check_report(check, ".", RUN_PROBLEM_ERROR, REMEDY_PERMISSIONS,
                      _("it cannot be listed: %s"), strerror(errno));
@@ -87,8 +87,8 @@ static bool look_at_entries(struct check *check)
         const char *name = entries[i]->d_name;
         char *path = strcmp(name, ".") && strcmp(name, "..") ? check_path(check, name) : NULL;
         if (path &&
-            lstat(path, &status) == 0) /* else it is gone: a run that is on replaces files */
-            look_at_entry(check, name, &status);
+            lstat(path, &status) == 0) /* else a run that is training has replaced the file */
+            inspect_entry(check, name, &status);
         free(path);
         free(entries[i]);
     }
@@ -107,11 +107,11 @@ bool check_folder(struct check *check)
         const bool link = S_ISLNK(status.st_mode);
         check_report(check, ".", RUN_PROBLEM_WARNING, REMEDY_MOVE, "%s",
                      link ? _("it is a symbolic link, not a folder")
-                          : _("it is no folder, and no run"));
+                          : _("it is not a folder, so it is not a run"));
         if (!link || !file_is_directory(check->directory))
             return false;
     }
     if (stat(check->directory, &status) == 0)
-        look_at_owner(check, ".", &status);
-    return look_at_entries(check);
+        inspect_owner(check, ".", &status);
+    return inspect_entries(check);
 }

@@ -1,8 +1,10 @@
-/* run_check_inside.h: what the checks of a run's files share. Internal to run_check*.c.
+/* run_check_internal.h: shared by the checks of a run's files. Internal to run_check*.c.
+ * run_check*.c.
  *
- * Each file has one check, in the order of a table (run_check.c). A check reports problems and
- * notes facts for those behind it. A problem's remedy depends on what else is sound, so that it is
- * chosen by kind at first and worded when every file has been looked at (run_check_remedy.c). */
+ * A table in run_check.c lists one or two checks for each file. A check reports problems, and
+ * stores facts for the checks after it. The remedy of a problem depends on which other files are
+ * sound; so a check only chooses its kind, and run_check_remedy.c writes the text after all checks.
+ */
 #ifndef TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
 #define TINCA_SESSION_CHECK_RUN_CHECK_INTERNAL_H
 
@@ -15,28 +17,29 @@
 #include <stdint.h>
 
 enum check_remedy {
-    REMEDY_NONE,        /* nothing is to be done */
-    REMEDY_CONFIG,      /* config.json, without which there is no run */
-    REMEDY_CHANGED,     /* config.json can be read, but its checksum is wrong */
-    REMEDY_RECORD,      /* the journal */
-    REMEDY_CHECKPOINT,  /* one of the two */
-    REMEDY_MODEL,       /* weights, best model, discriminator */
-    REMEDY_SUMMARY,     /* summary.json */
-    REMEDY_DELETE,      /* the file says nothing that is needed */
-    REMEDY_DELETE_RUN,  /* no run is in the folder */
-    REMEDY_MEASURE,     /* the file comes back when it is measured again */
-    REMEDY_EXPERIMENT,  /* what a resumed run is compared with */
-    REMEDY_MOVE,        /* a file that is not tinca's */
+    REMEDY_NONE,        /* do nothing */
+    REMEDY_CONFIG,      /* restore config.json, without which there is no run */
+    REMEDY_CHANGED,     /* config.json is readable, but its checksum is wrong */
+    REMEDY_RECORD,      /* compute the journal again, or restore it */
+    REMEDY_CHECKPOINT,  /* the same for one of the two checkpoints */
+    REMEDY_MODEL,       /* the same for weights, best model or discriminator */
+    REMEDY_SUMMARY,     /* the same for summary.json */
+    REMEDY_DELETE,      /* delete the file, which is not needed */
+    REMEDY_DELETE_RUN,  /* delete the folder, which contains no run */
+    REMEDY_MEASURE,     /* measure the model again */
+    REMEDY_EXPERIMENT,  /* delete a file that resumed runs are compared with */
+    REMEDY_MOVE,        /* move a file away that tinca did not write */
     REMEDY_OWNER,       /* chown */
     REMEDY_PERMISSIONS, /* chmod */
-    REMEDY_RENAME,      /* the folder, to the run's ID */
-    REMEDY_RESUME,      /* it puts this right by itself */
-    REMEDY_NAME,        /* name.txt */
+    REMEDY_RENAME,      /* rename the folder to the run's ID */
+    REMEDY_RESUME,      /* nothing: resuming repairs it */
+    REMEDY_NAME,        /* name the run again */
 };
 
-enum check_presence { FILE_ABSENT, FILE_HERE, FILE_STRANGE /* no regular file: reported */ };
+/* FILE_STRANGE: not a regular file, which has been reported. */
+enum check_presence { FILE_ABSENT, FILE_HERE, FILE_STRANGE };
 
-/* A file with its state after its own check. */
+/* The state of a file after its check. */
 struct check_file_state {
     enum check_presence presence;
     bool damaged;
@@ -44,22 +47,23 @@ struct check_file_state {
 
 /* What a checkpoint or the summary says about the journal. */
 struct check_mark {
-    const char *file; /* NULL: there is none */
-    uint64_t length;  /* bytes of the journal then */
+    const char *file; /* NULL: there is no such file */
+    uint64_t length;  /* bytes of the journal when it was written */
     bool has_crc32, has_iteration;
-    uint32_t crc32;
-    uint64_t iteration;        /* of the checkpoint */
-    bool reached, whole_lines; /* found: the journal is so long; a line ends there */
+    uint32_t crc32;     /* of these bytes */
+    uint64_t iteration; /* of the checkpoint */
+    /* what the journal really has at this length: */
+    bool reached, whole_lines; /* it is so long; a line ends there */
     uint32_t found_crc32;
     uint64_t found_iteration;
 };
 enum { MARK_CHECKPOINT, MARK_PREVIOUS, MARK_SUMMARY, MARKS };
 
-/* What the journal says, as far as it can be read. */
+/* The readable part of the journal. */
 struct check_record {
     bool read, started, ended, torn;
     struct run_facts facts;       /* of the start event */
-    struct run_snapshot snapshot; /* likewise */
+    struct run_snapshot snapshot; /* of the start event */
     uint64_t points, validations, checkpoints, size;
     struct series_point last;
     struct series_validation last_validation;
@@ -69,59 +73,63 @@ struct check_record {
 };
 
 struct check_summary {
-    bool read; /* as a whole */
+    bool read; /* completely */
     struct run_snapshot snapshot;
 };
 
 struct check {
     const char *directory;
     struct run_check *report;
-    enum check_remedy *remedies; /* by problem, until they are worded */
+    enum check_remedy *remedies; /* one for each problem */
     bool home, out_of_memory;
-    bool alive;                     /* a process has the run */
-    struct check_file_state *files; /* by the table of run_check.c */
-    size_t file;                    /* that is being looked at */
-    bool has_config;                /* config.json can be read */
+    bool alive;                     /* a process trains the run */
+    struct check_file_state *files; /* one for each row of the table in run_check.c */
+    size_t file;                    /* row of the file that is being checked */
+    bool has_config;                /* config.json is readable */
     struct run_config config;
     struct run_facts facts;
     struct check_record record;
     struct check_summary summary;
     struct check_mark marks[MARKS];
-    struct network *network; /* the run's, where a sound file describes it; else NULL */
+    struct network *network; /* the run's network, if a sound file describes it; else NULL */
 };
 
-/* Reports a problem of a file ("." the folder). `what` is translated already. */
+/* Reports a problem of a file, or of the folder ("."). `what` is translated already. */
 void check_report(struct check *check, const char *file, enum run_problem_severity severity,
                   enum check_remedy remedy, const char *what, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* The same as an error of the file that is being looked at, which is then damaged. */
+/* Reports an error of the file that is being checked, and marks it as damaged. */
 #define check_damage(check, file, remedy, ...)                                                     \
     (check_note_damage(check), check_report(check, file, RUN_PROBLEM_ERROR, remedy, __VA_ARGS__))
 void check_note_damage(struct check *check);
 
-/* Reports the reason of `error` as the damage of `file`. */
+/* Reports the reason of `error` as damage of `file`. */
 void check_damage_by(struct check *check, const char *file, enum check_remedy remedy,
                      const struct error *error);
 
-/* The state of a file of the table by its name; check_find_state: NULL when it is not in the table.
- */
+/* Return the state of a file by its name. The file must be in the table; only check_find_state
+ * returns NULL if it is not. */
 struct check_file_state *check_find_state(const struct check *check, const char *file);
 const struct check_file_state *check_state(const struct check *check, const char *file);
-bool check_is_here(const struct check *check, const char *file);  /* a regular file */
-bool check_is_sound(const struct check *check, const char *file); /* here, and not damaged */
+bool check_is_here(const struct check *check, const char *file);  /* it is a regular file */
+bool check_is_sound(const struct check *check, const char *file); /* and it is not damaged */
 
-/* Whether the run ended with a loss that is no number, so that its weights may be none. */
+/* Returns whether the loss became NaN or infinite; the weights may then be so, too. */
 bool check_has_diverged(const struct check *check);
 
-/* "DIRECTORY/FILE", owned by the caller; NULL when memory is out, which is noted. */
+/* Returns "DIRECTORY/FILE", owned by the caller. Returns NULL and sets out_of_memory if memory is
+ * out. */
 char *check_path(struct check *check, const char *file);
 
-/* In run_check_folder.c: the folder, its entries, and sample pictures. Returns whether there is
- * more to look at. */
+/* Compares two entries by name, for scandir. In run_check_folder.c. */
+int check_compare_names(const struct dirent **a, const struct dirent **b);
+
+/* Checks the folder, its entries, and sample pictures. Returns false if the folder cannot be read.
+ * In run_check_folder.c. */
 bool check_folder(struct check *check);
 
-/* The checks; `file` is the name in the table. */
+/* The checks of the table; `file` is the name of the file. */
 void check_config(struct check *check, const char *file);
 void check_name(struct check *check, const char *file);
 void check_lock(struct check *check, const char *file);
@@ -138,39 +146,49 @@ void check_model(struct check *check, const char *file);
 void check_discriminator(struct check *check, const char *file);
 void check_picture(struct check *check, const char *file);
 
-/* In run_check_json.c. */
-/* Reads a JSON file of at most `limit` bytes, to be freed; one that cannot be read is reported. */
+/* --- run_check_json.c --- */
+
+/* Reads a JSON file of at most `limit` bytes into *document, which the caller frees. Returns false
+ * after it has reported that this failed. */
 bool check_read_json(struct check *check, const char *file, size_t limit, enum check_remedy remedy,
                      struct json_document *document);
-/* Reports a checksum that is not that of the document's text. */
+
+/* Reports a checksum that does not match the document. */
 void check_checksum(struct check *check, const char *file, enum check_remedy remedy,
                     const struct json_document *document);
 
-/* In run_check_journal_line.c: one line of a journal. */
+/* --- run_check_journal_line.c --- */
+
+/* The state between the lines of a journal. */
 struct check_line {
     struct check_record *record;
     bool imported;
 };
-/* Takes a line in. Returns what is wrong with it, translated, or NULL; `detail` has room for 200.
- */
+
+/* Checks a line and adds it to the record. Returns what is wrong with it, translated, or NULL.
+ * Writes a detail, or "", to `detail`, which has 200 bytes. */
 const char *check_journal_line(struct check_line *line, const struct json *json, char *detail);
 
-/* In run_check_arrays.c. */
+/* --- run_check_arrays.c --- */
+
 /* Reports the first float32 value that is NaN or infinite, unless the run has diverged. Returns
- * false when it reported one. */
+ * false if it reported one. */
 bool check_values(struct check *check, const char *file, struct safetensors *opened,
                   enum check_remedy remedy);
-/* Whether the file has all parameters of the graph, with `prefix` before their names; counts them
- * in *found. `learnable`: only those that are trained. Reports the first that is missing or has
- * another shape. */
+
+/* Returns whether the file has all parameters of the graph, with `prefix` before their names; adds
+ * their number to *found. `learnable`: only the trained ones are required. Reports the first one
+ * that is missing or has another shape. */
 bool check_parameters(struct check *check, const char *file, const struct safetensors *opened,
                       const struct graph *graph, const char *prefix, bool learnable,
                       enum check_remedy remedy, size_t *found);
 
-/* In run_check_together.c: whether the files agree and none is missing. */
+/* --- run_check_consistency.c and run_check_remedy.c --- */
+
+/* Checks that the files agree and that none is missing. */
 void check_consistency(struct check *check);
 
-/* In run_check_remedy.c: words what can be done about each problem. */
+/* Writes the remedy of each problem. */
 void check_word_remedies(struct check *check);
 
 #endif

@@ -1,5 +1,5 @@
-/* The journal, read once, in blocks: its lines, and the CRC-32 of the beginnings of it that the
- * checkpoints and the summary speak of. */
+/* Reads the journal once, in blocks. Checks each line, and compares its length and CRC-32 at the
+ * points that the checkpoints and the summary have recorded (struct check_mark). */
 #include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
@@ -19,18 +19,19 @@ struct reading {
     struct check *check;
     const char *file;
     struct check_line line;
-    struct text text; /* the line so far */
-    bool too_long;    /* more of the line than LINE_LIMIT has come */
-    uint64_t number;  /* of the line, from 1 */
-    uint64_t begins;  /* the byte at which it begins */
-    uint64_t offset;  /* bytes read */
-    uint64_t faults;  /* lines that are wrong */
-    uint32_t sum;     /* CRC-32 of what was read */
-    bool sought;      /* the marks are sought, too */
+    struct text text;    /* the part of the line that was read */
+    bool too_long;       /* the line is longer than LINE_LIMIT */
+    uint64_t number;     /* of the line, from 1 */
+    uint64_t begins;     /* offset of the line */
+    uint64_t offset;     /* bytes read */
+    uint64_t faults;     /* wrong lines */
+    uint32_t sum;        /* CRC-32 of the bytes read */
+    bool compares_marks; /* false for the previous journal */
 };
 
 /* --- lines --- */
 
+/* Reports a wrong line; after SHOWN of them only counts. */
 static void fault(struct reading *reading, const char *why, const char *detail)
 {
     if (reading->faults++ >= SHOWN)
@@ -84,10 +85,10 @@ static void take_bytes(struct reading *reading, const char *bytes, size_t count)
 
 /* --- marks --- */
 
-/* Bytes until the next mark, at most `most`. */
+/* Returns the number of bytes until the next mark, at most `most`. */
 static size_t until_mark(const struct reading *reading, size_t most)
 {
-    for (size_t i = 0; reading->sought && i < MARKS; i++) {
+    for (size_t i = 0; reading->compares_marks && i < MARKS; i++) {
         const struct check_mark *mark = &reading->check->marks[i];
         if (mark->file && mark->length > reading->offset && mark->length - reading->offset < most)
             most = (size_t)(mark->length - reading->offset);
@@ -95,9 +96,10 @@ static size_t until_mark(const struct reading *reading, size_t most)
     return most;
 }
 
+/* Records length, CRC-32 and iteration for the marks at the present offset. */
 static void meet_marks(struct reading *reading)
 {
-    for (size_t i = 0; reading->sought && i < MARKS; i++) {
+    for (size_t i = 0; reading->compares_marks && i < MARKS; i++) {
         struct check_mark *mark = &reading->check->marks[i];
         if (!mark->file || mark->length != reading->offset)
             continue;
@@ -114,11 +116,11 @@ static void take_block(struct reading *reading, const char *block, size_t count)
 {
     while (count > 0) {
         size_t part = until_mark(reading, count);
-        const char *feed = memchr(block, '\n', part);
-        if (feed)
-            part = (size_t)(feed - block) + 1;
+        const char *newline = memchr(block, '\n', part);
+        if (newline)
+            part = (size_t)(newline - block) + 1;
         reading->sum = (uint32_t)crc32_z(reading->sum, (const unsigned char *)block, part);
-        if (feed) {
+        if (newline) {
             take_bytes(reading, block, part - 1);
             reading->offset++;
             end_line(reading);
@@ -192,20 +194,20 @@ void check_journal(struct check *check, const char *file)
     struct reading reading = {
         .check = check,
         .file = file,
-        .sought = true,
+        .compares_marks = true,
         .line = {.record = &check->record, .imported = check->facts.imported[0] != '\0'}};
     if (!check->has_config)
-        return; /* whether the run was imported decides what its lines may be */
+        return; /* which lines are valid depends on whether the run was imported */
     read_lines(&reading);
     if (!check->record.read)
         return;
-    /* a run that is being resumed has its journal cut, and its old summary still lies there */
+    /* resuming cuts the journal while the old summary still exists */
     for (size_t i = 0; i < MARKS; i++)
         if (check->marks[i].file && !(check->alive && i == MARK_SUMMARY))
             compare_mark(check, file, &check->marks[i]);
 }
 
-/* What a run recorded that was killed before its first checkpoint, or before it was begun again. */
+/* Checks the journal that a run had before it began again from its first iteration. */
 void check_old_journal(struct check *check, const char *file)
 {
     struct check_record record = {0};

@@ -1,4 +1,4 @@
-/* One line of a journal against those before it. */
+/* Checks one line of a journal: its members, and its iteration against the lines before it. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -16,9 +16,9 @@ enum { DETAIL = 200 };
 
 enum number_kind {
     ALWAYS_COUNT,  /* 0, 1, 2, ... */
-    ALWAYS_NUMBER, /* null only in what was imported */
+    ALWAYS_NUMBER, /* null in imported runs only */
     NUMBER_OR_NULL,
-    SOMETIMES, /* absent in most runs */
+    SOMETIMES, /* optional */
 };
 
 struct member {
@@ -54,7 +54,8 @@ static bool is_good(const struct member *member, const struct json *value, bool 
     return json_number(value, &number);
 }
 
-/* Returns whether all members are there and no other; the first that is wrong is in `detail`. */
+/* Returns whether the line has exactly these members, with valid values. Writes the first invalid
+ * one to `detail`. */
 static bool has_members(const struct json *line, const struct member *members, bool imported,
                         char *detail)
 {
@@ -73,7 +74,7 @@ static bool has_members(const struct json *line, const struct member *members, b
 
 /* --- iterations --- */
 
-/* Whether the epoch is the iteration's: rounded to float32, and printed so that it reads back. */
+/* Returns whether the epoch, a float32 value, belongs to the iteration. */
 static bool is_epoch_of(const struct check_record *record, uint64_t iteration, float epoch)
 {
     const double per_epoch = round((double)record->snapshot.iterations / record->snapshot.epochs);
@@ -89,7 +90,7 @@ static const char *compare_point(const struct check_record *record,
         snprintf(detail, DETAIL, _("%llu, after %llu"), (unsigned long long)point->iteration,
                  (unsigned long long)last->iteration);
         return point->iteration > expected ? _("iterations are missing before it")
-                                           : _("its iteration was there before");
+                                           : _("its iteration has occurred before");
     }
     if (imported)
         return NULL;
@@ -106,7 +107,7 @@ static const char *take_point(struct check_record *record, const struct json *js
 {
     struct series_point point;
     if (!has_members(json, point_members, imported, detail) || !journal_read_point(json, &point))
-        return _("it is no whole record of an iteration");
+        return _("it is not a complete record of an iteration");
     const char *wrong = compare_point(record, &point, imported, detail);
     if (wrong && point.iteration <= record->last.iteration)
         return wrong;
@@ -129,7 +130,7 @@ static const char *take_validation(struct check_record *record, const struct jso
     struct series_validation validation;
     if (!has_members(json, validation_members, imported, detail) ||
         !journal_read_validation(json, &validation))
-        return _("it is no whole record of a validation");
+        return _("it is not a complete record of a validation");
     snprintf(detail, DETAIL, "%llu", (unsigned long long)validation.iteration);
     if (!is_percent(validation.top1) || !is_percent(validation.top5) ||
         !is_percent(validation.pixel_accuracy))
@@ -163,13 +164,13 @@ static const char *take_finding(struct check_record *record, const struct json *
 {
     struct finding finding;
     if (!journal_read_finding(json, &finding))
-        return _("it is no whole finding");
+        return _("it is not a complete finding");
     record->has_divergence |= finding.kind == FINDING_DIVERGENCE;
     record->has_plateau |= finding.kind == FINDING_PLATEAU;
     return NULL;
 }
 
-/* Checkpoints and resumptions say at which iteration. */
+/* Checks that a checkpoint or a resumption is at the present iteration. */
 static const char *take_place(struct check_record *record, const char *event,
                               const struct json *json, char *detail)
 {
@@ -211,11 +212,11 @@ const char *check_journal_line(struct check_line *line, const struct json *json,
     const char *event = json_string(json_member(json, "event"));
     detail[0] = '\0';
     if (!json_is_object(json) || (!event && json_member(json, "event")))
-        return _("it is no record");
+        return _("it is not a record");
     if (record->ended)
-        return _("it stands behind the run's end");
+        return _("it comes after the run's end");
     if (!record->started && (!event || (strcmp(event, "start") != 0 && strcmp(event, "end") != 0)))
-        return _("it stands before the run's start");
+        return _("it comes before the run's start");
     record->goes_on_after_validation |= record->validations > 0;
     if (event)
         return take_event(line, event, json, detail);

@@ -1,4 +1,4 @@
-/* config.json, the small files, and what other modules already read strictly. */
+/* Checks config.json, the small files, and files that other modules already read strictly. */
 #include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
@@ -27,7 +27,7 @@ static bool is_one_of(const char *word, const char *const *words)
     return false;
 }
 
-/* "2026-11-22T16:24:42Z" */
+/* Returns whether the text is a time such as "2026-11-22T16:24:42Z". */
 static bool is_time(const char *text)
 {
     static const char shape[] = "dddd-dd-ddTdd:dd:ddZ";
@@ -62,7 +62,7 @@ void check_checksum(struct check *check, const char *file, enum check_remedy rem
 
 /* --- config.json --- */
 
-static void look_at_members(struct check *check, const char *file,
+static void inspect_members(struct check *check, const char *file,
                             const struct json_document *document)
 {
     static const char *const known[] = {"crc32", "format", "version",  "id",     "created",
@@ -89,8 +89,9 @@ static void look_at_members(struct check *check, const char *file,
         check_damage(check, file, REMEDY_CONFIG, _("its \"host\" or \"tinca\" is missing"));
 }
 
-/* Every setting is written; those of a log that was imported only as far as it said them. */
-static void look_at_settings(struct check *check, const char *file,
+/* Requires the settings that every run writes. An imported run has only those that its log states.
+ */
+static void inspect_settings(struct check *check, const char *file,
                              const struct json_document *document)
 {
     static const char *const ever[] = {"network", "data",   "batch", "device",
@@ -112,8 +113,8 @@ void check_config(struct check *check, const char *file)
     if (!check_read_json(check, file, JSON_LIMIT, REMEDY_CONFIG, &document))
         return;
     if (run_files_read_config(&check->config, &check->facts, check->directory, &error)) {
-        look_at_members(check, file, &document);
-        look_at_settings(check, file, &document);
+        inspect_members(check, file, &document);
+        inspect_settings(check, file, &document);
     } else
         check_damage_by(check, file, REMEDY_CONFIG, &error);
     check->has_config = check_is_sound(check, file);
@@ -137,11 +138,11 @@ void check_name(struct check *check, const char *file)
     }
     const char *newline = memchr(text, '\n', size);
     if (!run_name_read(check->directory, name)[0] || newline != text + size - 1)
-        check_damage(check, file, REMEDY_NAME, _("it does not hold a name"));
+        check_damage(check, file, REMEDY_NAME, _("it does not contain a name"));
     free(text);
 }
 
-/* "PROCESS HOST\n"; a full disk leaves it empty, and nothing then depends on it. */
+/* The lock file contains "PROCESS HOST\n". It may be empty after a full disk, which is harmless. */
 void check_lock(struct check *check, const char *file)
 {
     struct error error = {0};
@@ -164,7 +165,7 @@ void check_lock(struct check *check, const char *file)
     free(text);
 }
 
-/* --- what other modules read --- */
+/* --- files that other modules read --- */
 
 void check_measurements(struct check *check, const char *file)
 {
@@ -185,7 +186,7 @@ void check_profile(struct check *check, const char *file)
     inspection_free(inspection);
 }
 
-/* --- what the run was trained with --- */
+/* --- the experiment: data and network --- */
 
 void check_data(struct check *check, const char *file)
 {
@@ -206,7 +207,7 @@ void check_data(struct check *check, const char *file)
     json_document_free(&document);
 }
 
-/* A saved model carries the network's file: both must be the same network. */
+/* Compares the file with the network that a saved model contains. */
 static void compare_with_model(struct check *check, const char *file, const struct json *tree)
 {
     char words[480];
@@ -221,7 +222,8 @@ static void compare_with_model(struct check *check, const char *file, const stru
                      differences_words(&differences, words, sizeof words));
 }
 
-/* The network as it was trained, of plain operators: its file needs no options. */
+/* Checks network.json. It describes the network as trained, in plain operators, so building it
+ * needs no options. */
 void check_network(struct check *check, const char *file)
 {
     struct error error = {0};

@@ -1,5 +1,5 @@
-/* Saved models: the checksum, what they say of themselves, their arrays against the network, and
- * the network against the one that the journal names. */
+/* Checks saved models and checkpoints: the checksum, the metadata, the arrays against the network,
+ * and the network against the one in the journal. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Opens a file and verifies its checksum, if it has one. False when that was reported. */
+/* Opens a file and verifies its checksum, if it has one. Returns false after it has reported that
+ * this failed. */
 static bool open_model(struct check *check, const char *file, struct safetensors *opened)
 {
     struct error error = {0};
@@ -46,7 +47,7 @@ static void compare_network(struct check *check, const char *file, const struct 
                      record->facts.network);
 }
 
-static void look_at_arrays(struct check *check, const char *file, struct safetensors *opened,
+static void inspect_arrays(struct check *check, const char *file, struct safetensors *opened,
                            const struct graph *graph)
 {
     size_t found = 0;
@@ -71,7 +72,7 @@ void check_model(struct check *check, const char *file)
             check_damage_by(check, file, REMEDY_MODEL, &error);
         else {
             compare_network(check, file, model->network);
-            look_at_arrays(check, file, &opened, &model->network->graph);
+            inspect_arrays(check, file, &opened, &model->network->graph);
         }
         safetensors_close(&opened);
     }
@@ -87,8 +88,8 @@ void check_model(struct check *check, const char *file)
     free(model);
 }
 
-/* Built from the configuration where no file of the run describes it; a file of a network may have
- * changed since, which the number of parameters tells. */
+/* Builds the network from the configuration if no file of the run describes it. Uses it only if its
+ * number of parameters is that of the journal: the user's network file may have changed since. */
 static void find_network(struct check *check)
 {
     struct network_request request = settings_network(&check->config, check->record.facts.classes);
@@ -101,7 +102,7 @@ static void find_network(struct check *check)
         network_free(network);
 }
 
-/* It says nothing of itself: the network does. */
+/* A discriminator's file has no metadata; it is compared with the network. */
 void check_discriminator(struct check *check, const char *file)
 {
     struct safetensors opened;
@@ -122,9 +123,9 @@ void check_discriminator(struct check *check, const char *file)
 
 /* --- checkpoints --- */
 
-/* The solver's state of one network: as many copies of its trained parameters as the solver needs.
- */
-static bool look_at_states(struct check *check, const char *file, const struct safetensors *opened,
+/* Checks the solver's state of one network: the solver stores none, one or two arrays for each
+ * trained parameter. */
+static bool inspect_states(struct check *check, const char *file, const struct safetensors *opened,
                            const struct graph *graph, const char *prefix, size_t *found)
 {
     char full[64];
@@ -137,14 +138,14 @@ static bool look_at_states(struct check *check, const char *file, const struct s
     return true;
 }
 
-static bool look_at_network(struct check *check, const char *file, const struct safetensors *opened,
+static bool inspect_network(struct check *check, const char *file, const struct safetensors *opened,
                             const struct graph *graph, const char *prefix, size_t *found)
 {
     return check_parameters(check, file, opened, graph, prefix, false, REMEDY_CHECKPOINT, found) &&
-           look_at_states(check, file, opened, graph, prefix, found);
+           inspect_states(check, file, opened, graph, prefix, found);
 }
 
-static bool look_at_window(struct check *check, const char *file, const struct safetensors *opened)
+static bool inspect_window(struct check *check, const char *file, const struct safetensors *opened)
 {
     const struct safetensors_entry *window = safetensors_find(opened, "loss_window");
     const bool good = window && window->type == SAFETENSORS_F32 && window->rank == 1 &&
@@ -155,17 +156,17 @@ static bool look_at_window(struct check *check, const char *file, const struct s
     return good;
 }
 
-static void look_at_checkpoint(struct check *check, const char *file, struct safetensors *opened)
+static void inspect_checkpoint(struct check *check, const char *file, struct safetensors *opened)
 {
-    size_t found = 1; /* the window */
+    size_t found = 1; /* the window of losses */
     const struct network *network;
     find_network(check);
     network = check->network;
-    if (!look_at_window(check, file, opened))
+    if (!inspect_window(check, file, opened))
         return;
-    if (network && (!look_at_network(check, file, opened, &network->graph, "", &found) ||
+    if (network && (!inspect_network(check, file, opened, &network->graph, "", &found) ||
                     (network_has_discriminator(network) &&
-                     !look_at_network(check, file, opened, &network->discriminator,
+                     !inspect_network(check, file, opened, &network->discriminator,
                                       "discriminator.", &found))))
         return;
     if (network && found != opened->count)
@@ -180,7 +181,8 @@ static size_t mark_of(const char *file)
     return strcmp(file, "checkpoint.safetensors") == 0 ? MARK_CHECKPOINT : MARK_PREVIOUS;
 }
 
-/* Before the journal is read: the checksum, and where in the journal the checkpoint was written. */
+/* Checks the checksum and metadata of a checkpoint, and stores its position in the journal. This
+ * must precede the journal's check. */
 void check_checkpoint_mark(struct check *check, const char *file)
 {
     struct safetensors opened;
@@ -214,8 +216,9 @@ void check_checkpoint(struct check *check, const char *file)
 {
     struct safetensors opened;
     char *path = check->has_config ? check_path(check, file) : NULL;
-    if (path && safetensors_open(&opened, path, NULL)) { /* a run that is on may have replaced it */
-        look_at_checkpoint(check, file, &opened);
+    if (path &&
+        safetensors_open(&opened, path, NULL)) { /* else the run has replaced it meanwhile */
+        inspect_checkpoint(check, file, &opened);
         safetensors_close(&opened);
     }
     free(path);

@@ -1,4 +1,4 @@
-/* A sample's PNG, chunk by chunk: each has a CRC-32 of its own, and nothing stands between them. */
+/* Checks a sample's PNG by its chunks: each ends with its CRC-32, and the next follows at once. */
 #include "session/check/run_check_internal.h"
 
 #include "base/files/file.h"
@@ -13,7 +13,8 @@ static uint32_t big_endian(const unsigned char *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Returns whether `left` bytes and their CRC-32 follow and agree. `type` is the chunk's. */
+/* Reads the rest of a chunk: `left` bytes of data and the CRC-32 of type and data. Returns whether
+ * it matches. */
 static bool read_chunk(FILE *stream, const unsigned char *type, uint32_t left)
 {
     unsigned char block[4096];
@@ -54,7 +55,7 @@ void check_picture(struct check *check, const char *file)
         check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE, "%s", error.why);
     else if (!is_whole(stream))
         check_report(check, file, RUN_PROBLEM_ERROR, REMEDY_DELETE,
-                     _("it is no whole picture: its checksums do not fit"));
+                     _("it is not a complete picture: a checksum does not match"));
     if (stream)
         fclose(stream);
 }

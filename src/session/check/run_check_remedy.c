@@ -1,6 +1,5 @@
-/* What can be done about a problem, worded when it is known which of the run's files are sound. A
- * remedy promises nothing that the other commands do not do: tests/cli/runs_check_test.sh tries
- * them.
+/* Writes what can be done about each problem, once it is known which files of the run are sound.
+ * The commands that a remedy names must work: tests/cli/runs_check_test.sh runs them.
  */
 #include "session/check/run_check_internal.h"
 
@@ -16,29 +15,32 @@
 
 enum { SIZE = sizeof((struct run_problem *)NULL)->remedy, WORD = 320 };
 
+/* What is still possible with the run. */
 struct outlook {
-    char run[WORD];       /* as a word of a command line, as are the next three */
-    char folder[WORD];    /* the run's */
-    char model[WORD];     /* the path of a sound model; "": none */
-    char data[WORD];      /* SPEC that the model can be tried on */
-    bool resumable;       /* its status does not forbid it */
-    const char *from;     /* the checkpoint from which it goes on; NULL: none that is sound */
-    uint64_t iteration;   /* at which that was written */
-    const char *unfit;    /* a checkpoint that is in the way of going on; NULL: none */
-    bool has_checkpoints; /* files, sound or not */
-    bool begins;          /* resume begins again by itself, as the journal has changed */
-    bool spoilt_summary;  /* summary.json is there, and damaged: resume stops there */
+    /* words of a command line: */
+    char run[WORD];    /* operand for the run */
+    char folder[WORD]; /* its folder */
+    char model[WORD];  /* path of a sound model; "": none */
+    char data[WORD];   /* SPEC on which the model can be tried */
+
+    bool resumable;       /* the run's status allows resuming it */
+    const char *from;     /* sound checkpoint from which it resumes; NULL: none */
+    uint64_t iteration;   /* of that checkpoint */
+    const char *unfit;    /* checkpoint at which resuming would fail; NULL: none */
+    bool has_checkpoints; /* there are checkpoint files, sound or not */
+    bool begins;          /* resuming starts from the first iteration, as the journal has changed */
+    bool spoilt_summary;  /* summary.json is damaged, which makes resuming fail */
 };
 
 static const char *const checkpoints[] = {"checkpoint.safetensors",
                                           "checkpoint.previous.safetensors"};
 
-/* What tinca resume makes of the two checkpoints. */
+/* What `tinca resume` does with a checkpoint. */
 enum fitness {
     MISSING,
-    DAMAGED, /* not whole */
-    UNFIT,   /* whole, but what is in it cannot be gone on from: resume stops there */
-    ALONE,   /* whole, but the journal has changed since */
+    DAMAGED, /* incomplete: ignored */
+    UNFIT,   /* complete, but with wrong contents: resuming fails */
+    ALONE,   /* complete, but the journal has changed since: ignored */
     FITS
 };
 
@@ -61,7 +63,7 @@ static enum fitness fitness_of(struct check *check, size_t i)
                                                    : UNFIT;
 }
 
-/* The path of a file in the run's folder as a word of a command line. */
+/* Writes the path of a file in the run's folder as a word of a command line. Returns `word`. */
 static char *path_word(struct check *check, const char *file, char *word)
 {
     char *path = check_path(check, file);
@@ -100,7 +102,7 @@ static void find_checkpoint(struct check *check, struct outlook *outlook)
     }
 }
 
-static struct outlook look_out(struct check *check)
+static struct outlook find_outlook(struct check *check)
 {
     const struct run_snapshot *end = &check->summary.snapshot;
     const bool over = check->summary.read;
@@ -122,7 +124,7 @@ static struct outlook look_out(struct check *check)
 
 /* --- sentences --- */
 
-/* "; a model is intact: ...", where there is one. */
+/* Appends "; a model is intact: ..." if there is one. */
 static void add_model(const struct outlook *outlook, char *text)
 {
     const size_t length = strlen(text);
@@ -131,7 +133,8 @@ static void add_model(const struct outlook *outlook, char *text)
                  outlook->model, outlook->data);
 }
 
-/* A checkpoint that is sound, or the beginning; false: it cannot be resumed. */
+/* Writes how to resume the run, from a checkpoint or from its start. Returns false if it cannot be
+ * resumed. */
 static bool word_resumption(const struct outlook *outlook, char *text)
 {
     if (!outlook->resumable)
@@ -157,7 +160,7 @@ static bool word_resumption(const struct outlook *outlook, char *text)
 static void word_record(const struct outlook *outlook, char *text)
 {
     if (!word_resumption(outlook, text)) {
-        snprintf(text, SIZE, "%s", _("nothing brings the records back but a copy of the file"));
+        snprintf(text, SIZE, "%s", _("only a copy of the file can restore the records"));
         add_model(outlook, text);
     }
 }
@@ -182,7 +185,7 @@ static void word_config(const struct outlook *outlook, char *text)
     add_model(outlook, text);
 }
 
-/* A summary that is there and damaged stops tinca resume. */
+/* `tinca resume` fails at a damaged summary, so that must be deleted first. */
 static void word_summary(const struct outlook *outlook, char *text)
 {
     char going_on[SIZE];
@@ -193,7 +196,7 @@ static void word_summary(const struct outlook *outlook, char *text)
     add_model(outlook, text);
 }
 
-/* What is the same for every run. */
+/* The remedies that are the same for every run. */
 static const char *const sentences[] = {
     [REMEDY_NONE] = N_("nothing need be done"),
     [REMEDY_CHANGED] =
@@ -257,7 +260,7 @@ static void word(struct check *check, const struct outlook *outlook, enum check_
 
 void check_word_remedies(struct check *check)
 {
-    const struct outlook outlook = look_out(check);
+    const struct outlook outlook = find_outlook(check);
     for (size_t i = 0; i < check->report->count; i++) {
         struct run_problem *problem = &check->report->problems[i];
         word(check, &outlook, check->remedies[i], problem->file, problem->remedy);

@@ -1,4 +1,4 @@
-/* summary.json by itself; whether it agrees with the journal is for run_check_together.c. */
+/* Checks summary.json by itself; run_check_consistency.c compares it with the journal. */
 #include "session/check/run_check_internal.h"
 
 #include "base/language.h"
@@ -13,7 +13,7 @@ enum member_kind { MEMBER_COUNT, MEMBER_NUMBER, MEMBER_OTHER };
 
 static const struct member {
     const char *key;
-    enum member_kind kind; /* a number may be null: it is not known, or not finite */
+    enum member_kind kind; /* a number may be null: unknown, NaN or infinite */
     bool required;
 } members[] = {{"crc32", MEMBER_OTHER, false},
                {"format", MEMBER_OTHER, true},
@@ -63,7 +63,7 @@ static bool is_of_kind(const struct json *value, enum member_kind kind)
     }
 }
 
-static void look_at_members(struct check *check, const char *file, const struct json *tree)
+static void inspect_members(struct check *check, const char *file, const struct json *tree)
 {
     for (size_t i = 0; i < MEMBERS; i++) {
         const struct json *value = json_member(tree, members[i].key);
@@ -83,7 +83,7 @@ static void look_at_members(struct check *check, const char *file, const struct 
     }
 }
 
-static void look_at_tree(struct check *check, const char *file, const struct json *tree)
+static void inspect_tree(struct check *check, const char *file, const struct json *tree)
 {
     bool flag;
     size_t version = 0, length = 0, sum = 0;
@@ -96,7 +96,7 @@ static void look_at_tree(struct check *check, const char *file, const struct jso
         check_damage(check, file, REMEDY_SUMMARY, _("it is not a summary of a run"));
         return;
     }
-    look_at_members(check, file, tree);
+    inspect_members(check, file, tree);
     if (!json_bool(json_member(tree, "has_validation"), &flag) ||
         (!json_is_null(error) && !json_string(json_member(error, "why"))))
         check_damage(check, file, REMEDY_SUMMARY,
@@ -107,7 +107,7 @@ static void look_at_tree(struct check *check, const char *file, const struct jso
     *mark = (struct check_mark){
         .file = file, .length = length, .has_crc32 = sum <= UINT32_MAX, .crc32 = (uint32_t)sum};
     if (sum > UINT32_MAX)
-        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_crc32\" is no CRC-32"));
+        check_damage(check, file, REMEDY_SUMMARY, _("its \"journal_crc32\" is not a CRC-32"));
 }
 
 void check_summary(struct check *check, const char *file)
@@ -115,7 +115,7 @@ void check_summary(struct check *check, const char *file)
     struct json_document document;
     if (!check_read_json(check, file, LIMIT, REMEDY_SUMMARY, &document))
         return;
-    look_at_tree(check, file, document.root);
+    inspect_tree(check, file, document.root);
     check_checksum(check, file, REMEDY_SUMMARY, &document);
     json_document_free(&document);
     if (check_is_sound(check, file) &&

@@ -1,8 +1,8 @@
-/* A field is a row of the table: where it lies in struct run_config, of which kind, within which
- * bounds. Everything else (parsing, printing, JSON, the form, usage texts) walks the table.
+/* A field is a row of the table config_fields: its place in struct run_config, its kind, its
+ * bounds. Parsing, printing, JSON, the form and usage texts all loop over this table.
  *
- * `given` remembers which fields were asked for, so that presets and defaults that follow from
- * other fields never overwrite them, in whatever order options come. */
+ * `given` has a bit for each field that config_set has set. Presets, and defaults that depend on
+ * other fields, never overwrite these fields, so the order of options does not matter. */
 #include "session/config/config.h"
 
 #include "base/language.h"
@@ -14,111 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* In the order of the engine's enums; config_test compares them. */
-static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL};
-static const char *const precisions[] = {"float32", "tf32", "bf16", "fp16", NULL};
-static const char *const normalisations[] = {"auto",     "measured", "unit",     "signed", "caffe",
-                                             "imagenet", "cifar10",  "cifar100", NULL};
-
-const char *const config_presets[] = {"overfit", "cifar", "pix2pix", "digits", NULL};
-
-#define MEMBER(name) offsetof(struct run_config, name), sizeof(((struct run_config *)0)->name)
-
-const struct config_field config_fields[] = {
-    {"preset", N_("Preset"), "NAME",
-     N_("A study's protocol: fills in what you have not set yourself."), CONFIG_TEXT,
-     MEMBER(preset), 0, 0, config_presets, true},
-    {"network", N_("Network"), "NET", N_("A built-in network, or the path of a network file."),
-     CONFIG_TEXT, MEMBER(network), 0, 0, NULL, true},
-    {"technique", N_("Technique"), "NAME",
-     N_("An optimization of the architecture, before training."), CONFIG_CHOICE, MEMBER(technique),
-     0, 0, techniques, true},
-    {"groups", N_("Groups"), "G",
-     N_("Groups of the technique shuffle; 0: as the network says, or two."), CONFIG_COUNT,
-     MEMBER(groups), 0, NETWORK_MAX_GROUPS, NULL, false},
-    {"width-rate", N_("Width rate"), "R",
-     N_("Divides every width of the network: above 1 it shrinks, below it grows; 0: none."),
-     CONFIG_NUMBER, MEMBER(width_rate), 0, NETWORK_MAX_RATE, NULL, true},
-    {"block-rate", N_("Block rate"), "R",
-     N_("Residual blocks become bottlenecks of their width divided by this; 0: none."),
-     CONFIG_NUMBER, MEMBER(block_rate), 0, NETWORK_MAX_RATE, NULL, false},
-    {"widths", N_("Widths"), "N,N...",
-     N_("Hidden layers of mlp, and of files that have widths: one a number; empty: the file's."),
-     CONFIG_TEXT, MEMBER(widths), 0, 0, NULL, false},
-    {"activation", N_("Activation"), "NAME",
-     N_("What follows those layers; empty: what the file says."), CONFIG_TEXT, MEMBER(activation),
-     0, 0, network_activations, false},
-    {"data", N_("Training data"), "SPEC",
-     N_("A generated set, or KIND:DIR; options follow after commas."), CONFIG_TEXT, MEMBER(data), 0,
-     0, NULL, true},
-    {"validate", N_("Validation data"), "SPEC",
-     N_("A data set to measure accuracy on after every epoch; empty: none."), CONFIG_TEXT,
-     MEMBER(validate), 0, 0, NULL, true},
-    {"batch", N_("Batch size"), "N", N_("Images an iteration."), CONFIG_COUNT, MEMBER(batch), 1,
-     65536, NULL, true},
-    {"device", N_("Device"), "NAME",
-     N_("What computes: cpu, reference (slow, readable), cuda[:N[,N...]]."), CONFIG_TEXT,
-     MEMBER(device), 0, 0, NULL, true},
-    {"threads", N_("Threads"), "N",
-     N_("Threads that compute; 0: one a core. Results do not depend on it."), CONFIG_COUNT,
-     MEMBER(threads), 0, 1024, NULL, true},
-    {"precision", N_("Precision"), "NAME",
-     N_("What a GPU multiplies with; sums and what is kept are float32 in any case."),
-     CONFIG_CHOICE, MEMBER(precision), 0, 0, precisions, false},
-    {"memory-limit", N_("Memory limit"), "SIZE",
-     N_("Keeps training within so many bytes (as 600M, 1.5G) by computing values again; empty: no "
-        "limit."),
-     CONFIG_TEXT, MEMBER(memory_limit), 0, 0, NULL, false},
-    {"epochs", N_("Epochs"), "N", N_("How often the whole training set is gone through."),
-     CONFIG_COUNT, MEMBER(epochs), 1, 1e6, NULL, false},
-    {"iterations", N_("Iterations"), "N", N_("The run's length in batches, instead of epochs."),
-     CONFIG_COUNT, MEMBER(iterations), 1, 1e9, NULL, false},
-    {"solver", N_("Solver"), "NAME", N_("How the weights follow the gradients."), CONFIG_CHOICE,
-     MEMBER(solver), 0, 0, solver_names, true},
-    {"lr", N_("Learning rate"), "X", N_("The size of a step; the schedule changes it later."),
-     CONFIG_NUMBER, MEMBER(learning_rate), 0, 1e6, NULL, true},
-    {"momentum", N_("Momentum"), "M", N_("How much of the last step is kept; adam's beta1."),
-     CONFIG_NUMBER, MEMBER(momentum), 0, 0.999999, NULL, true},
-    {"weight-decay", N_("Weight decay"), "W",
-     N_("Pulls weights towards zero: W x weight is added to the "
-        "gradient."),
-     CONFIG_NUMBER, MEMBER(weight_decay), 0, 10, NULL, true},
-    {"schedule", N_("Schedule"), "NAME", N_("How the learning rate falls during the run."),
-     CONFIG_CHOICE, MEMBER(schedule), 0, 0, lr_schedule_names, true},
-    {"gamma", N_("Gamma"), "X", N_("Schedules step and plateau: the rate is multiplied by this."),
-     CONFIG_NUMBER, MEMBER(gamma), 0, 10, NULL, false},
-    {"power", N_("Power"), "X", N_("Schedule poly: the exponent."), CONFIG_NUMBER, MEMBER(power), 0,
-     100, NULL, false},
-    {"step-size", N_("Step size"), "N",
-     N_("Schedule step: iterations between two steps; 0: a third of the run."), CONFIG_COUNT,
-     MEMBER(step_size), 0, 1e9, NULL, false},
-    {"average-loss", N_("Average loss"), "N",
-     N_("Above 1, the smoothed loss is the mean of the last N iterations."), CONFIG_COUNT,
-     MEMBER(average_loss), 1, 10000, NULL, false},
-    {"l1-weight", N_("L1 weight"), "X",
-     N_("Networks with a discriminator: the weight of the difference from the target."),
-     CONFIG_NUMBER, MEMBER(l1_weight), 0.000001, 1e6, NULL, false},
-    {"tolerance", N_("Pixel tolerance"), "N",
-     N_("Pixel accuracy: a pixel is right when no channel differs by more than N of 255."),
-     CONFIG_COUNT, MEMBER(tolerance), 0, 255, NULL, false},
-    {"augment", N_("Augmentation"), "yes|no", N_("Random crops and flips of the training images."),
-     CONFIG_FLAG, MEMBER(augment), 0, 1, NULL, true},
-    {"normalise", N_("Normalisation"), "NAME",
-     N_("How samples become numbers; auto: as the network expects."), CONFIG_TEXT,
-     MEMBER(normalise), 0, 0, normalisations, false},
-    {"seed", N_("Seed"), "S", N_("The same seed gives the same bits."), CONFIG_COUNT, MEMBER(seed),
-     0, 999999999999999.0, NULL, true},
-    {"checkpoint", N_("Checkpoint"), "SECONDS",
-     N_("Time between two checkpoints, from which a run can be resumed; 0: at the end of epochs "
-        "only."),
-     CONFIG_NUMBER, MEMBER(checkpoint), 0, 1e6, NULL, false},
-    {"checkpoint-share", N_("Checkpoint share"), "PERCENT",
-     N_("How much of the run's time checkpoints may take: they become rarer above it."),
-     CONFIG_NUMBER, MEMBER(checkpoint_share), 0.01, 100, NULL, false},
-};
-const size_t config_field_count = sizeof config_fields / sizeof *config_fields;
-_Static_assert(sizeof config_fields / sizeof *config_fields <= 64, "given has 64 bits");
 
 const struct config_field *config_find(const char *key)
 {
@@ -150,7 +45,7 @@ void config_defaults(struct run_config *config)
                                   .normalise = "auto"};
 }
 
-/* --- what was asked for --- */
+/* --- given fields --- */
 
 static uint64_t bit_of(const char *key)
 {
@@ -162,7 +57,8 @@ bool config_is_given(const struct run_config *config, const char *key)
     return config->given & bit_of(key);
 }
 
-/* Pictures that are larger than the network's input leave room for random crops. */
+/* Returns whether the images of a data set are larger than the network's input, so that random
+ * crops are possible. */
 static bool data_is_cropped(const char *data)
 {
     static const char *const cropped[] = {"folder", "tench", "pairs", "maps"};
@@ -173,8 +69,8 @@ static bool data_is_cropped(const char *data)
     return false;
 }
 
-/* Brings the fields that nobody asked for in line with those that somebody did. */
-static void settle(struct run_config *config)
+/* Fills the fields that were not given and depend on others. */
+static void fill_dependent(struct run_config *config)
 {
     presets_fill(config);
     if (!config_is_given(config, "augment") && strcmp(config->preset, "cifar") != 0)
@@ -186,7 +82,7 @@ bool config_apply_preset(struct run_config *config, const char *name, struct err
     if (name[0] && !presets_check(name, error))
         return false;
     snprintf(config->preset, sizeof config->preset, "%s", name);
-    settle(config);
+    fill_dependent(config);
     return true;
 }
 
@@ -306,7 +202,7 @@ bool config_fill(struct run_config *config, const char *key, const char *value, 
     uint64_t bytes;
     if (strcmp(key, "memory-limit") == 0 && value[0] && !text_to_bytes(value, &bytes))
         return refuse(field, value, _("a number of bytes, as in 600M or 1.5G"), error);
-    /* parsed aside: a refused value changes nothing */
+    /* parsed into a copy, because an invalid value must change nothing */
     struct run_config changed = *config;
     if (!parse_value(field, value, (char *)&changed + field->offset, error))
         return false;
@@ -330,13 +226,14 @@ bool config_set(struct run_config *config, const char *key, const char *value, s
     if (strcmp(key, "iterations") == 0)
         config->has_iterations = true;
     if (strcmp(key, "network") == 0 || strcmp(key, "data") == 0)
-        settle(config);
+        fill_dependent(config);
     return true;
 }
 
 /* --- printing --- */
 
-/* The shortest decimal that reads back as the same double: 100, not 1e+02. */
+/* Writes the shortest decimal that reads back as the same double, without exponent if the integer
+ * part is short: 100, not 1e+02. */
 static void print_number(double value, char *text, size_t size)
 {
     int whole = 1;

@@ -1,7 +1,7 @@
-/* config.h: what a run is asked to do.
+/* config.h: the configuration of a run.
  *
  * One table of fields serves the command line (--KEY), the workbench's form, config.json and the
- * session file, so that they cannot disagree. Plain values: a config is copied by assignment.
+ * session file, so all of them agree. A configuration has plain values only; copy it by assignment.
  */
 #ifndef TINCA_SESSION_CONFIG_CONFIG_H
 #define TINCA_SESSION_CONFIG_CONFIG_H
@@ -19,35 +19,35 @@
 struct run_config {
     char network[512];             /* name with suffixes, or path of a file */
     size_t technique;              /* enum technique */
-    size_t groups;                 /* of shuffle; 0: as the studies */
+    size_t groups;                 /* of the technique shuffle; 0: as in the studies */
     double width_rate, block_rate; /* 0: none */
-    char widths[128];              /* "512,256"; empty: as the network says */
-    char activation[16];           /* empty: as the network says */
+    char widths[128];              /* "512,256"; empty: as in the network file */
+    char activation[16];           /* empty: as in the network file */
     char data[512];                /* SPEC, see data/dataset/dataset.h */
     char validate[512];            /* SPEC; empty: none */
     size_t batch;                  /* images */
     char device[DEVICE_NAME_SIZE];
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
-    char memory_limit[32]; /* "600MiB": of what the plan forecasts; empty: none */
+    char memory_limit[32]; /* of the plan's forecast: "600MiB"; empty: none */
     size_t epochs;
-    size_t iterations; /* with has_iterations: the run's length, instead of epochs */
+    size_t iterations; /* the run's length instead of `epochs`, if has_iterations */
     bool has_iterations;
     size_t seed;
-    double checkpoint;       /* seconds between two; 0: at the end of epochs only */
-    double checkpoint_share; /* percent of the run's time that they may take */
+    double checkpoint;       /* seconds between two checkpoints; 0: at the end of epochs only */
+    double checkpoint_share; /* percent of the run's time that checkpoints may take */
     size_t solver;           /* enum solver_kind */
     double learning_rate, momentum, weight_decay;
     size_t schedule; /* enum lr_schedule_kind */
     double gamma, power;
     size_t step_size;    /* iterations; 0: a third of the run */
-    char preset[16];     /* the preset that filled the form; empty: none */
-    size_t average_loss; /* window of the means of the loss, iterations */
-    double l1_weight;    /* of a generator's main loss, beside the discriminator's verdict */
-    size_t tolerance;    /* of a pixel that counts as right: 8-bit levels, in every channel */
+    char preset[16];     /* empty: none */
+    size_t average_loss; /* iterations in the window of the mean loss */
+    double l1_weight;    /* weight of a generator's main loss, relative to the adversarial one */
+    size_t tolerance;    /* 8-bit levels by which every channel of a correct pixel may differ */
     bool augment;
-    char normalise[16]; /* a name of normalisation_choose, or "auto": what the network expects */
-    uint64_t given;     /* bit i: config_fields[i] was set by config_set; presets leave it alone */
+    char normalise[16]; /* a name of normalisation_choose, or "auto": as the network expects */
+    uint64_t given;     /* bit i: config_set has set config_fields[i], so presets must not */
 };
 
 enum config_kind { CONFIG_TEXT, CONFIG_COUNT, CONFIG_NUMBER, CONFIG_CHOICE, CONFIG_FLAG };
@@ -60,50 +60,60 @@ struct config_field {
     enum config_kind kind;
     size_t offset, size;        /* in struct run_config */
     double low, high;           /* of counts and numbers */
-    const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: names by value; CONFIG_TEXT: what
-                                   is accepted, or NULL when anything is */
-    bool in_form;               /* the workbench's form shows it always; others: config_applies */
+    const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: the names by value; CONFIG_TEXT:
+                                   the accepted values, or NULL if any text is accepted */
+    bool in_form;               /* the form always shows it; if false, see config_applies */
 };
 
 extern const struct config_field config_fields[];
 extern const size_t config_field_count;
-const struct config_field *config_find(const char *key); /* NULL: none */
 
+/* Returns the field with this key, or NULL. */
+const struct config_field *config_find(const char *key);
+
+/* Fills *config with the defaults. */
 void config_defaults(struct run_config *config);
 
-/* Fills the preset's values (overfit, cifar, pix2pix, digits), but for fields that config_set was
- * asked for, whatever the order; which network's solver settings apply is decided by
- * config->network, and setting another network applies them again. Network and data become the
- * preset's own where they are still the defaults. "": none. */
+/* Applies a preset (overfit, cifar, pix2pix, digits; "" for none): fills its values into all fields
+ * that were not set with config_set, before or after. Some values depend on the network, so setting
+ * another network fills them again. Network and data become the preset's if they are still
+ * defaults. Returns false with an error if there is no such preset. */
 bool config_apply_preset(struct run_config *config, const char *name, struct error *error);
-extern const char *const config_presets[]; /* those that can be used; NULL-terminated */
+extern const char *const config_presets[]; /* NULL-terminated */
 
-/* Parses `value` for a field; the error names the option, the value and what is accepted. "preset"
- * applies the preset; `augment` follows the data set (folders and large generated pictures are
- * cropped and flipped) until it is set; "" takes back validate, preset and iterations. */
+/* Parses `value` and sets a field. Returns false with an error that names the option, the value and
+ * what is accepted. Setting "preset" applies the preset. An empty value resets validate, preset and
+ * iterations. Until `augment` is set, it follows the data set: folders and large generated pictures
+ * are cropped and flipped. */
 bool config_set(struct run_config *config, const char *key, const char *value, struct error *error);
-/* Whether config_set was asked for this field. */
+
+/* Returns whether config_set has set this field. */
 bool config_is_given(const struct run_config *config, const char *key);
-/* The field's value as config_set would read it. Returns `text`. */
+
+/* Writes a field's value in the form that config_set reads. Returns `text`. */
 char *config_get(const struct run_config *config, const char *key, char *text, size_t size);
 
-/* Choices for a field that are known beforehand, for the form: networks, devices, powers of two for
- * batch, generated data sets. The n-th, or NULL past the end. */
+/* Returns the n-th value that the form offers for a field (networks, devices, powers of two for
+ * batch, generated data sets), or NULL after the last. */
 const char *config_suggestion(const char *key, size_t n);
 
-/* Whether a field means something beside the others as they are: groups with the technique shuffle,
- * power with the schedule poly. One that has been changed from its default always does. */
+/* Returns whether a field has an effect with the present values of the others: groups with the
+ * technique shuffle, power with the schedule poly. True for fields that differ from the default. */
 bool config_applies(const struct run_config *config, const struct config_field *field);
 
-/* The memory limit in bytes; 0: none. */
+/* Returns the memory limit in bytes, or 0 for none. */
 uint64_t config_memory_limit(const struct run_config *config);
 
-/* Contradictions between fields. */
+/* Returns false with an error if fields contradict each other or a necessary one is empty. */
 bool config_check(const struct run_config *config, struct error *error);
 
+/* Add the fields to `object`: all of them, or only those that config_set has set. Return false if
+ * memory is out. */
 bool config_to_json(const struct run_config *config, struct json *object);
-/* The same of the fields that config_set was asked for, and no others. */
 bool config_known_to_json(const struct run_config *config, struct json *object);
+
+/* Reads a configuration; missing members get their defaults. Returns false with an error that names
+ * the line. */
 bool config_from_json(struct run_config *config, const struct json_document *document,
                       const struct json *object, struct error *error);
 

@@ -1,4 +1,5 @@
-/* Which settings mean something beside the others: what a form shows without being asked. */
+/* Decides which settings have an effect with the present values of the others. A form shows these.
+ */
 #include "session/config/config.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ static bool shuffles(const struct run_config *config)
     return config->technique == TECHNIQUE_SHUFFLE || strstr(config->network, "-shuffle");
 }
 
-/* Residual blocks; a network file may have some. */
+/* Returns whether the network may have residual blocks; a network file may. */
 static bool has_blocks(const struct run_config *config)
 {
     return strncmp(config->network, "resnet", 6) == 0 || strchr(config->network, '/') ||
@@ -40,7 +41,7 @@ static bool has_steps(const struct run_config *config)
     return config->schedule == LR_SCHEDULE_STEP;
 }
 
-/* The study of what Caffe prints. */
+/* The preset overfit studies the mean loss that Caffe prints. */
 static bool averages(const struct run_config *config)
 {
     return strcmp(config->preset, "overfit") == 0;
@@ -81,7 +82,7 @@ static bool is_changed(const struct run_config *config, const struct config_fiel
 
 bool config_applies(const struct run_config *config, const struct config_field *field)
 {
-    /* the length is given in the one or the other, whatever stands in both */
+    /* only one of the two is the run's length, even if both differ from their defaults */
     bool length = strcmp(field->key, "epochs") == 0 || strcmp(field->key, "iterations") == 0;
     if (field->in_form || (!length && is_changed(config, field)))
         return true;

@@ -1,4 +1,4 @@
-/* A configuration as a JSON object: a member a field, of the field's own kind. */
+/* A configuration as a JSON object: one member for each field, with the JSON type of its kind. */
 #include "base/language.h"
 #include "session/config/config.h"
 #include "session/config/presets.h"
@@ -24,7 +24,7 @@ static bool add_field(struct json *object, const struct run_config *config,
     }
 }
 
-/* A run's length is written in the unit in which it was asked for. */
+/* Returns whether to write a field. Of epochs and iterations, only the run's length is written. */
 static bool field_is_written(const struct run_config *config, const struct config_field *field)
 {
     if (strcmp(field->key, "iterations") == 0)
@@ -54,7 +54,7 @@ bool config_known_to_json(const struct run_config *config, struct json *object)
 
 /* --- reading --- */
 
-/* The value as text for config_set; false when it is of the wrong kind. */
+/* Writes the value as text for config_set. Returns false if its type is wrong. */
 static bool value_to_text(const struct config_field *field, const struct json *value, char *text,
                           size_t size)
 {

@@ -1,3 +1,4 @@
+/* A value may be a name or contain a path; find_path finds the path within it. */
 #include "session/config/config_paths.h"
 
 #include <stdio.h>
@@ -7,7 +8,7 @@
 
 enum { PATH_SIZE = 4096 };
 
-/* Where the path stands in a value of the setting `key`; *length 0: there is none. */
+/* Returns the path within a value of the setting `key`; *length is 0 if there is none. */
 static const char *find_path(const char *key, const char *value, size_t *length)
 {
     *length = 0;
@@ -31,8 +32,8 @@ static bool refuse_long(const char *value, size_t size, struct error *error)
                      "its absolute path has more than %zu characters", size - 1);
 }
 
-/* The folder that a path is below, with its "/"; *skip: what is replaced at the path's beginning.
- * A network's ~ is left to the shell, as everywhere. */
+/* Writes the folder, with "/" at its end, that makes `path` absolute; it replaces the first *skip
+ * characters of the path. Only the shell expands ~ in the path of a network. */
 static bool choose_base(const char *key, const char *path, char *base, size_t *skip,
                         struct error *error)
 {

@@ -1,21 +1,22 @@
-/* config_paths.h: the paths in a configuration, made independent of the current folder. */
+/* config_paths.h: makes the paths in a configuration independent of the current folder. */
 #ifndef TINCA_SESSION_CONFIG_CONFIG_PATHS_H
 #define TINCA_SESSION_CONFIG_CONFIG_PATHS_H
 
 #include "session/config/config.h"
 
-/* Makes the paths of the network file and of the data sets (KIND:DIR) absolute, below the current
- * folder; a leading ~/ of a data set becomes the home folder. Names of networks and generated sets
- * stay. False: the current folder is gone, or a path becomes too long; *config is not changed. */
+/* Makes the paths of the network file and of the data sets (KIND:DIR) absolute, and expands a
+ * leading ~/ of a data set. Leaves names of networks and generated sets unchanged. Returns false
+ * with an error, and *config unchanged, if the current folder no longer exists or a path becomes
+ * too long. */
 bool config_make_absolute(struct run_config *config, struct error *error);
 
-/* The same of a single value of the setting `key`, into `text`. Values of other settings than
- * network, data and validate are copied. */
+/* Writes the value of the setting `key` with an absolute path into `text`. Copies values of
+ * settings other than network, data and validate. Returns false with an error. */
 bool config_absolute_value(const char *key, const char *value, char *text, size_t size,
                            struct error *error);
 
-/* Writes a value of the setting `key` for people: a path below the current folder without that
- * folder. Returns `text`. */
+/* Writes the value of the setting `key` for display: a path below the current folder becomes
+ * relative to it. Returns `text`. */
 char *config_short_value(const char *key, const char *value, char *text, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* What the form offers for a field. Each list ends where its function returns NULL. */
+/* The values that the form offers for each field: constant lists, and functions that return the
+ * n-th value or NULL. */
 #include "session/config/config.h"
 
 #include "data/dataset/dataset.h"
@@ -19,7 +20,7 @@ static const char *nth_network(size_t n)
     return n < network_builtin_count ? network_builtins[n].name : NULL;
 }
 
-/* `cuda` is the first card of several. */
+/* Of several GPUs the first is called `cuda`. */
 static const char *nth_device(size_t n)
 {
     static const char *const cards[] = {"cuda:1", "cuda:2", "cuda:3", "cuda:4",
@@ -39,7 +40,7 @@ static const char *nth_device(size_t n)
     return NULL;
 }
 
-/* Sets that need no files: they can be chosen as they are. */
+/* Generated sets need no files, so they can be chosen without a path. */
 static const char *nth_generated(size_t n)
 {
     size_t count;

@@ -1,31 +1,32 @@
+/* Samples the learning-rate schedule at equal distances. All schedules but `step` with a step size
+ * depend only on the fraction of the run that is done, so any length serves if the real one is
+ * unknown. */
 #include "session/config/lr_preview.h"
 
 #include "session/config/settings.h"
 
-/* Stands for the length of a run that is not known: every schedule but one depends on the part of
- * the run that is done only. */
-static const uint64_t SOME_ITERATIONS = 1000000;
+static const uint64_t ANY_ITERATIONS = 1000000;
 
-static void measure_run(const struct run_config *config, size_t images, struct lr_preview *plan)
+static void measure_run(const struct run_config *config, size_t images, struct lr_preview *preview)
 {
     const uint64_t per_epoch = images / config->batch;
     if (config->has_iterations) {
-        plan->iterations = config->iterations;
-        plan->epochs = per_epoch ? (double)config->iterations / (double)per_epoch : 0;
+        preview->iterations = config->iterations;
+        preview->epochs = per_epoch ? (double)config->iterations / (double)per_epoch : 0;
     } else {
-        plan->iterations = per_epoch * config->epochs;
-        plan->epochs = (double)config->epochs;
+        preview->iterations = per_epoch * config->epochs;
+        preview->epochs = (double)config->epochs;
     }
 }
 
 bool lr_preview_make(const struct run_config *config, size_t images, float *rates, size_t count,
-                     struct lr_preview *plan)
+                     struct lr_preview *preview)
 {
-    *plan = (struct lr_preview){.by_loss = config->schedule == LR_SCHEDULE_PLATEAU};
-    measure_run(config, images, plan);
-    if (config->schedule == LR_SCHEDULE_STEP && config->step_size && !plan->iterations)
+    *preview = (struct lr_preview){.by_loss = config->schedule == LR_SCHEDULE_PLATEAU};
+    measure_run(config, images, preview);
+    if (config->schedule == LR_SCHEDULE_STEP && config->step_size && !preview->iterations)
         return false;
-    const uint64_t iterations = plan->iterations ? plan->iterations : SOME_ITERATIONS;
+    const uint64_t iterations = preview->iterations ? preview->iterations : ANY_ITERATIONS;
     const struct lr_schedule_settings settings = settings_schedule(config, iterations);
     const struct lr_schedule_state state = lr_schedule_begin();
     for (size_t i = 0; i < count; i++) {
@@ -33,7 +34,7 @@ bool lr_preview_make(const struct run_config *config, size_t images, float *rate
         rates[i] = (float)lr_schedule_rate(&settings, &state,
                                            (uint64_t)(part * (double)(iterations - 1) + 0.5));
     }
-    plan->first = (double)rates[0];
-    plan->last = (double)rates[count - 1];
+    preview->first = (double)rates[0];
+    preview->last = (double)rates[count - 1];
     return true;
 }

@@ -1,4 +1,4 @@
-/* lr_preview.h: the learning rate over a whole run, before it is started. */
+/* lr_preview.h: computes the learning rate over a whole run before it starts, for a plot. */
 #ifndef TINCA_SESSION_CONFIG_LR_PREVIEW_H
 #define TINCA_SESSION_CONFIG_LR_PREVIEW_H
 
@@ -9,15 +9,16 @@
 #include <stdint.h>
 
 struct lr_preview {
-    uint64_t iterations; /* of the run; 0: not known as long as the data set is not open */
-    double epochs;       /* 0: not known */
+    uint64_t iterations; /* of the run; 0: unknown until the data set is open */
+    double epochs;       /* 0: unknown */
     double first, last;  /* rates */
-    bool by_loss;        /* plateau: it falls when the loss stops falling, here never */
+    bool by_loss; /* plateau: depends on the loss; the preview assumes that it always falls */
 };
 
-/* Fills `rates` with `count` (at least 2) rates at even distances over the run. `images` of the
- * training set; 0: not known. False when the schedule cannot be told without them. */
+/* Fills rates[0..count) with the rates at equal distances over the run; `count` is at least 2.
+ * `images` is the size of the training set, or 0 if it is unknown. Returns false if the schedule
+ * depends on it and it is unknown. */
 bool lr_preview_make(const struct run_config *config, size_t images, float *rates, size_t count,
-                     struct lr_preview *plan);
+                     struct lr_preview *preview);
 
 #endif

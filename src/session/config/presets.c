@@ -1,6 +1,8 @@
-/* The protocols of Trindade 2017 (overfit), Gondim Santos 2019 (cifar) and Finardi & David 2017
- * with Caffe's LeNet example (digits), and that of Isola et al. 2017 (pix2pix). A row belongs to a
- * preset and, where it says so, to the networks whose name begins so; later rows win. */
+/* The protocols of Trindade 2017 (overfit), Gondim Santos 2019 (cifar), Finardi & David 2017 with
+ * Caffe's LeNet example (digits), and Isola et al. 2017 (pix2pix).
+ *
+ * Each row of the table sets one field for one preset. If the row names a network, it applies only
+ * to networks whose name begins with that; later rows override earlier ones. */
 #include "session/config/presets.h"
 
 #include <stdio.h>
@@ -12,7 +14,7 @@ struct preset_row {
 };
 
 static const struct preset_row rows[] = {
-    /* without a preset: two networks that are trained against each other need small steps */
+    /* without a preset: two networks that train against each other need small steps */
     {"", "pix2pix", "batch", "1"},
     {"", "pix2pix", "solver", "adam"},
     {"", "pix2pix", "lr", "0.0002"},
@@ -61,7 +63,8 @@ static const struct preset_row rows[] = {
     {"digits", NULL, "average-loss", "1"},
 };
 
-/* What a preset is usually run with; `shapes` stands in for CIFAR, which needs a download. */
+/* The default network and data of each preset; `shapes` replaces CIFAR, which must be downloaded.
+ */
 static const struct {
     const char *preset, *network, *data;
 } companions[] = {{"overfit", "alexnet", "tench"},
@@ -80,8 +83,8 @@ bool presets_check(const char *name, struct error *error)
                      "there is no such preset");
 }
 
-/* A default, or what a preset had put there: nobody's choice. */
-static bool is_nobodys(const struct run_config *config, const char *key, const char *value)
+/* Returns whether a value comes from the defaults or a preset, and not from the user. */
+static bool is_unchosen(const struct run_config *config, const char *key, const char *value)
 {
     char fallback[512];
     struct run_config defaults;
@@ -95,15 +98,15 @@ static bool is_nobodys(const struct run_config *config, const char *key, const c
     return found;
 }
 
-/* Network and data are the experiment itself: a preset does not take away a choice. */
+/* Fills network and data, unless the user has chosen them. */
 static void fill_companions(struct run_config *config)
 {
     for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
         if (strcmp(companions[i].preset, config->preset) != 0)
             continue;
-        if (is_nobodys(config, "network", config->network))
+        if (is_unchosen(config, "network", config->network))
             config_fill(config, "network", companions[i].network, NULL);
-        if (is_nobodys(config, "data", config->data))
+        if (is_unchosen(config, "data", config->data))
             config_fill(config, "data", companions[i].data, NULL);
     }
 }
@@ -114,8 +117,8 @@ static bool row_applies(const struct preset_row *row, const struct run_config *c
            (!row->network || strncmp(config->network, row->network, strlen(row->network)) == 0);
 }
 
-/* What the rows without a preset had put there for another network becomes the default again. */
-static void take_back(struct run_config *config)
+/* Resets the values that rows without preset have set for another network. */
+static void reset_network_values(struct run_config *config)
 {
     char value[512], fallback[512];
     struct run_config defaults;
@@ -132,11 +135,11 @@ static void take_back(struct run_config *config)
 void presets_fill(struct run_config *config)
 {
     fill_companions(config);
-    take_back(config);
+    reset_network_values(config);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (!row_applies(&rows[i], config) || config_is_given(config, rows[i].key))
             continue;
-        /* the length was asked for in iterations: then epochs must not come back */
+        /* the run's length is given in iterations */
         if (strcmp(rows[i].key, "epochs") == 0 && config->has_iterations)
             continue;
         config_fill(config, rows[i].key, rows[i].value, NULL);

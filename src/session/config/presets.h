@@ -1,16 +1,17 @@
-/* presets.h: the studies' protocols as values of fields. Internal to session/. */
+/* presets.h: the protocols of the studies, as values of fields. Internal to session/. */
 #ifndef TINCA_SESSION_CONFIG_PRESETS_H
 #define TINCA_SESSION_CONFIG_PRESETS_H
 
 #include "session/config/config.h"
 
-/* False, in words, for a preset that does not exist or cannot be used yet. */
+/* Returns false with an error if there is no such preset. */
 bool presets_check(const char *name, struct error *error);
 
-/* Fills config->preset's values into the fields that nobody asked for. */
+/* Fills the values of config->preset into the fields that config_set has not set. */
 void presets_fill(struct run_config *config);
 
-/* In config.c. config_set without marking the field as given or what follows from it. */
+/* Sets a field like config_set, but does not mark it as given and updates no other field. Defined
+ * in config.c. */
 bool config_fill(struct run_config *config, const char *key, const char *value,
                  struct error *error);
 

@@ -16,7 +16,7 @@ struct network_request settings_network(const struct run_config *config, size_t 
 
 struct solver_settings settings_solver(const struct run_config *config)
 {
-    /* adam's usual beta2 and epsilon (Kingma & Ba 2015) */
+    /* beta2 and epsilon are the defaults of Adam (Kingma & Ba 2015) */
     return (struct solver_settings){.kind = (enum solver_kind)config->solver,
                                     .momentum = (float)config->momentum,
                                     .beta2 = 0.999f,
@@ -50,7 +50,7 @@ struct plan_settings settings_plan(const struct run_config *config, size_t threa
                                   .with_loss = true};
 }
 
-/* The usual border for 32x32 photographs; larger pictures have room around the crop. */
+/* Four pixels are customary for 32x32 photographs; larger pictures are larger than their crop. */
 size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts)
 {
     bool small = facts->channels == 3 && facts->height == 32 && facts->stored_height == 32;

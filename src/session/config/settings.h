@@ -1,4 +1,4 @@
-/* settings.h: a configuration in the engine's terms. */
+/* settings.h: translates a configuration into the engine's settings. */
 #ifndef TINCA_SESSION_CONFIG_SETTINGS_H
 #define TINCA_SESSION_CONFIG_SETTINGS_H
 
@@ -7,13 +7,16 @@
 #include "engine/training/lr_schedule.h"
 #include "session/config/config.h"
 
-/* The network that is asked for, with `classes` outputs (0: as its file says). */
+/* Returns the request for the configured network with `classes` outputs (0: as in its file). */
 struct network_request settings_network(const struct run_config *config, size_t classes);
+
+/* Each returns the settings of one part of the engine. */
 struct solver_settings settings_solver(const struct run_config *config);
 struct lr_schedule_settings settings_schedule(const struct run_config *config, uint64_t iterations);
 struct plan_settings settings_plan(const struct run_config *config, size_t threads,
                                    enum plan_mode mode);
-/* Black pixels around a training image before its random crop. */
+
+/* Returns the number of black pixels to add around a training image before its random crop. */
 size_t settings_pad(const struct run_config *config, const struct dataset_facts *facts);
 
 #endif

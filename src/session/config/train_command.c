@@ -1,5 +1,6 @@
-/* What a command line must say is what differs from the configuration that it would give without
- * saying so: that one is made here with the same network, preset and data. */
+/* A command line needs an option for each field that differs from the configuration that the
+ * command would have without options. That configuration is built here, with the same network,
+ * preset and data. */
 #include "session/config/train_command.h"
 
 #include "base/escape/shell.h"
@@ -13,7 +14,8 @@ static bool is_path(const char *network)
     return strchr(network, '/') || (length > 5 && strcmp(network + length - 5, ".json") == 0);
 }
 
-static struct run_config unsaid(const struct run_config *config)
+/* Returns the configuration without options. */
+static struct run_config without_options(const struct run_config *config)
 {
     struct run_config plain;
     config_defaults(&plain);
@@ -36,17 +38,17 @@ static void append_setting(struct text *text, const struct run_config *config,
     shell_word_append(text, value);
 }
 
-/* Groups are shuffle's alone. */
+/* Appends the options. `shuffle`: the technique is shuffle, the only one that has groups. */
 static void append_settings(struct text *text, const struct run_config *config, bool shuffle)
 {
-    static const char *const said[] = {"network", "technique", "data", "preset"};
-    const struct run_config plain = unsaid(config);
+    static const char *const written[] = {"network", "technique", "data", "preset"};
+    const struct run_config plain = without_options(config);
     for (size_t i = 0; i < config_field_count; i++) {
         const char *key = config_fields[i].key;
         bool skip = config->has_iterations && strcmp(key, "epochs") == 0;
         skip = skip || (!shuffle && strcmp(key, "groups") == 0);
-        for (size_t s = 0; s < sizeof said / sizeof *said; s++)
-            skip = skip || strcmp(key, said[s]) == 0;
+        for (size_t w = 0; w < sizeof written / sizeof *written; w++)
+            skip = skip || strcmp(key, written[w]) == 0;
         if (!skip)
             append_setting(text, config, &plain, key);
     }
@@ -55,7 +57,7 @@ static void append_settings(struct text *text, const struct run_config *config, 
 void train_command_append(struct text *text, const struct run_config *config, const char *network,
                           const char *technique)
 {
-    char name[320];
+    char name[sizeof config->network + 64];
     const char *own = config_find("technique")->choices[config->technique];
     const char *wanted = technique ? technique : config->technique ? own : "none";
     bool path = is_path(network ? network : config->network), plain = strcmp(wanted, "none") == 0;

@@ -1,18 +1,18 @@
-/* train_command.h: the command lines that would start a run, or profile its network. */
+/* train_command.h: writes the command lines that start a run or profile its network. */
 #ifndef TINCA_SESSION_CONFIG_TRAIN_COMMAND_H
 #define TINCA_SESSION_CONFIG_TRAIN_COMMAND_H
 
 #include "base/text.h"
 #include "session/config/config.h"
 
-/* Appends "tinca train NET --data ..." with every setting that is neither a default nor its
- * preset's. `network` (NULL: the configuration's own) is a name without a technique, or the path of
- * a file; `technique` (NULL: the configuration's own) is added to a name as its suffix. */
+/* Appends "tinca train NET --data ..." with every setting that differs from the defaults and the
+ * preset. `network` is a name without technique or the path of a file; `technique` is appended to a
+ * name as a suffix. NULL means the configuration's. */
 void train_command_append(struct text *text, const struct run_config *config, const char *network,
                           const char *technique);
 
-/* Appends "tinca bench ... --profile NET", which measures the run's network on synthetic batches of
- * the run's size, on its device. */
+/* Appends "tinca bench ... --profile NET", which measures the run's network on its device, on
+ * synthetic batches of its size. */
 void bench_command_append(struct text *text, const struct run_config *config);
 
 #endif

@@ -1,3 +1,4 @@
+/* Reads the file each time; the value that user_settings_share_runs sets is process-wide. */
 #include "session/config/user_settings.h"
 
 #include "base/files/file.h"
@@ -11,14 +12,14 @@
 
 enum { FILE_LIMIT = 1 << 20, UNKNOWN = -1 };
 
-static atomic_int told_shared = UNKNOWN;
+static atomic_int shared_override = UNKNOWN; /* of user_settings_share_runs */
 
 char *user_settings_path(struct error *error)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *user = getenv("HOME");
     char path[4096];
     int length = -1;
-    if (config && config[0] == '/') /* relative ones are to be ignored: XDG base directories */
+    if (config && config[0] == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, sizeof path, "%s/tinca/config.json", config);
     else if (user && user[0])
         length = snprintf(path, sizeof path, "%s/.config/tinca/config.json", user);
@@ -32,9 +33,9 @@ char *user_settings_path(struct error *error)
 
 bool user_settings_shared_runs(void)
 {
-    const int told = atomic_load(&told_shared);
-    if (told != UNKNOWN)
-        return told;
+    const int override = atomic_load(&shared_override);
+    if (override != UNKNOWN)
+        return override;
     struct json_document document;
     bool shared = false;
     char *path = user_settings_path(NULL);
@@ -50,5 +51,5 @@ bool user_settings_shared_runs(void)
 
 void user_settings_share_runs(bool shared)
 {
-    atomic_store(&told_shared, shared);
+    atomic_store(&shared_override, shared);
 }

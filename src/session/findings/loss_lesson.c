@@ -1,9 +1,9 @@
-/* The walk repeats the recurrence of the loss meter from the recorded losses. The mean before a
- * step is the recorded one wherever there is one: for the program's own runs both are the same
- * bits; a log's are known to six digits, and errors of reading it must not add up.
+/* The walk repeats the loss meter's recurrence on the recorded losses. It takes the mean before
+ * each step from the record if possible. For tinca's runs the two have the same bits; a log has
+ * only six digits, and the errors from reading them must not accumulate.
  *
- * What a rounding was is found in double precision, which holds the products and quotients of
- * float32 that occur here with at least 2^-53 of relative error, far below what is shown. */
+ * Rounding errors are computed in double precision. Its relative error of 2^-53 for the products
+ * and quotients of float32 values is far below what is shown. */
 #include "session/findings/loss_lesson.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static void find_roundings(const struct loss_step *step, double rounding[LESSON_
     }
 }
 
-/* How much of it reaches the mean: what happens before a division is divided too. */
+/* Returns the effect of the errors on the mean: an error before a division is divided, too. */
 static double sum_roundings(const struct loss_step *step, const double rounding[LESSON_OPERATIONS])
 {
     const double held = (double)step->held;
@@ -40,6 +40,7 @@ static double sum_roundings(const struct loss_step *step, const double rounding[
 
 /* --- the walk --- */
 
+/* Advances the walk by one iteration. */
 static void walk_one(struct loss_walk *walk)
 {
     const struct series_point *point = &walk->series->points[walk->done];
@@ -61,7 +62,8 @@ static void walk_one(struct loss_walk *walk)
     walk->done++;
 }
 
-/* The mean of the window that ends with the walk's last point, summed afresh. */
+/* Returns the mean of the window that ends with the walk's last point, summed in double precision.
+ */
 static double exact_mean(const struct loss_walk *walk)
 {
     double sum = 0;
@@ -89,7 +91,7 @@ static void fill(const struct loss_walk *walk, struct loss_lesson *lesson)
     lesson->ulp = (double)nextafterf(walk->largest, INFINITY) - (double)walk->largest;
 }
 
-/* Every iteration up to there must be on record: the mean depends on all of them. */
+/* Returns false with an error unless every iteration up to this one is recorded. */
 static bool check_record(const struct series *series, uint64_t iteration, struct error *error)
 {
     static const char *const what = "the arithmetic of the mean";

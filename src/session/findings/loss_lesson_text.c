@@ -1,4 +1,4 @@
-/* The lesson in words: the lines of the sum, and the sentences that it comes to. */
+/* The lesson as text: its table of lines, its conclusion in sentences, and its JSON. */
 #include "session/findings/loss_lesson.h"
 
 #include "base/language.h"
@@ -8,20 +8,20 @@
 
 /* --- lines --- */
 
-struct lines {
+struct line_list {
     struct lesson_line *lines;
     size_t count;
 };
 
-static struct lesson_line *put(struct lines *lines, const char *label)
+static struct lesson_line *put(struct line_list *lines, const char *label)
 {
     struct lesson_line *line = &lines->lines[lines->count++];
     *line = (struct lesson_line){.label = label};
     return line;
 }
 
-/* A float32: nine digits read back as the same bits. */
-static struct lesson_line *put_float(struct lines *lines, const char *label, float value)
+/* Adds a float32 value with nine digits, which read back as the same bits. */
+static struct lesson_line *put_float(struct line_list *lines, const char *label, float value)
 {
     struct lesson_line *line = put(lines, label);
     snprintf(line->value, sizeof line->value, "%.9g", json_float(value));
@@ -29,7 +29,7 @@ static struct lesson_line *put_float(struct lines *lines, const char *label, flo
     return line;
 }
 
-static void put_rounded(struct lines *lines, const char *label, float value, double rounding)
+static void put_rounded(struct line_list *lines, const char *label, float value, double rounding)
 {
     struct lesson_line *line = put_float(lines, label, value);
     if (rounding == 0)
@@ -38,12 +38,12 @@ static void put_rounded(struct lines *lines, const char *label, float value, dou
         snprintf(line->rounding, sizeof line->rounding, "%+.3g", rounding);
 }
 
-static void put_double(struct lines *lines, const char *label, double value)
+static void put_double(struct line_list *lines, const char *label, double value)
 {
     snprintf(put(lines, label)->value, sizeof(((struct lesson_line *)0)->value), "%.9g", value);
 }
 
-static void put_means(struct lines *lines, const struct loss_lesson *lesson)
+static void put_means(struct line_list *lines, const struct loss_lesson *lesson)
 {
     put(lines, _("The three values"));
     put_float(lines, _("loss of this iteration"), lesson->loss);
@@ -51,7 +51,7 @@ static void put_means(struct lines *lines, const struct loss_lesson *lesson)
     put_double(lines, _("exact mean"), lesson->exact);
 }
 
-static void put_steps(struct lines *lines, const struct loss_lesson *lesson)
+static void put_steps(struct line_list *lines, const struct loss_lesson *lesson)
 {
     const struct loss_step *step = &lesson->step;
     const double *rounding = lesson->rounding;
@@ -74,7 +74,7 @@ static void put_steps(struct lines *lines, const struct loss_lesson *lesson)
         put_float(lines, _("as the record has it"), lesson->caffe);
 }
 
-static void put_residue(struct lines *lines, const struct loss_lesson *lesson)
+static void put_residue(struct line_list *lines, const struct loss_lesson *lesson)
 {
     put(lines, _("What is left over"));
     put_double(lines, _("residue: Caffe's - exact"), lesson->residue);
@@ -89,7 +89,7 @@ static void put_residue(struct lines *lines, const struct loss_lesson *lesson)
 size_t loss_lesson_lines(const struct loss_lesson *lesson,
                          struct lesson_line lines[LESSON_LINES_MAX])
 {
-    struct lines all = {lines, 0};
+    struct line_list all = {lines, 0};
     put_means(&all, lesson);
     put_steps(&all, lesson);
     put_residue(&all, lesson);
@@ -98,7 +98,8 @@ size_t loss_lesson_lines(const struct loss_lesson *lesson,
 
 /* --- conclusion --- */
 
-static int tell_state(const struct loss_lesson *lesson, char *text, size_t size)
+/* Writes the first sentence: how the two means compare. Returns its length. */
+static int write_state(const struct loss_lesson *lesson, char *text, size_t size)
 {
     const double caffe = (double)lesson->caffe, exact = lesson->exact;
     if (caffe < 0 && exact >= 0)
@@ -121,8 +122,8 @@ static int tell_state(const struct loss_lesson *lesson, char *text, size_t size)
                     lesson->residue);
 }
 
-/* Where the residue came in, and why it stays. */
-static void tell_origin(const struct loss_lesson *lesson, char *text, size_t size)
+/* Writes where the residue comes from and why it remains. */
+static void write_origin(const struct loss_lesson *lesson, char *text, size_t size)
 {
     snprintf(text, size,
              _(" The largest rounding so far, %.3g, was that of iteration %llu; losses of up to "
@@ -141,9 +142,9 @@ char *loss_lesson_conclude(const struct loss_lesson *lesson, char *text, size_t 
                    "says nothing."));
         return text;
     }
-    const int used = tell_state(lesson, text, size);
+    const int used = write_state(lesson, text, size);
     if (used > 0 && (size_t)used < size && lesson->residue != 0 && lesson->worst_at > 0)
-        tell_origin(lesson, text + used, size - (size_t)used);
+        write_origin(lesson, text + used, size - (size_t)used);
     return text;
 }
 

@@ -1,3 +1,5 @@
+/* Each detector compares one event with what the watcher has seen before, and writes the finding as
+ * a sentence with its numbers. */
 #include "session/findings/watcher.h"
 
 #include "base/language.h"
@@ -33,7 +35,7 @@ static bool find_negative(struct watcher *watcher, struct moment now, float loss
                   meter->size, (double)watcher->largest_loss);
 }
 
-/* More than half of a positive mean is residue. */
+/* Detects a positive mean of which more than half is residue. */
 static bool find_residue(struct watcher *watcher, struct moment now, const struct loss_meter *meter,
                          struct finding *finding)
 {
@@ -59,7 +61,8 @@ bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
            find_residue(watcher, now, meter, finding);
 }
 
-/* Twice in a row above the best, by more than 1 %, while training got better. */
+/* Returns whether the validation loss was twice in a row worse than the best, now by more than 1 %,
+ * while the training loss fell. */
 static bool is_overfitting(const struct watcher *watcher, double train_loss, double loss)
 {
     return watcher->worse >= 2 && loss > watcher->best_loss * 1.01 &&
@@ -73,7 +76,7 @@ bool watcher_validation(struct watcher *watcher, struct moment now, double train
         bool first = !watcher->validation_reported;
         watcher->validation_reported = true;
         return first && report(finding, FINDING_DIVERGENCE, now,
-                               N_("the validation loss at iteration %llu is not a number"),
+                               N_("the validation loss at iteration %llu is NaN or infinite"),
                                (unsigned long long)now.iteration);
     }
     if (watcher->validations++ == 0 || validation_loss <= watcher->best_loss) {
@@ -125,15 +128,16 @@ bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, 
 void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding)
 {
-    const char *what = isnan(loss) ? _("not a number") : _("infinite");
+    const char *what = isnan(loss) ? "NaN" : _("infinite");
     if (layer)
-        report(finding, FINDING_DIVERGENCE, now,
-               layer->in_weights
-                   ? N_("the loss of iteration %llu is %s: the first weights not finite are those "
-                        "of layer %s; the run stops. Try a smaller learning rate.")
-                   : N_("the loss of iteration %llu is %s: the first values not finite come out "
-                        "of layer %s; the run stops. Try a smaller learning rate."),
-               (unsigned long long)now.iteration, what, layer->node);
+        report(
+            finding, FINDING_DIVERGENCE, now,
+            layer->in_weights
+                ? N_("the loss of iteration %llu is %s: the first layer with weights that are NaN "
+                     "or infinite is %s; the run stops. Try a smaller learning rate.")
+                : N_("the loss of iteration %llu is %s: the first layer whose output is NaN or "
+                     "infinite is %s; the run stops. Try a smaller learning rate."),
+            (unsigned long long)now.iteration, what, layer->node);
     else
         report(finding, FINDING_DIVERGENCE, now,
                N_("the loss of iteration %llu is %s, although every layer is finite; the run "

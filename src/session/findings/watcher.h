@@ -1,7 +1,8 @@
-/* watcher.h: notices what findings are made of. Internal to session/.
+/* watcher.h: detects findings while a run trains: negative loss, overfitting, divergence, memory.
+ * Internal to session/.
  *
- * Each watcher_ function is told a fact and returns true, with a finding that is to be recorded,
- * when that fact is worth one. */
+ * Call a watcher_ function for each event. It returns true and fills *finding if the event is worth
+ * recording. Negative loss, residue, overfitting and memory are reported once per run. */
 #ifndef TINCA_SESSION_FINDINGS_WATCHER_H
 #define TINCA_SESSION_FINDINGS_WATCHER_H
 
@@ -12,43 +13,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts as {0}. */
+/* Initialise it with {0}. */
 struct watcher {
-    float largest_loss; /* so far: what Caffe's mean was rounded against */
+    float largest_loss; /* so far; it determines the rounding error of Caffe's mean */
     bool negative_reported, residue_reported, overfitting_reported, memory_reported,
         validation_reported;
-    size_t validations, worse; /* in all; in a row above the best */
+    size_t validations, worse; /* in all; consecutive ones that were worse than the best */
     double best_loss, train_at_best, best_epoch;
     uint64_t best_iteration;
     uint64_t skipped; /* unreadable images reported so far */
 };
 
-/* When something happened. */
+/* The time of an event. */
 struct moment {
     uint64_t iteration;
     double epoch;
 };
 
-/* After an iteration, whose loss the meter has taken in: Caffe's mean below zero, or above it and
- * mostly residue. */
+/* Call it after an iteration, once the meter has its loss. Detects a mean of Caffe that is
+ * negative, or positive but mostly residue. */
 bool watcher_loss(struct watcher *watcher, struct moment now, float loss,
                   const struct loss_meter *meter, struct finding *finding);
 
-/* After a validation; `train_loss` is the mean loss of the epoch that led to it. */
+/* Call it after a validation; `train_loss` is the mean loss of the epoch before it. Detects
+ * overfitting and a loss that is NaN or infinite. */
 bool watcher_validation(struct watcher *watcher, struct moment now, double train_loss,
                         double validation_loss, struct finding *finding);
 
-/* `expected`: bytes at the start plus what the plan and the feed were forecast to take. */
+/* Detects a process that takes much more memory than forecast. `expected` is the bytes at the start
+ * plus those of the plan and the data loader; `measured` is the present resident memory. */
 bool watcher_memory(struct watcher *watcher, struct moment now, uint64_t expected,
                     uint64_t measured, struct finding *finding);
 
-/* `skipped`: images that could not be read so far. */
+/* Detects new unreadable images. `skipped` is their number so far. Reports each new number. */
 bool watcher_data(struct watcher *watcher, struct moment now, uint64_t skipped, const char *data,
                   struct finding *finding);
 
-/* `layer` is NULL when every value was finite. */
+/* Fills the finding of a loss that is NaN or infinite. `layer` is the first layer with such
+ * values, or NULL if there is none. */
 void watcher_divergence(struct moment now, float loss, const struct bad_layer *layer,
                         struct finding *finding);
+
+/* Fills the finding of a plateau of the loss, the `seen`-th one; `last`: it ends the run. */
 void watcher_plateau(struct moment now, double old_rate, double new_rate, size_t seen, bool last,
                      struct finding *finding);
 

@@ -1,5 +1,5 @@
-/* Whether the process is alive is asked before its journal is read: what it wrote until then is
- * read to its end before the run is said to be over. */
+/* Checks whether the process is alive before it reads the journal, so that everything which the
+ * process has written is read before the run counts as over. */
 #include "session/history/follow.h"
 
 #include "base/files/file.h"
@@ -20,8 +20,8 @@ struct follower {
     struct run_reading reading;
     struct run_snapshot snapshot;
     struct tempo tempo;
-    _Atomic(double) written; /* when the journal was written last, for whoever shows the run */
-    bool published;          /* facts and series */
+    _Atomic(double) written; /* time at which the journal was last written; for all threads */
+    bool published;          /* facts and series are */
 };
 
 static void follower_free(struct follower *follower)
@@ -42,7 +42,7 @@ static struct follower *create(struct run *run, struct error *error)
                                                .loss_discriminator = NAN,
                                                .loss_l1 = NAN,
                                                .pixel_accuracy = NAN,
-                                               .feed_wait_seconds = NAN}; /* no line says it */
+                                               .feed_wait_seconds = NAN}; /* not in the journal */
     follower->path = file_join(run->directory, "journal.jsonl");
     if (follower->path)
         return follower;
@@ -67,12 +67,12 @@ struct run *follow_open(const char *directory, struct error *error)
     return NULL;
 }
 
-/* The summary is the last word, if there is one. */
+/* Completes the snapshot of a run that is over, from its summary if there is one. */
 static void read_end(struct run *run, struct run_snapshot *snapshot)
 {
     snapshot->status = RUN_INTERRUPTED;
     run_files_read_summary(run->directory, snapshot);
-    run_state_read_inspection(run); /* what was seen inside is kept at the end */
+    run_state_read_inspection(run); /* written at the end of a run */
 }
 
 static void set_status(struct run *run, bool alive, enum journal_news news)

@@ -1,8 +1,8 @@
-/* follow.h: a run that another process has, read while it is on.
+/* follow.h: follows a run that another process trains, by reading its files.
  *
- * Only files are read, each time what is new of the journal: the trainer notices nothing. The run
- * looks like any other one (snapshot, series, findings), also to another thread while this one
- * reads on. follow_step is for one thread at a time, and never waits for the other process. */
+ * Each step reads what was appended to the journal; the trainer is not involved. The result is an
+ * ordinary run (snapshot, series, findings), which other threads may read meanwhile. One thread at
+ * a time may call follow_step, which never waits for the other process. */
 #ifndef TINCA_SESSION_HISTORY_FOLLOW_H
 #define TINCA_SESSION_HISTORY_FOLLOW_H
 
@@ -11,19 +11,20 @@
 enum follow_result {
     FOLLOW_UNCHANGED,
     FOLLOW_UPDATED,
-    FOLLOW_MORE,   /* news, and more of them: to be called again soon */
-    FOLLOW_REOPEN, /* it has gone on from an earlier iteration: free this run and open it anew */
+    FOLLOW_MORE,   /* updated, and there is more to read: call follow_step again soon */
+    FOLLOW_REOPEN, /* the run was resumed from an earlier iteration: free it and open it again */
 };
 
-/* Opens a run with the first piece of its journal; follow_step reads the rest. To be freed with
- * run_free. NULL when it cannot be read. */
+/* Opens a run and reads the first piece of its journal; follow_step reads the rest. Free it with
+ * run_free. Returns NULL with an error. */
 struct run *follow_open(const char *directory, struct error *error);
 
-/* Takes in what is new; once the run is over nothing changes any more. Its process gone without a
- * word makes it RUN_INTERRUPTED. What cannot be read now is the snapshot's error until it can. */
+/* Reads what is new; does nothing once the run is over. If the process has ended without writing a
+ * summary, the run becomes RUN_INTERRUPTED. If a file cannot be read at present, the error is in
+ * the snapshot until it can. */
 enum follow_result follow_step(struct run *run);
 
-/* Seconds since the journal was written last; negative: not known. For any thread. */
+/* Returns the seconds since the journal was last written; negative if unknown. Thread-safe. */
 double follow_silence(const struct run *run);
 
 #endif

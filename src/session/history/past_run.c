@@ -1,3 +1,5 @@
+/* The search reads the outline of each run (run_peek), which needs no journal, until one matches.
+ */
 #include "session/history/past_run.h"
 
 #include "base/files/file.h"
@@ -42,7 +44,7 @@ bool past_run_is_alike(const struct run_config *a, const struct run_config *b)
            (a->threads == b->threads || threads_of(a) == threads_of(b));
 }
 
-/* Seconds since 1970 of an RFC 3339 time in UTC; negative: it is none. */
+/* Returns an RFC 3339 time in UTC as seconds since 1970; negative if it is malformed. */
 static double seconds_of(const char *created)
 {
     struct tm parts = {0};
@@ -78,11 +80,11 @@ static bool try_run(struct past_search *search, const char *home, const char *id
 {
     struct run_outline outline;
     char *directory = file_join(home, id);
-    bool tells =
+    bool matches =
         directory && run_peek(directory, &outline, NULL) &&
         past_run_matches(&outline, &search->config, host, (double)time(NULL), &search->found);
     free(directory);
-    return tells;
+    return matches;
 }
 
 static void work(void *state)

@@ -1,7 +1,7 @@
-/* past_run.h: how long the same work took before, on this machine.
+/* past_run.h: finds out how long the same work took in an earlier run on this machine.
  *
- * The same work: network, its rates and widths, technique, groups, batch, device and threads. What
- * is looked through are the kept runs, the newest first, in the background.
+ * The work is the same if network, rates, widths, technique, groups, batch, device and threads are.
+ * A search goes through the stored runs in the background, newest first.
  */
 #ifndef TINCA_SESSION_HISTORY_PAST_RUN_H
 #define TINCA_SESSION_HISTORY_PAST_RUN_H
@@ -20,16 +20,20 @@ struct past_run {
 
 struct past_search;
 
+/* Starts a search. Returns NULL with an error if no thread can start. */
 struct past_search *past_search_begin(const struct run_config *config, struct error *error);
-/* True when the search is over, with what it found. */
-bool past_search_result(const struct past_search *search, struct past_run *found);
-void past_search_drop(struct past_search *search); /* never waits; may be NULL */
 
-/* Whether the two ask for the same work an image. */
+/* Returns whether the search is over; fills *found if it is. */
+bool past_search_result(const struct past_search *search, struct past_run *found);
+
+/* Gives up the search. Never waits. NULL is allowed. */
+void past_search_drop(struct past_search *search);
+
+/* Returns whether two configurations need the same work per image. */
 bool past_run_is_alike(const struct run_config *a, const struct run_config *b);
 
-/* Whether a kept run tells how long such work takes; fills `found`. `host` is this machine's name,
- * `now` the time. */
+/* Returns whether a stored run is complete and did the work of `config` on this machine; fills
+ * *found if so. `host` is this machine's name, `now` the time in seconds since 1970. */
 bool past_run_matches(const struct run_outline *outline, const struct run_config *config,
                       const char *host, double now, struct past_run *found);
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 struct run_listing {
-    struct detached_task *background; /* the caller's alone */
+    struct detached_task *background; /* used by the caller's thread alone */
     bool only_changed;
     struct timespec known;
     struct run_ids result;
@@ -24,7 +24,8 @@ static void free_listing(void *state)
     free(listing);
 }
 
-/* The time is taken before the names: a run that is added meanwhile makes it out of date. */
+/* Reads the folder. Takes its time before the names, so that a run which is added meanwhile counts
+ * as a change the next time. */
 static void work(void *state)
 {
     struct run_listing *listing = state;

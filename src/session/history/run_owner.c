@@ -1,5 +1,5 @@
-/* What is known of another process is read from /proc (proc(5)); a system without it knows only
- * what the lock says. */
+/* Reads /proc (proc(5)) to learn about another process; on a system without it only the lock file
+ * counts. */
 #include "session/history/run_owner.h"
 
 #include "base/files/file.h"
@@ -14,7 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* "NUMBER HOST"; whatever else may lie there is not taken for a name. */
+/* Reads "NUMBER HOST" from a lock file. Cuts the host at the first character that no host name has.
+ */
 static void read_lock(const char *path, struct run_owner *owner)
 {
     char text[192];
@@ -30,7 +31,8 @@ static void read_lock(const char *path, struct run_owner *owner)
     snprintf(owner->host, sizeof owner->host, "%.127s", name);
 }
 
-/* Whether process `number` of this machine has the file open. Only its own user may look. */
+/* Returns whether process `number` of this machine has the file open. False for other users'
+ * processes, whose files are not visible. */
 static bool has_open(long number, const struct stat *file)
 {
     char path[64];
@@ -46,7 +48,8 @@ static bool has_open(long number, const struct stat *file)
     return found;
 }
 
-/* A terminal that hangs up leaves its processes without one. */
+/* Returns whether a process has a controlling terminal; true if unknown. A process loses it when
+ * the terminal hangs up. */
 static bool has_terminal(long number)
 {
     char path[64], text[512];
@@ -57,7 +60,7 @@ static bool has_terminal(long number)
     if (file)
         fclose(file);
     text[length] = '\0';
-    const char *end = strrchr(text, ')'); /* of the program's name, which may hold anything */
+    const char *end = strrchr(text, ')'); /* end of the program's name, which may contain ')' */
     return !end || sscanf(end + 1, " %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
 }
 

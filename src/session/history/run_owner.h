@@ -1,8 +1,9 @@
-/* run_owner.h: the process that has a run, as a bystander sees it.
+/* run_owner.h: finds the process that trains a run, from other processes.
  *
- * The run's lock says which process it is. Numbers of processes are used again, and a folder may be
- * shared between machines: only a process of this machine that really has the lock's file open is
- * ever sent a signal. */
+ * The lock file of the run names the process. But the system reuses process IDs, and machines may
+ * share a folder. So a signal is sent only to a process of this machine that has the lock file
+ * open.
+ */
 #ifndef TINCA_SESSION_HISTORY_RUN_OWNER_H
 #define TINCA_SESSION_HISTORY_RUN_OWNER_H
 
@@ -11,16 +12,18 @@
 #include <stdbool.h>
 
 struct run_owner {
-    long process;   /* 0: not known */
-    char host[128]; /* its machine; "": not known */
-    bool here;      /* it runs on this machine, and is the same user's */
-    bool alone;     /* here, and without a terminal: nobody can watch or stop it there */
+    long process;   /* process ID; 0: unknown */
+    char host[128]; /* name of its machine; "": unknown */
+    bool here;      /* it runs on this machine and belongs to this user */
+    bool alone;     /* as `here`, and it has no terminal on which one could watch or stop it */
 };
 
-/* False when nobody has the run; `owner` then is what its lock says of the last one. */
+/* Fills *owner and returns whether a process has the run. If none has, *owner is what the lock file
+ * says of the last one. */
 bool run_owner_find(const char *directory, struct run_owner *owner);
 
-/* Asks the process of a run to finish the iteration, to save, and to end (SIGTERM). */
+/* Asks the process to finish its iteration, save, and end (SIGTERM). Returns false with an error.
+ */
 bool run_owner_stop(const char *directory, struct error *error);
 
 #endif

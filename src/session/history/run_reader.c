@@ -1,3 +1,4 @@
+/* A detached task reads one run after the other and publishes each by increasing `ready`. */
 #include "session/history/run_reader.h"
 
 #include "base/files/file.h"
@@ -14,7 +15,7 @@ const char *const run_saved_files[RUN_SAVED_KINDS] = {
     [RUN_SAVED_BEST] = "best.safetensors", [RUN_SAVED_LAST] = "weights.safetensors"};
 
 struct run_reader {
-    struct detached_task *background; /* the caller's alone */
+    struct detached_task *background; /* used by the caller's thread alone */
     enum run_depth depth;
     size_t count;
     struct run_read *results;
@@ -34,7 +35,7 @@ static void free_reader(void *state)
     free(reader);
 }
 
-/* Reads on to the newest of a run that another process has. */
+/* Opens a run that another process trains, and reads its journal to the end. */
 static struct run *open_live(const char *directory, const atomic_bool *dropped, struct error *error)
 {
     struct run *run = follow_open(directory, error);
@@ -73,12 +74,12 @@ static void open_whole(const struct run_reader *reader, struct run_read *result)
 
 static void read_news(const struct run_reader *reader, struct run_read *result)
 {
-    enum follow_result news = FOLLOW_MORE;
+    enum follow_result step = FOLLOW_MORE;
     run_owner_find(result->directory, &result->owner);
-    while (result->run && news == FOLLOW_MORE && !atomic_load(&reader->dropped))
-        news = follow_step(result->run);
+    while (result->run && step == FOLLOW_MORE && !atomic_load(&reader->dropped))
+        step = follow_step(result->run);
     read_saved(result);
-    if (result->run && news != FOLLOW_REOPEN)
+    if (result->run && step != FOLLOW_REOPEN)
         return;
     run_free(result->run);
     result->run = NULL;

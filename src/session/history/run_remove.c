@@ -1,6 +1,6 @@
-/* The directory is opened once and everything is named relative to it, so that nothing outside can
- * be meant. config.json goes last: a deletion that was cut off leaves a run that is still listed
- * and can be deleted again. */
+/* Names all files relative to the opened directory, so that nothing outside it can be deleted.
+ * Deletes config.json last: after an interrupted deletion the run is still listed and can be
+ * deleted again. */
 #include "session/history/run_remove.h"
 
 #include "base/files/file.h"
@@ -29,8 +29,8 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Gives each file to `visit` until that returns false. Anything that tinca did not write is an
- * error, before which some files may have been visited. */
+/* Calls `visit` for each file until it returns false. Anything that tinca did not write is an
+ * error; some files may have been visited before it. */
 typedef bool visit_file(int directory, const char *name, const struct stat *status, void *context,
                         struct error *error);
 static bool visit_files(const char *directory, visit_file *visit, void *context,
@@ -108,7 +108,7 @@ static bool remove_rest(const char *directory, struct error *error)
 bool run_remove(const char *directory, struct error *error)
 {
     struct run_removal removal = {0};
-    if (!run_remove_check(directory, &removal, error)) /* before a lock is made there */
+    if (!run_remove_check(directory, &removal, error)) /* before a lock file is created there */
         return false;
     int lock = run_directory_lock(directory, error);
     if (lock < 0)

@@ -1,7 +1,7 @@
-/* run_remove.h: deleting a kept run: exactly the files of its directory that tinca wrote.
+/* run_remove.h: deletes a stored run: the files in its directory that tinca wrote, and no others.
  *
- * A run that is on is never touched, in whatever process: its lock tells. A directory that holds
- * anything else (a file of another name, a folder, a link) is left as it is, whole. */
+ * A run that any process trains is never touched; its lock file shows that. If the directory
+ * contains anything else (a file with another name, a folder, a link), nothing is deleted. */
 #ifndef TINCA_SESSION_HISTORY_RUN_REMOVE_H
 #define TINCA_SESSION_HISTORY_RUN_REMOVE_H
 
@@ -12,14 +12,14 @@
 
 struct run_removal {
     size_t files;
-    uint64_t bytes; /* that the files take up in the directory's listing */
+    uint64_t bytes; /* sum of the files' sizes */
 };
 
-/* What deleting would remove, added to `removal`. False, with an error that says why, when the run
- * must not be deleted. Nothing is changed. */
+/* Adds to `removal` what a deletion would remove. Changes nothing. Returns false with an error if
+ * the run must not be deleted. */
 bool run_remove_check(const char *directory, struct run_removal *removal, struct error *error);
 
-/* Checks again and deletes, holding the run's lock. */
+/* Checks again and deletes, while it holds the run's lock. Returns false with an error. */
 bool run_remove(const char *directory, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
-/* One lock guards what both threads touch: the wish, the status, and the pictures that are ready
- * and not taken yet. The set itself and the order of the epoch are the reader's alone. A new wish
- * has a new number; a picture of an older one is thrown away when it is ready. */
+/* One lock guards what both threads use: the request, the status, and the pictures that are
+ * complete and not taken. The reading thread alone uses the data set and the order of the epoch.
+ * Each request has a number; a picture of an older request is discarded when it is complete. */
 #include "session/inspect/preview.h"
 
 #include "base/memory.h"
@@ -25,8 +25,8 @@ struct preview {
     enum preview_status status;
     struct error error;
     struct dataset_facts facts;
-    struct preview_request wish;
-    size_t wish_number, read; /* pictures of the wish that were read */
+    struct preview_request request;
+    size_t request_number, read; /* pictures of the request that were read */
     struct preview_picture ready[PREVIEW_MAX_PICTURES];
     size_t ready_count, taken;
 
@@ -38,20 +38,11 @@ struct preview {
 
 /* --- the set --- */
 
-static const struct dataset_kind *kind_of(const char *spec)
+/* Returns the shape to open the set with. A set of fixed size is shown in its size, even if the
+ * network has another input. */
+static struct dataset_request choose_shape(const struct preview *preview)
 {
-    size_t count, length = strcspn(spec, ":,");
-    const struct dataset_kind *kinds = dataset_kinds(&count);
-    for (size_t i = 0; i < count; i++)
-        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, spec, length) == 0)
-            return &kinds[i];
-    return NULL;
-}
-
-/* A set of one size is shown also where the network wants another. */
-static struct dataset_request wished_size(const struct preview *preview)
-{
-    const struct dataset_kind *kind = kind_of(preview->config.data);
+    const struct dataset_kind *kind = dataset_kind_of(preview->config.data);
     const struct shape *input = &preview->input;
     if (kind && kind->height)
         return (struct dataset_request){kind->channels, kind->height, kind->width};
@@ -62,8 +53,8 @@ static struct dataset_request wished_size(const struct preview *preview)
 
 static bool open_set(struct preview *preview, struct error *error)
 {
-    const struct dataset_request size = wished_size(preview);
-    preview->dataset = dataset_open(preview->config.data, "train", &size, error);
+    const struct dataset_request shape = choose_shape(preview);
+    preview->dataset = dataset_open(preview->config.data, "train", &shape, error);
     if (!preview->dataset)
         return false;
     preview->order = memory_new(dataset_facts(preview->dataset)->images, sizeof *preview->order,
@@ -71,7 +62,8 @@ static bool open_set(struct preview *preview, struct error *error)
     return preview->order;
 }
 
-static void open_and_tell(struct preview *preview)
+/* Opens the set and publishes the status. */
+static void open_and_publish(struct preview *preview)
 {
     struct error error = {0};
     bool opened = open_set(preview, &error);
@@ -85,28 +77,29 @@ static void open_and_tell(struct preview *preview)
 
 /* --- one picture --- */
 
-static size_t index_at(struct preview *preview, const struct preview_request *wish, size_t place)
+static size_t index_at(struct preview *preview, const struct preview_request *request, size_t place)
 {
     const size_t images = preview->facts.images;
-    if (!preview->ordered || preview->order_epoch != wish->epoch ||
-        preview->order_seed != wish->seed) {
-        random_permutation(wish->seed, RANDOM_ORDER, (uint32_t)wish->epoch, preview->order, images);
+    if (!preview->ordered || preview->order_epoch != request->epoch ||
+        preview->order_seed != request->seed) {
+        random_permutation(request->seed, RANDOM_ORDER, (uint32_t)request->epoch, preview->order,
+                           images);
         preview->ordered = true;
-        preview->order_epoch = wish->epoch;
-        preview->order_seed = wish->seed;
+        preview->order_epoch = request->epoch;
+        preview->order_seed = request->seed;
     }
-    return preview->order[(wish->from + place) % images];
+    return preview->order[(request->from + place) % images];
 }
 
-/* In place: the part that is trained on. */
-static bool crop_as_trained(const struct preview *preview, const struct preview_request *wish,
+/* Crops the image and its target, in place, to the window that training would use. */
+static bool crop_as_trained(const struct preview *preview, const struct preview_request *request,
                             size_t index, struct image *image, struct image *target,
                             struct error *error)
 {
     struct run_config config = preview->config;
-    config.augment = wish->augment;
-    const struct crop_draw draw = {wish->augment, settings_pad(&config, &preview->facts),
-                                   wish->seed, wish->epoch};
+    config.augment = request->augment;
+    const struct crop_draw draw = {request->augment, settings_pad(&config, &preview->facts),
+                                   request->seed, request->epoch};
     const struct crop crop = crop_for_training(preview->dataset, image, &draw, index);
     struct image *both[] = {image, target};
     for (int i = 0; i < 2 && both[i]->pixels; i++) {
@@ -119,14 +112,14 @@ static bool crop_as_trained(const struct preview *preview, const struct preview_
     return true;
 }
 
-/* The two of a pair beside each other, in `left`. */
+/* Joins the two images of a pair side by side, in `left`. */
 static bool join(struct image *left, const struct image *right, struct error *error)
 {
     struct image joined = {0};
     const size_t row = left->width * left->channels;
     if (right->width != left->width || right->height != left->height ||
         right->channels != left->channels)
-        return true; /* the input alone says enough */
+        return true; /* show the input alone */
     if (!image_create(&joined, 2 * left->width, left->height, left->channels, error))
         return false;
     for (size_t y = 0; y < left->height; y++) {
@@ -138,13 +131,13 @@ static bool join(struct image *left, const struct image *right, struct error *er
     return true;
 }
 
-static void read_picture(struct preview *preview, const struct preview_request *wish, size_t place,
-                         struct preview_picture *picture)
+static void read_picture(struct preview *preview, const struct preview_request *request,
+                         size_t place, struct preview_picture *picture)
 {
     struct image target = {0};
     struct error error = {0};
     const bool paired = preview->facts.paired;
-    const size_t index = index_at(preview, wish, place);
+    const size_t index = index_at(preview, request, place);
     *picture = (struct preview_picture){.place = place};
     if (paired)
         snprintf(picture->label, sizeof picture->label, "%zu", index + 1);
@@ -153,8 +146,8 @@ static void read_picture(struct preview *preview, const struct preview_request *
                  dataset_class_name(preview->dataset, dataset_label(preview->dataset, index)));
     bool read =
         dataset_image(preview->dataset, index, &picture->image, paired ? &target : NULL, &error) &&
-        (!wish->as_trained ||
-         crop_as_trained(preview, wish, index, &picture->image, &target, &error)) &&
+        (!request->as_trained ||
+         crop_as_trained(preview, request, index, &picture->image, &target, &error)) &&
         (!paired || join(&picture->image, &target, &error));
     image_free(&target);
     if (read)
@@ -167,19 +160,19 @@ static void read_picture(struct preview *preview, const struct preview_request *
 
 static bool has_work(const struct preview *preview)
 {
-    return preview->facts.images > 0 && preview->read < preview->wish.count;
+    return preview->facts.images > 0 && preview->read < preview->request.count;
 }
 
-/* With the lock held but for the reading itself. */
+/* Reads the next picture. Called with the lock held; releases it while it reads. */
 static void read_next(struct preview *preview)
 {
     struct preview_picture picture;
-    const struct preview_request wish = preview->wish;
-    const size_t number = preview->wish_number, place = preview->read;
+    const struct preview_request request = preview->request;
+    const size_t number = preview->request_number, place = preview->read;
     pthread_mutex_unlock(&preview->lock);
-    read_picture(preview, &wish, place, &picture);
+    read_picture(preview, &request, place, &picture);
     pthread_mutex_lock(&preview->lock);
-    if (number != preview->wish_number || preview->closing) {
+    if (number != preview->request_number || preview->closing) {
         image_free(&picture.image);
         return;
     }
@@ -190,7 +183,7 @@ static void read_next(struct preview *preview)
 static void work(void *state)
 {
     struct preview *preview = state;
-    open_and_tell(preview);
+    open_and_publish(preview);
     pthread_mutex_lock(&preview->lock);
     while (!preview->closing && preview->status == PREVIEW_OPENED) {
         if (has_work(preview))
@@ -201,7 +194,7 @@ static void work(void *state)
     pthread_mutex_unlock(&preview->lock);
 }
 
-/* --- asking --- */
+/* --- the caller's side --- */
 
 static void forget_ready(struct preview *preview)
 {
@@ -254,10 +247,10 @@ void preview_close(struct preview *preview)
 bool preview_is_of(const struct preview *preview, const struct run_config *config,
                    const struct shape *input)
 {
-    const struct dataset_kind *kind = kind_of(config->data);
+    const struct dataset_kind *kind = dataset_kind_of(config->data);
     if (strcmp(preview->config.data, config->data) != 0)
         return false;
-    if (!input || (kind && kind->height)) /* a network that is not known yet changes nothing */
+    if (!input || (kind && kind->height)) /* the network is unknown or has no influence */
         return true;
     return preview->input.channels == input->channels && preview->input.height == input->height &&
            preview->input.width == input->width;
@@ -274,14 +267,14 @@ enum preview_status preview_status(struct preview *preview, struct dataset_facts
     return status;
 }
 
-void preview_request_pictures(struct preview *preview, const struct preview_request *wish)
+void preview_request_pictures(struct preview *preview, const struct preview_request *request)
 {
     pthread_mutex_lock(&preview->lock);
     forget_ready(preview);
-    preview->wish = *wish;
-    if (preview->wish.count > PREVIEW_MAX_PICTURES)
-        preview->wish.count = PREVIEW_MAX_PICTURES;
-    preview->wish_number++;
+    preview->request = *request;
+    if (preview->request.count > PREVIEW_MAX_PICTURES)
+        preview->request.count = PREVIEW_MAX_PICTURES;
+    preview->request_number++;
     preview->read = 0;
     pthread_cond_signal(&preview->changed);
     pthread_mutex_unlock(&preview->lock);

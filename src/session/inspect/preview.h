@@ -1,8 +1,8 @@
-/* preview.h: pictures of a training set, fetched in the background.
+/* preview.h: reads pictures of a training set in the background.
  *
- * A thread opens the set and then reads the pictures that are asked for, one after the other;
- * nothing here waits for it, whatever the folder is like. Pictures come in the order in which an
- * epoch of training shows them. One thread asks; see background.h for how it ends.
+ * A thread opens the set and reads the requested pictures one after the other, in the order of a
+ * training epoch. No function here waits for it, however slow the folder is. One thread may call
+ * them. The thread is a detached task (base/threads/detached_task.h).
  */
 #ifndef TINCA_SESSION_INSPECT_PREVIEW_H
 #define TINCA_SESSION_INSPECT_PREVIEW_H
@@ -14,47 +14,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { PREVIEW_MAX_PICTURES = 128 }; /* pictures at a time */
+enum { PREVIEW_MAX_PICTURES = 128 }; /* in one request */
 
 struct preview;
 
-/* Begins to open config->data. `input`: what the network takes, where it is known; else NULL. */
+/* Begins to open config->data. `input` is the network's input shape, or NULL if it is unknown.
+ * Returns NULL with an error if no thread can start. */
 struct preview *preview_open(const struct run_config *config, const struct shape *input,
                              struct error *error);
-void preview_close(struct preview *preview); /* never waits; may be NULL */
 
-/* Whether it shows what this configuration would train on. */
+/* Ends the preview. Never waits. NULL is allowed. */
+void preview_close(struct preview *preview);
+
+/* Returns whether the preview shows the images on which this configuration would train. */
 bool preview_is_of(const struct preview *preview, const struct run_config *config,
                    const struct shape *input);
 
 enum preview_status { PREVIEW_OPENING, PREVIEW_OPENED, PREVIEW_FAILED };
 
-/* Fills what is known by now: facts when it is open, the error when it failed. */
+/* Returns the status. Fills *facts if the set is open, or *error if opening failed. */
 enum preview_status preview_status(struct preview *preview, struct dataset_facts *facts,
                                    struct error *error);
 
 struct preview_request {
     uint64_t epoch;     /* from 0 */
-    size_t from, count; /* places in the order of that epoch, past the end from its beginning */
-    bool as_trained;    /* cropped and flipped as the network sees it, else as it is stored */
-    bool augment;       /* of the configuration, like the seed */
+    size_t from, count; /* positions in the order of that epoch; after the last comes the first */
+    bool as_trained;    /* cropped and flipped as the network sees them, else as stored */
+    bool augment;       /* the settings of the configuration */
     uint64_t seed;
 };
 
-/* Wants these pictures, and no longer those asked for before. */
-void preview_request_pictures(struct preview *preview, const struct preview_request *wish);
+/* Requests pictures; replaces the previous request. */
+void preview_request_pictures(struct preview *preview, const struct preview_request *request);
 
 struct preview_picture {
-    struct image image; /* the caller's; of a pair both beside each other; empty: see why */
-    size_t place;       /* in the wish, from 0 */
-    char label[64];     /* the class; of a pair the number of the image */
-    char why[240];      /* it cannot be shown; else "" */
+    struct image image; /* owned by the caller; a pair's images side by side; {0} if unreadable */
+    size_t place;       /* position in the request, from 0 */
+    char label[64];     /* the class, or the number of a pair */
+    char why[240];      /* why the image is unreadable; else "" */
 };
 
-/* The next picture of the newest wish that is ready; false: none yet. */
+/* Moves the next complete picture of the latest request to the caller. Returns false if there is
+ * none. */
 bool preview_take(struct preview *preview, struct preview_picture *picture);
 
-/* Whether anything is still to come. */
+/* Returns whether the set is being opened, or pictures are still to be read or taken. */
 bool preview_is_busy(struct preview *preview);
 
 #endif

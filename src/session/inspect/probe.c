@@ -1,6 +1,6 @@
-/* Everything that both threads touch lies behind one lock, held only to copy. The model and the
- * data set are the thread's own; what the caller is lent of them stays until the thread has taken
- * the next request, which only the caller can make. */
+/* One lock guards everything that both threads use; it is held only to copy. The probe's thread
+ * alone uses the model and the data set. Pointers into them that the caller has are valid until the
+ * thread begins the next request, which only the caller can make. */
 #include "session/inspect/probe.h"
 
 #include "base/memory.h"
@@ -15,12 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A batch should take well under a second on one thread, or questions would wait. */
+/* Work of a batch: well under a second on one thread, because questions wait for its end. */
 static const uint64_t BATCH_FLOPS = (uint64_t)5 * 1000 * 1000 * 1000;
-enum { BATCH_MOST = 100 };
+enum { BATCH_MAX = 100 };
 
 struct question {
-    bool waits;
+    bool pending;
     unsigned ticket;
     char path[1024];
     size_t index;
@@ -30,15 +30,15 @@ struct probe {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    atomic_bool leave; /* what is on: another request waits, or the end */
-    /* behind the lock: */
+    atomic_bool leave; /* end the present evaluation: there is another request, or quit is set */
+    /* guarded by the lock: */
     bool quit, requested;
     struct probe_request request;
     struct question question;
     bool answered;
     struct probe_answer answer;
-    struct probe_status look;
-    /* the thread's: */
+    struct probe_status status;
+    /* used by the probe's thread alone: */
     struct model model;
     struct dataset *dataset;
     struct outcome *outcomes;
@@ -46,26 +46,26 @@ struct probe {
     float *input, *target;
 };
 
-/* --- what the thread publishes --- */
+/* --- publishing results. Results of a request that has been replaced are discarded --- */
 
 static void publish_error(struct probe *probe, enum probe_phase phase, const struct error *error)
 {
     pthread_mutex_lock(&probe->lock);
-    if (!probe->requested) { /* else it is not about what is wanted any more */
-        probe->look.phase = phase;
-        probe->look.error = *error;
+    if (!probe->requested) {
+        probe->status.phase = phase;
+        probe->status.error = *error;
     }
     pthread_mutex_unlock(&probe->lock);
 }
 
-/* A set that nothing came of is none that could be asked about. */
+/* Publishes that the data set could not be evaluated, and closes it. */
 static void publish_no_data(struct probe *probe, const struct error *error)
 {
     pthread_mutex_lock(&probe->lock);
     if (!probe->requested) {
-        probe->look.phase = PROBE_READY;
-        probe->look.error = *error;
-        probe->look.images = 0;
+        probe->status.phase = PROBE_READY;
+        probe->status.error = *error;
+        probe->status.images = 0;
     }
     pthread_mutex_unlock(&probe->lock);
     dataset_free(probe->dataset);
@@ -74,7 +74,7 @@ static void publish_no_data(struct probe *probe, const struct error *error)
 
 static void publish_model(struct probe *probe)
 {
-    const struct probe_status look = {
+    const struct probe_status status = {
         .phase = PROBE_EVALUATING,
         .network = probe->model.network->name,
         .classes = probe->model.network->classes,
@@ -83,7 +83,7 @@ static void publish_model(struct probe *probe)
         .outcomes = probe->outcomes};
     pthread_mutex_lock(&probe->lock);
     if (!probe->requested)
-        probe->look = look;
+        probe->status = status;
     pthread_mutex_unlock(&probe->lock);
 }
 
@@ -91,19 +91,19 @@ static void publish_outcomes(struct probe *probe)
 {
     pthread_mutex_lock(&probe->lock);
     if (!probe->requested)
-        probe->look.outcome_count = probe->outcome_count;
+        probe->status.outcome_count = probe->outcome_count;
     pthread_mutex_unlock(&probe->lock);
 }
 
-/* `evaluation` NULL: there is no data set. */
+/* Publishes the end of an evaluation; `evaluation` is NULL if there is no data set. */
 static void publish_end(struct probe *probe, const struct evaluation *evaluation)
 {
     pthread_mutex_lock(&probe->lock);
     if (!probe->requested) {
-        probe->look.phase = PROBE_READY;
-        probe->look.evaluated = evaluation;
+        probe->status.phase = PROBE_READY;
+        probe->status.evaluated = evaluation;
         if (evaluation)
-            probe->look.evaluation = *evaluation;
+            probe->status.evaluation = *evaluation;
     }
     pthread_mutex_unlock(&probe->lock);
 }
@@ -115,7 +115,7 @@ static struct shape output_shape(const struct network *network)
     return network->graph.nodes[network->graph.output].output;
 }
 
-/* Without pictures when the shape is none that can be shown. */
+/* Adds a picture of `values`, if the shape can be shown. */
 static bool add_picture(const struct probe *probe, struct probe_answer *answer, struct shape shape,
                         const float *values)
 {
@@ -129,7 +129,7 @@ static bool add_picture(const struct probe *probe, struct probe_answer *answer, 
     return true;
 }
 
-/* What predict writes for this file. */
+/* Computes what `tinca predict` would write for this file. */
 static bool translate_file(struct probe *probe, struct probe_answer *answer)
 {
     struct translation translation;
@@ -174,6 +174,7 @@ static bool infer(struct probe *probe, struct probe_answer *answer)
            add_picture(probe, answer, shape, probe->target);
 }
 
+/* Publishes the answer and frees one that was not taken. */
 static void hand_over(struct probe *probe, struct probe_answer *answer)
 {
     pthread_mutex_lock(&probe->lock);
@@ -188,8 +189,8 @@ static void answer_question(struct probe *probe)
 {
     struct probe_answer answer = {0};
     pthread_mutex_lock(&probe->lock);
-    bool asked = probe->question.waits;
-    probe->question.waits = false;
+    bool asked = probe->question.pending;
+    probe->question.pending = false;
     answer.ticket = probe->question.ticket;
     answer.index = probe->question.index;
     memcpy(answer.path, probe->question.path, sizeof answer.path);
@@ -221,13 +222,14 @@ static void close_all(struct probe *probe)
 static size_t choose_batch(const struct network *network)
 {
     const uint64_t flops = graph_flops(&network->graph);
-    const uint64_t fits = flops > 0 ? BATCH_FLOPS / flops : BATCH_MOST;
-    if (network->classes == 0) /* the noise of a generator belongs to a pair's number */
+    const uint64_t fits = flops > 0 ? BATCH_FLOPS / flops : BATCH_MAX;
+    if (network->classes == 0) /* a generator's dropout noise depends on the number of the pair */
         return 1;
-    return fits < 1 ? 1 : fits > BATCH_MOST ? BATCH_MOST : (size_t)fits;
+    return fits < 1 ? 1 : fits > BATCH_MAX ? BATCH_MAX : (size_t)fits;
 }
 
-/* A training beside it must not be driven into swap: a smaller batch, or none at all. */
+/* Chooses the batch so that a training at the same time is not driven into swap. Returns false with
+ * an error if not even one image fits. */
 static bool check_memory(struct probe *probe, struct error *error)
 {
     const struct model *model = &probe->model;
@@ -267,8 +269,8 @@ static bool open_model(struct probe *probe, const struct probe_request *request,
 static bool open_data(struct probe *probe, const char *spec, struct error *error)
 {
     const struct shape input = probe->model.network->input;
-    const struct dataset_request wish = {input.channels, input.height, input.width};
-    probe->dataset = dataset_open(spec, "test", &wish, error);
+    const struct dataset_request request = {input.channels, input.height, input.width};
+    probe->dataset = dataset_open(spec, "test", &request, error);
     if (!probe->dataset)
         return false;
     probe->outcomes = memory_new(dataset_facts(probe->dataset)->images, sizeof *probe->outcomes,
@@ -292,7 +294,7 @@ static bool between_batches(void *context, uint64_t done, uint64_t of, struct er
     (void)of;
     publish_outcomes(probe);
     if (atomic_load(&probe->leave))
-        return error_set(error, ERROR_INTERRUPTED, "the evaluation", NULL, "it was called off");
+        return error_set(error, ERROR_INTERRUPTED, "the evaluation", NULL, "it was cancelled");
     answer_question(probe);
     return true;
 }
@@ -336,11 +338,11 @@ static void serve(struct probe *probe, const struct probe_request *request)
 
 /* --- the thread --- */
 
-/* Waits for something to do; true with a new request, false with a question or the end. */
+/* Waits for work. Returns true for a new request, false for a question or the end (*quit). */
 static bool next_request(struct probe *probe, struct probe_request *request, bool *quit)
 {
     pthread_mutex_lock(&probe->lock);
-    while (!probe->quit && !probe->requested && !probe->question.waits)
+    while (!probe->quit && !probe->requested && !probe->question.pending)
         pthread_cond_wait(&probe->wake, &probe->lock);
     *quit = probe->quit;
     bool requested = probe->requested;
@@ -363,9 +365,9 @@ static void *run(void *argument)
             serve(probe, &request);
         else if (!quit && probe->model.network)
             answer_question(probe);
-        else if (!quit) { /* nothing is open that could be asked about */
+        else if (!quit) { /* no model is open: discard the question */
             pthread_mutex_lock(&probe->lock);
-            probe->question.waits = false;
+            probe->question.pending = false;
             pthread_mutex_unlock(&probe->lock);
         }
     }
@@ -386,7 +388,7 @@ struct probe *probe_create(struct error *error)
     pthread_mutex_destroy(&probe->lock);
     free(probe);
     error_set(error, ERROR_SYSTEM, "a thread", "end other programs",
-              "the system gives no more threads");
+              "the system cannot start another thread");
     return NULL;
 }
 
@@ -414,20 +416,20 @@ void probe_open(struct probe *probe, const struct probe_request *request)
     pthread_mutex_lock(&probe->lock);
     probe->request = *request;
     probe->requested = true;
-    probe->question.waits = false;
+    probe->question.pending = false;
     if (probe->answered)
         probe_answer_free(&probe->answer);
     probe->answered = false;
-    probe->look = (struct probe_status){.phase = PROBE_OPENING};
+    probe->status = (struct probe_status){.phase = PROBE_OPENING};
     atomic_store(&probe->leave, true);
     pthread_cond_signal(&probe->wake);
     pthread_mutex_unlock(&probe->lock);
 }
 
-void probe_status(struct probe *probe, struct probe_status *look)
+void probe_status(struct probe *probe, struct probe_status *status)
 {
     pthread_mutex_lock(&probe->lock);
-    *look = probe->look;
+    *status = probe->status;
     pthread_mutex_unlock(&probe->lock);
 }
 
@@ -440,7 +442,7 @@ unsigned probe_ask(struct probe *probe, const char *path, size_t index)
     const unsigned ticket = question->ticket;
     snprintf(question->path, sizeof question->path, "%s", path ? path : "");
     question->index = path ? 0 : index;
-    question->waits = true;
+    question->pending = true;
     pthread_cond_signal(&probe->wake);
     pthread_mutex_unlock(&probe->lock);
     return ticket;

@@ -1,9 +1,9 @@
-/* probe.h: a saved model tried out: on a whole data set in the background, and on single images.
+/* probe.h: tries a saved model on a whole data set in the background, and on single images.
  *
- * One thread of its own computes. It opens the model, goes through the data set, and between two
- * batches of that answers what it is asked about single images, so that nobody waits for long. The
- * caller, one thread too, never waits but for short locks. It takes one thread to compute by
- * default, so that a training beside it keeps its speed.
+ * A separate thread opens the model and evaluates the data set. Between two batches it answers
+ * questions about single images, so an answer takes little time. One other thread may call these
+ * functions; they never wait, except for short locks. By default the thread computes on one core,
+ * so that a training at the same time is not slowed down.
  */
 #ifndef TINCA_SESSION_INSPECT_PROBE_H
 #define TINCA_SESSION_INSPECT_PROBE_H
@@ -20,63 +20,66 @@ struct probe;
 
 struct probe_request {
     char model[1024];              /* path of a file of weights */
-    char data[512];                /* SPEC; "": there are only image files to ask about */
+    char data[512];                /* SPEC; "": questions are about image files only */
     char device[DEVICE_NAME_SIZE]; /* "cpu" */
     size_t threads;                /* 0: all cores */
-    double tolerance;              /* of pixels, of 255 */
+    double tolerance;              /* 8-bit levels by which a correct pixel may differ */
 };
 
 enum probe_phase { PROBE_IDLE, PROBE_OPENING, PROBE_EVALUATING, PROBE_READY, PROBE_FAILED };
 
-/* How it stands. Pointers are the probe's and hold until the next probe_open. */
+/* The state of the probe. Pointers belong to it and are valid until the next probe_open. */
 struct probe_status {
     enum probe_phase phase;
-    struct error error; /* FAILED: why; READY: why there is no data set (kind ERROR_NONE: there is,
-                           or none was asked for) */
-    /* from EVALUATING on: */
-    const char *network; /* with its suffixes */
-    size_t classes;      /* 0: it makes pictures */
+    struct error error; /* FAILED: the reason; READY: why the data set could not be evaluated, kind
+                           ERROR_NONE if it was, or if none was requested */
+    /* valid from EVALUATING on: */
+    const char *network; /* name with suffixes */
+    size_t classes;      /* 0: the network generates images */
     const char (*class_names)[64];
     size_t images; /* of the data set; 0: none */
     const struct outcome *outcomes;
     size_t outcome_count; /* in the order of the set; all of them when READY */
-    bool evaluated;       /* `evaluation` is there */
+    bool evaluated;       /* `evaluation` is valid */
     struct evaluation evaluation;
 };
 
-/* Starts the thread, which waits. */
+/* Starts the thread. Returns NULL with an error. */
 struct probe *probe_create(struct error *error);
-/* Ends it, at the latest after a batch. May be NULL. */
+
+/* Ends the thread, at the latest after its current batch. NULL is allowed. */
 void probe_free(struct probe *probe);
 
-/* Opens another model; what was on ends first. What is wrong comes with probe_status. */
+/* Opens another model and ends the present evaluation. Errors appear in probe_status. */
 void probe_open(struct probe *probe, const struct probe_request *request);
-void probe_status(struct probe *probe, struct probe_status *look);
+
+/* Copies the present state. */
+void probe_status(struct probe *probe, struct probe_status *status);
 
 enum { PROBE_TOP = 5, PROBE_PICTURES = 3 };
 
-/* What was found out about one image. */
+/* The answer to a question about one image. */
 struct probe_answer {
     unsigned ticket;
     char path[1024]; /* of a file; "": image `index` of the data set */
     size_t index;
     char origin[256];   /* where the image comes from */
-    struct error error; /* kind ERROR_NONE: the rest is there */
+    struct error error; /* kind ERROR_NONE: the rest is valid */
     bool labelled;      /* `label` is known */
     size_t label;
-    struct prediction top[PROBE_TOP]; /* networks that tell classes: the most probable first */
+    struct prediction top[PROBE_TOP]; /* of a classifier: the most probable classes first */
     size_t top_count;
-    /* what the network saw; of networks that make pictures then what it made and, of the data set,
-     * the target. None: it is no picture of one or three channels */
+    /* the network's input; if it generates images also its output and, for the data set, the
+     * target. Empty if these do not have one or three channels */
     struct image pictures[PROBE_PICTURES];
     size_t picture_count;
 };
 
-/* Asks about a file, or (path NULL) about an image of the data set. Only the latest question
- * counts. Returns its ticket, never 0. */
+/* Asks about a file or, if `path` is NULL, about an image of the data set. A question replaces the
+ * previous one if that is not answered yet. Returns a ticket, never 0, which the answer repeats. */
 unsigned probe_ask(struct probe *probe, const char *path, size_t index);
 
-/* Moves the newest answer to the caller, who frees it. False: there is no new one. */
+/* Moves the latest answer to the caller, who frees it. Returns false if there is no new one. */
 bool probe_take(struct probe *probe, struct probe_answer *answer);
 void probe_answer_free(struct probe_answer *answer);
 

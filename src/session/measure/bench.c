@@ -1,8 +1,8 @@
-/* Network, device, plan and execution are made once; the batch is drawn once; then warm-up
- * iterations run unmeasured (first touches of memory, caches, clock rates), and the measured ones
- * are timed one by one. The device's limits are measured last, in the memory that is then free and
- * in the same minute. Results are kept in `struct bench`, what only the measuring needs in
- * `struct stand`. */
+/* Builds network, device, plan and execution, and draws one batch. Then runs warm-up iterations
+ * without timing (page faults, caches, clock rates), and times the others one by one. Measures the
+ * device's limits last, within the same minute, with the memory that is then free.
+ *
+ * Results are in `struct bench`; what only the measurement needs is in `struct workload`. */
 #include "session/measure/bench.h"
 
 #include "base/clock.h"
@@ -19,10 +19,10 @@
 enum { WARM_UP = 2, TRAIN_BATCH = 32 };
 static const float alone_rate = 0.001f, gan_rate = 0.0002f, gan_main_weight = 100;
 
-struct stand {
+struct workload {
     struct weights weights;
-    struct execution *execution; /* a network alone, */
-    struct gan *gan;             /* or two */
+    struct execution *execution; /* of a network alone */
+    struct gan *gan;             /* or of a network with its discriminator */
     float *images, *targets;
     int32_t *labels;
     struct execution_batch batch;
@@ -38,48 +38,48 @@ static bool reads_labels(const struct graph *graph)
            (graph->nodes[graph->losses[0]].op->traits & OP_READS_LABELS) != 0;
 }
 
-static bool draw_labels(struct stand *stand, const struct bench *bench, uint64_t seed,
+static bool draw_labels(struct workload *workload, const struct bench *bench, uint64_t seed,
                         struct error *error)
 {
     struct random_stream stream = random_stream_at(seed, RANDOM_BENCH, 1, 0);
     const uint32_t classes = (uint32_t)bench->network->classes;
-    stand->labels = memory_new(bench->batch, sizeof *stand->labels, "the labels", error);
-    for (size_t i = 0; stand->labels && i < bench->batch; i++)
-        stand->labels[i] = (int32_t)random_next_below(&stream, classes);
-    return stand->labels;
+    workload->labels = memory_new(bench->batch, sizeof *workload->labels, "the labels", error);
+    for (size_t i = 0; workload->labels && i < bench->batch; i++)
+        workload->labels[i] = (int32_t)random_next_below(&stream, classes);
+    return workload->labels;
 }
 
 static float *draw_images(const struct bench *bench, uint64_t seed, struct shape shape,
                           uint32_t stream, struct error *error)
 {
-    size_t count = shape_count(shape) * bench->batch; /* the plan has checked this product */
+    size_t count = shape_count(shape) * bench->batch; /* the plan has checked it for overflow */
     float *images = memory_new_aligned(count, sizeof *images, "a synthetic batch", error);
     if (images)
         random_fill_gaussian(seed, RANDOM_BENCH, stream, 0, 0, 1, images, count);
     return images;
 }
 
-static bool draw_answers(struct stand *stand, const struct bench *bench, uint64_t seed,
+static bool draw_answers(struct workload *workload, const struct bench *bench, uint64_t seed,
                          struct error *error)
 {
     const struct graph *graph = &bench->network->graph;
     if (reads_labels(graph))
-        return draw_labels(stand, bench, seed, error);
-    stand->targets = draw_images(bench, seed, graph->nodes[graph->output].output, 2, error);
-    return stand->targets;
+        return draw_labels(workload, bench, seed, error);
+    workload->targets = draw_images(bench, seed, graph->nodes[graph->output].output, 2, error);
+    return workload->targets;
 }
 
-static bool draw_batch(struct stand *stand, const struct bench *bench, uint64_t seed,
+static bool draw_batch(struct workload *workload, const struct bench *bench, uint64_t seed,
                        struct error *error)
 {
-    stand->images = draw_images(bench, seed, bench->network->input, 0, error);
-    if (!stand->images ||
-        (bench->mode == PLAN_TRAINING && !draw_answers(stand, bench, seed, error)))
+    workload->images = draw_images(bench, seed, bench->network->input, 0, error);
+    if (!workload->images ||
+        (bench->mode == PLAN_TRAINING && !draw_answers(workload, bench, seed, error)))
         return false;
-    stand->batch = (struct execution_batch){.images = stand->images,
-                                            .labels = stand->labels,
-                                            .targets = stand->targets,
-                                            .count = bench->batch};
+    workload->batch = (struct execution_batch){.images = workload->images,
+                                               .labels = workload->labels,
+                                               .targets = workload->targets,
+                                               .count = bench->batch};
     return true;
 }
 
@@ -147,23 +147,23 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }
 
-static bool make_execution(struct stand *stand, const struct bench *bench,
+static bool make_execution(struct workload *workload, const struct bench *bench,
                            const struct solver_settings *solver, uint64_t seed, struct error *error)
 {
-    if (!weights_create(&stand->weights, bench->main.graph, error))
+    if (!weights_create(&workload->weights, bench->main.graph, error))
         return false;
-    weights_initialise(&stand->weights, seed, bench->device->pool);
+    weights_initialise(&workload->weights, seed, bench->device->pool);
     if (is_gan(bench)) {
-        stand->gan =
-            gan_create(&bench->gan_plan, bench->device, &stand->weights, solver, seed, error);
-        return stand->gan;
+        workload->gan =
+            gan_create(&bench->gan_plan, bench->device, &workload->weights, solver, seed, error);
+        return workload->gan;
     }
-    stand->execution =
-        execution_create(bench->plan, bench->device, &stand->weights, solver, seed, error);
-    return stand->execution;
+    workload->execution =
+        execution_create(bench->plan, bench->device, &workload->weights, solver, seed, error);
+    return workload->execution;
 }
 
-static bool prepare_bench(struct bench *bench, struct stand *stand,
+static bool prepare_bench(struct bench *bench, struct workload *workload,
                           const struct bench_settings *settings, struct error *error)
 {
     bench->mode = settings->mode;
@@ -175,40 +175,40 @@ static bool prepare_bench(struct bench *bench, struct stand *stand,
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
     const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
     return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
-           make_execution(stand, bench, &plans.solver, settings->seed, error) &&
-           draw_batch(stand, bench, settings->seed, error);
+           make_execution(workload, bench, &plans.solver, settings->seed, error) &&
+           draw_batch(workload, bench, settings->seed, error);
 }
 
 /* --- measuring --- */
 
-static bool iterate_gan(struct stand *stand, struct error *error)
+static bool iterate_gan(struct workload *workload, struct error *error)
 {
     struct gan_losses losses;
-    return gan_iterate(stand->gan, &stand->batch, stand->iteration++, gan_rate, &losses) ||
+    return gan_iterate(workload->gan, &workload->batch, workload->iteration++, gan_rate, &losses) ||
            error_set(error, ERROR_DIVERGED, "the loss", "try another --seed",
-                     "on this synthetic batch it stopped being a number");
+                     "it became NaN or infinite on this synthetic batch");
 }
 
-static bool iterate(struct stand *stand, enum plan_mode mode, struct error *error)
+static bool iterate(struct workload *workload, enum plan_mode mode, struct error *error)
 {
-    if (stand->gan)
-        return iterate_gan(stand, error);
+    if (workload->gan)
+        return iterate_gan(workload, error);
     if (mode == PLAN_TRAINING) {
-        stand->loss = execution_iterate(stand->execution, stand->iteration++, alone_rate);
+        workload->loss = execution_iterate(workload->execution, workload->iteration++, alone_rate);
         return true;
     }
-    execution_forward(stand->execution, stand->iteration++);
-    execution_wait(stand->execution);
+    execution_forward(workload->execution, workload->iteration++);
+    execution_wait(workload->execution);
     return true;
 }
 
-/* `ms` is NULL where nobody looks at the clock. */
-static bool iterate_times(struct stand *stand, const struct bench *bench, size_t times, double *ms,
-                          struct error *error)
+/* Runs `times` iterations. Stores the milliseconds per image of each, unless `ms` is NULL. */
+static bool iterate_times(struct workload *workload, const struct bench *bench, size_t times,
+                          double *ms, struct error *error)
 {
     for (size_t i = 0; i < times; i++) {
         uint64_t start = clock_nanoseconds();
-        if (!iterate(stand, bench->mode, error) || !device_check(bench->device, error))
+        if (!iterate(workload, bench->mode, error) || !device_check(bench->device, error))
             return false;
         if (ms)
             ms[i] = 1e3 * clock_seconds(start, clock_nanoseconds()) / (double)bench->batch;
@@ -223,51 +223,51 @@ static bool make_profile(struct bench_part *part, const struct bench *bench, str
     return !part->graph || part->profile;
 }
 
-static bool measure_profile(struct bench *bench, struct stand *stand, struct error *error)
+static bool measure_profile(struct bench *bench, struct workload *workload, struct error *error)
 {
     if (!make_profile(&bench->main, bench, error) ||
         !make_profile(&bench->discriminator, bench, error))
         return false;
-    if (stand->gan)
-        gan_set_profiles(stand->gan, bench->main.profile, bench->discriminator.profile);
+    if (workload->gan)
+        gan_set_profiles(workload->gan, bench->main.profile, bench->discriminator.profile);
     else
-        execution_set_profile(stand->execution, bench->main.profile);
+        execution_set_profile(workload->execution, bench->main.profile);
     const uint64_t start = clock_nanoseconds();
-    const bool measured = iterate_times(stand, bench, bench->iterations, NULL, error);
+    const bool measured = iterate_times(workload, bench, bench->iterations, NULL, error);
     bench->profiled_seconds = clock_seconds(start, clock_nanoseconds()) / (double)bench->iterations;
     return measured;
 }
 
-static bool measure_all(struct bench *bench, struct stand *stand,
+static bool measure_all(struct bench *bench, struct workload *workload,
                         const struct bench_settings *settings, struct error *error)
 {
     double *ms = memory_new(settings->iterations, sizeof *ms, "the measurements", error);
     bench->iterations = settings->iterations;
-    if (stand->execution)
-        execution_bind(stand->execution, &stand->batch);
-    bool measured = ms && iterate_times(stand, bench, WARM_UP, NULL, error) &&
-                    iterate_times(stand, bench, bench->iterations, ms, error) &&
+    if (workload->execution)
+        execution_bind(workload->execution, &workload->batch);
+    bool measured = ms && iterate_times(workload, bench, WARM_UP, NULL, error) &&
+                    iterate_times(workload, bench, bench->iterations, ms, error) &&
                     statistics_compute(ms, bench->iterations, &bench->ms_per_image, error);
     free(ms);
     bench->peak_memory_bytes = bench->device->driver->computes_on_host
                                    ? host_process_peak()
                                    : device_memory_used(bench->device);
     bench->images_per_second = 1e3 / bench->ms_per_image.median;
-    return measured && (!settings->profile || measure_profile(bench, stand, error));
+    return measured && (!settings->profile || measure_profile(bench, workload, error));
 }
 
 bool bench_run(const struct bench_settings *settings, struct bench *bench, struct error *error)
 {
-    struct stand stand = {0};
+    struct workload workload = {0};
     *bench = (struct bench){0};
-    bool measured = prepare_bench(bench, &stand, settings, error) &&
-                    measure_all(bench, &stand, settings, error);
-    execution_free(stand.execution);
-    gan_free(stand.gan);
-    weights_free(&stand.weights);
-    free(stand.images);
-    free(stand.targets);
-    free(stand.labels);
+    bool measured = prepare_bench(bench, &workload, settings, error) &&
+                    measure_all(bench, &workload, settings, error);
+    execution_free(workload.execution);
+    gan_free(workload.gan);
+    weights_free(&workload.weights);
+    free(workload.images);
+    free(workload.targets);
+    free(workload.labels);
     if (!measured)
         bench_free(bench);
     else if (settings->profile)

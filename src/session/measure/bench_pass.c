@@ -1,5 +1,6 @@
-/* A profile counts what ran; the plan knows what one pass of it does. A discriminator's layers run
- * for two plans: twice as it learns, from real images and from made ones, and once as it judges. */
+/* A profile counts the passes and their time; the plan gives the work of one pass. In an iteration,
+ * the backward pass of a discriminator runs three times: twice in the plan in which it learns, for
+ * real and for generated images, and once in the plan in which it judges for the generator. */
 #include "session/measure/bench_pass.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* bench_pass.h: what a benchmark's profile says of each layer: the time of its passes against the
- * work that they do and the limits of the device (engine/plan/roofline.h).
+/* bench_pass.h: derives from a benchmark's profile, for each layer, the time of its passes, the
+ * work that they do, and the time that the device's limits allow (engine/plan/roofline.h).
  */
 #ifndef TINCA_SESSION_MEASURE_BENCH_PASS_H
 #define TINCA_SESSION_MEASURE_BENCH_PASS_H
@@ -9,33 +9,36 @@
 
 #include <stdbool.h>
 
-/* All passes of one direction through a layer in an iteration, or the sum of several such. */
+/* All passes of one direction through a layer in one iteration, or a sum of such passes. */
 struct bench_pass {
     double seconds;
     struct roofline_work work;
-    double attainable;         /* seconds, at the least; NaN: the limits are not measured */
-    enum roofline_limit limit; /* NONE: no work, no limits, or a sum */
+    double attainable;         /* least seconds by the roofline; NaN: the limits are unknown */
+    enum roofline_limit limit; /* NONE: no work, unknown limits, or a sum */
 };
 
-/* Each is false where nothing was executed: a view, a layer that learns nothing, inference. `part`
- * is of `bench` and has a profile. */
+/* Fill *pass for one layer. `part` is a part of `bench` with a profile. Return false if nothing was
+ * executed: a view, a layer without gradient, inference. */
 bool bench_forward(const struct bench *bench, const struct bench_part *part,
                    const struct plan_step *step, struct bench_pass *pass);
 bool bench_backward(const struct bench *bench, const struct bench_part *part,
                     const struct plan_step *step, struct bench_pass *pass);
-/* The solver's steps. */
+
+/* Fills *pass with the solver's updates of one network. Returns false for inference. */
 bool bench_update(const struct bench *bench, const struct bench_part *part,
                   struct bench_pass *pass);
 
-/* The median iteration as it ran without a profile, with all work of all networks. */
+/* Returns the median iteration without profile, with the work of all networks. */
 struct bench_pass bench_whole(const struct bench *bench);
 
-/* Each is NaN where it is not known or there is nothing to divide. The share is of the iteration
- * while it was profiled; the rate of a matrix product is compared with FLOPs a second. In percent.
- */
-double bench_pass_gflops(const struct bench_pass *pass);
+/* Return a figure of a pass, or NaN if it is unknown. */
+double bench_pass_gflops(const struct bench_pass *pass);        /* 10^9 FLOPs per second */
+double bench_pass_of_attainable(const struct bench_pass *pass); /* percent of the roofline */
+
+/* Percent of the profiled iteration's time. */
 double bench_pass_share(const struct bench *bench, const struct bench_pass *pass);
-double bench_pass_of_attainable(const struct bench_pass *pass);
+
+/* FLOPs per second as percent of those of a matrix product. */
 double bench_pass_of_sgemm(const struct bench *bench, const struct bench_pass *pass);
 
 #endif

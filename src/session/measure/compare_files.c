@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Its ID, where that finds it; a run in a folder of its own is called by that folder. */
+/* Names the run as commands accept it: by its ID if that finds it, otherwise by its folder. */
 static void name_run(struct compare_files *files, const struct run_facts *facts)
 {
     char *found = run_directory_find(facts->id, NULL);

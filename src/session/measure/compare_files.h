@@ -1,4 +1,4 @@
-/* compare_files.h: what a comparison reads of a run's directory beside the run. */
+/* compare_files.h: reads the files of a run's directory that a comparison shows besides the run. */
 #ifndef TINCA_SESSION_MEASURE_COMPARE_FILES_H
 #define TINCA_SESSION_MEASURE_COMPARE_FILES_H
 
@@ -7,13 +7,14 @@
 #include "session/values/run_facts.h"
 
 struct compare_files {
-    char name[520]; /* what commands call the run */
-    char given[RUN_NAME_SIZE];
+    char name[520];            /* of the run, as a command's operand */
+    char given[RUN_NAME_SIZE]; /* the name that the user gave it, or "" */
     uint64_t model_bytes;
     struct measurements ms;
 };
 
-/* Reads them. False, with what could be read, when the measurements cannot be understood. */
+/* Reads the files. Returns false with an error if the measurements cannot be read; the rest is
+ * valid even then. */
 bool compare_read_files(struct compare_files *files, const struct run_facts *facts,
                         struct error *error);
 void compare_files_free(struct compare_files *files);

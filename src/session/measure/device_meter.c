@@ -1,3 +1,5 @@
+/* The thread fills `next` without the lock and copies it to `sample` with the lock, so readers
+ * never wait for /proc or the GPU's driver. */
 #include "session/measure/device_meter.h"
 
 #include "base/memory.h"
@@ -10,12 +12,12 @@
 
 struct device_meter {
     pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows; never held while the system is asked */
+    pthread_mutex_t lock; /* guards the next four members; never held during a measurement */
     pthread_cond_t changed;
-    bool ending, looked_at, sampled;
+    bool ending, enabled, sampled;
     struct device_sample sample;
 
-    /* the thread's */
+    /* used by the thread alone */
     struct host_sampler sampler;
     struct gpu_meter *gpus;
     struct device_sample next;
@@ -30,7 +32,7 @@ static void read_gpus(struct device_meter *meter)
         error_format(&error, next->why_no_gpu, sizeof next->why_no_gpu);
 }
 
-/* The processor's load does not wait for the cards. */
+/* Takes a sample and publishes it. Before the GPUs are open, it has the processor's load only. */
 static void take_sample(struct device_meter *meter)
 {
     host_sample(&meter->sampler, &meter->next.load);
@@ -51,7 +53,7 @@ static void open_gpus(struct device_meter *meter)
         error_format(&error, meter->next.why_no_gpu, sizeof meter->next.why_no_gpu);
 }
 
-/* Until the next sample is due and wanted; false: the meter ends. */
+/* Waits until the next sample is due and sampling is enabled. Returns false if the meter ends. */
 static bool rest(struct device_meter *meter)
 {
     struct timespec due;
@@ -59,9 +61,9 @@ static bool rest(struct device_meter *meter)
     due.tv_sec += DEVICE_METER_MILLISECONDS / 1000;
     pthread_mutex_lock(&meter->lock);
     int code = 0;
-    while (!meter->ending && (code == 0 || !meter->looked_at))
-        code = meter->looked_at ? pthread_cond_timedwait(&meter->changed, &meter->lock, &due)
-                                : pthread_cond_wait(&meter->changed, &meter->lock);
+    while (!meter->ending && (code == 0 || !meter->enabled))
+        code = meter->enabled ? pthread_cond_timedwait(&meter->changed, &meter->lock, &due)
+                              : pthread_cond_wait(&meter->changed, &meter->lock);
     bool ending = meter->ending;
     pthread_mutex_unlock(&meter->lock);
     return !ending;
@@ -93,7 +95,7 @@ struct device_meter *device_meter_start(struct error *error)
     sigset_t all, before;
     if (!meter)
         return NULL;
-    meter->looked_at = true;
+    meter->enabled = true;
     pthread_mutex_init(&meter->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -111,11 +113,11 @@ struct device_meter *device_meter_start(struct error *error)
     return NULL;
 }
 
-void device_meter_enable(struct device_meter *meter, bool looked_at)
+void device_meter_enable(struct device_meter *meter, bool enabled)
 {
     pthread_mutex_lock(&meter->lock);
-    if (meter->looked_at != looked_at) {
-        meter->looked_at = looked_at;
+    if (meter->enabled != enabled) {
+        meter->enabled = enabled;
         pthread_cond_signal(&meter->changed);
     }
     pthread_mutex_unlock(&meter->lock);

@@ -1,7 +1,8 @@
-/* device_meter.h: processor, memory and GPUs, sampled by a thread of its own while somebody looks.
+/* device_meter.h: samples processor, memory and GPUs in a separate thread while a screen shows
+ * them.
  *
- * Opening NVIDIA's library may take seconds, so a reader never waits for it: it copies the last
- * sample. */
+ * NVIDIA's library may take seconds to open, so no reader waits: device_meter_read copies the
+ * latest sample. */
 #ifndef TINCA_SESSION_MEASURE_DEVICE_METER_H
 #define TINCA_SESSION_MEASURE_DEVICE_METER_H
 
@@ -13,8 +14,8 @@
 
 struct device_sample {
     struct host_load load;
-    bool gpus_known;      /* the driver has been asked */
-    char why_no_gpu[600]; /* "": it answered */
+    bool gpus_known;      /* the driver has been opened, or has failed */
+    char why_no_gpu[600]; /* why no GPU could be read; "" if they could */
     size_t gpu_count;
     struct gpu_reading gpus[GPU_MAX];
 };
@@ -23,16 +24,16 @@ enum { DEVICE_METER_MILLISECONDS = 1000 }; /* between two samples */
 
 struct device_meter;
 
-/* Begins to sample. NULL: an error. */
+/* Starts the thread and begins to sample. Returns NULL with an error. */
 struct device_meter *device_meter_start(struct error *error);
 
-/* Whether somebody looks: else the thread sleeps. */
-void device_meter_enable(struct device_meter *meter, bool looked_at);
+/* Pauses or resumes sampling. */
+void device_meter_enable(struct device_meter *meter, bool enabled);
 
-/* Copies the last sample; false: there is none yet. */
+/* Copies the latest sample. Returns false if there is none yet. */
 bool device_meter_read(struct device_meter *meter, struct device_sample *sample);
 
-/* Waits for the thread's last sample to end. May be NULL. */
+/* Waits for the current sample, ends the thread and frees the meter. NULL is allowed. */
 void device_meter_stop(struct device_meter *meter);
 
 #endif

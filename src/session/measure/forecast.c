@@ -1,4 +1,5 @@
-/* What can be known of the data without opening it comes from its kind: classes and image size. */
+/* Builds the network and a plan for it, and lets memory_check.c compute the memory. The data set is
+ * not opened: its kind gives the number of classes and the size of the images. */
 #include "session/measure/forecast.h"
 
 #include "base/host/host.h"
@@ -15,7 +16,7 @@
 
 /* --- the data --- */
 
-/* The option classes=N of a SPEC; 0: none. */
+/* Returns N of the option classes=N of a SPEC, or 0. */
 static size_t classes_option(const char *spec)
 {
     const char *option = strstr(spec, ",classes=");
@@ -50,6 +51,7 @@ static bool check_kind(const struct run_config *config, const struct network *ne
     return true;
 }
 
+/* Returns the number of classes if the SPEC or its kind gives it; else 0. */
 static size_t known_classes(const char *spec)
 {
     const struct dataset_kind *kind = dataset_kind_of(spec);

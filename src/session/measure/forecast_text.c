@@ -1,4 +1,4 @@
-/* What a forecast says in words. */
+/* Sentences about a forecast. */
 #include "session/measure/forecast.h"
 
 #include "base/language.h"
@@ -35,11 +35,10 @@ char *forecast_limit_text(const struct memory_forecast *memory, char *text, size
     text_bytes(memory->total, limited, sizeof limited);
     text_bytes(memory->unlimited, unlimited, sizeof unlimited);
     if (work >= 0.05)
-        snprintf(text, size, _("%s instead of %s by computing values again: %.1f %% more FLOPs"),
+        snprintf(text, size, _("%s instead of %s by recomputing values: %.1f %% more FLOPs"),
                  limited, unlimited, work);
     else
-        snprintf(text, size,
-                 _("%s instead of %s by computing values again: under 0.1 %% more FLOPs"), limited,
-                 unlimited);
+        snprintf(text, size, _("%s instead of %s by recomputing values: under 0.1 %% more FLOPs"),
+                 limited, unlimited);
     return text;
 }

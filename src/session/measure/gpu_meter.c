@@ -1,3 +1,5 @@
+/* Loads NVML with dlopen and looks up its functions by name. Functions that only some versions have
+ * are optional; without them their metrics are not valid. */
 #include "session/measure/gpu_meter.h"
 
 #include "base/memory.h"
@@ -6,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- NVML's types, as its manual has them --- */
+/* --- NVML's types, from its reference manual --- */
 
 typedef struct nvml_card *nvml_device;
 struct nvml_memory {
@@ -24,7 +26,7 @@ struct gpu_meter {
     int (*shutdown)(void);
     int (*count)(unsigned *count);
     int (*handle)(unsigned index, nvml_device *device);
-    /* these may be missing */
+    /* these may be NULL */
     const char *(*error_text)(int code);
     int (*name)(nvml_device device, char *name, unsigned length);
     int (*memory)(nvml_device device, struct nvml_memory *memory);
@@ -44,7 +46,8 @@ const char *gpu_metric_name(enum gpu_metric metric)
 
 /* --- the library --- */
 
-/* POSIX lets a function's address pass through dlsym's void pointer in this way. */
+/* Looks up a function and stores its address in *function. POSIX permits this conversion from
+ * dlsym's void pointer to a function pointer. */
 static bool find(struct gpu_meter *meter, const char *symbol, void *function)
 {
     *(void **)function = dlsym(meter->library, symbol);
@@ -117,7 +120,7 @@ void gpu_meter_close(struct gpu_meter *meter)
     free(meter);
 }
 
-/* --- a card --- */
+/* --- one GPU --- */
 
 static void put(struct gpu_reading *reading, enum gpu_metric metric, double value)
 {

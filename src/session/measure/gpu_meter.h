@@ -1,8 +1,8 @@
-/* gpu_meter.h: what NVIDIA's management library (NVML) tells of the graphics processors.
+/* gpu_meter.h: reads the state of NVIDIA GPUs through the NVIDIA Management Library (NVML).
  *
- * The library belongs to the driver and is opened at run time; its few types are declared in
- * gpu_meter.c. A metric that a card, or an older library, does not have is not valid: its bit is
- * missing and its value means nothing. One thread at a time. */
+ * The library is part of the driver and is opened at run time; gpu_meter.c declares the few types
+ * that it needs. If a GPU or an older library lacks a metric, the metric's bit in `valid` is 0 and
+ * its value is undefined. Not thread-safe. */
 #ifndef TINCA_SESSION_MEASURE_GPU_METER_H
 #define TINCA_SESSION_MEASURE_GPU_METER_H
 
@@ -14,7 +14,7 @@
 enum gpu_metric {
     GPU_MEMORY_USED,  /* bytes */
     GPU_MEMORY_TOTAL, /* bytes */
-    GPU_UTILISATION,  /* percent of the time in which something ran */
+    GPU_UTILISATION,  /* percent of the time in which a kernel ran */
     GPU_TEMPERATURE,  /* degrees Celsius */
     GPU_POWER,        /* watts */
     GPU_CLOCK,        /* MHz, of the multiprocessors */
@@ -22,14 +22,16 @@ enum gpu_metric {
     GPU_METRICS
 };
 
-const char *gpu_metric_name(enum gpu_metric metric); /* "memory_used_bytes", for JSON */
+/* Returns the name of a metric in JSON, such as "memory_used_bytes". */
+const char *gpu_metric_name(enum gpu_metric metric);
 
 struct gpu_reading {
-    char name[96];  /* "": the card does not say */
-    unsigned valid; /* a bit a metric */
+    char name[96];  /* "" if unknown */
+    unsigned valid; /* one bit for each metric */
     double values[GPU_METRICS];
 };
 
+/* Returns whether a reading has this metric. */
 static inline bool gpu_has(const struct gpu_reading *reading, enum gpu_metric metric)
 {
     return reading->valid >> metric & 1;
@@ -39,13 +41,13 @@ enum { GPU_MAX = 16 };
 
 struct gpu_meter;
 
-/* Opens the library; NULL: the driver's own ("libnvidia-ml.so.1"). May take a second or two. NULL
- * with an error that says why no card can be read: there is no driver, or it refuses. */
+/* Opens the library, which may take seconds; NULL is the driver's "libnvidia-ml.so.1". Returns NULL
+ * with an error if there is no driver or it fails. */
 struct gpu_meter *gpu_meter_open(const char *library, struct error *error);
-void gpu_meter_close(struct gpu_meter *meter); /* may be NULL */
+void gpu_meter_close(struct gpu_meter *meter); /* NULL is allowed */
 
-/* Reads at most GPU_MAX cards; *read is how many. False, and none: the driver does not count them.
- */
+/* Reads up to GPU_MAX GPUs and sets *read to their number. Returns false with an error, and none,
+ * if the driver fails. */
 bool gpu_meter_read(struct gpu_meter *meter, struct gpu_reading *readings, size_t *read,
                     struct error *error);
 

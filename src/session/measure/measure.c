@@ -1,4 +1,5 @@
-/* A run's model, one image at a time, on a device: the dissertation's inference time. */
+/* Measures the inference time of a run's model: one image at a time, on one device, as in the
+ * dissertation that tinca follows. */
 #include "session/measure/measurement.h"
 
 #include "base/clock.h"
@@ -87,7 +88,7 @@ static bool measure_model(const char *path, const struct run_config *config,
     const char *data = config->validate[0] ? config->validate : config->data;
     if (request->data)
         data = request->data;
-    /* noted before it is read: a model that is replaced meanwhile makes this entry stale */
+    /* before the model is read: if it is replaced meanwhile, this entry becomes stale */
     if (!measurement_note_model(measurement, path, error) ||
         !model_load(&model, path, device, request->threads, error))
         return false;

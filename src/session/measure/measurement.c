@@ -1,5 +1,5 @@
-/* The file: {"format", "version", "devices": [entry...]}. Entries are read and written through one
- * table of members, so that the two directions cannot differ. */
+/* Reads and writes measurements.json: {"format", "version", "devices": [entry...]}. One table of
+ * members serves both directions, so that they agree. */
 #include "session/measure/measurement.h"
 
 #include "base/language.h"
@@ -24,36 +24,33 @@ struct member {
     enum member_kind kind;
     size_t offset, size;
     bool timing;   /* inside "ms_per_image" */
-    bool optional; /* files of older versions lack it */
+    bool optional; /* missing in files of older versions */
 };
 
-#define MEMBER(key, kind, name, timing)                                                            \
-    {                                                                                              \
-        key, kind, offsetof(struct measurement, name), sizeof(((struct measurement *)0)->name),    \
-            timing, false                                                                          \
-    }
+/* The place of a member in struct measurement. */
+#define MEMBER(name)                                                                               \
+    .offset = offsetof(struct measurement, name), .size = sizeof(((struct measurement *)0)->name)
 
 static const struct member members[] = {
-    MEMBER("device", MEMBER_TEXT, device, false),
-    MEMBER("host", MEMBER_TEXT, host, false),
-    MEMBER("cpu", MEMBER_TEXT, cpu, false),
-    MEMBER("threads", MEMBER_COUNT, threads, false),
-    MEMBER("created", MEMBER_TEXT, created, false),
-    MEMBER("data", MEMBER_TEXT, data, false),
-    MEMBER("weights", MEMBER_TEXT, weights, false),
-    MEMBER("images", MEMBER_COUNT, images, false),
-    MEMBER("top1", MEMBER_NUMBER, top1, false),
-    MEMBER("top5", MEMBER_NUMBER, top5, false),
-    MEMBER("loss", MEMBER_NUMBER, loss, false),
-    MEMBER("model_bytes", MEMBER_COUNT, model_bytes, false),
-    {"model_changed", MEMBER_COUNT, offsetof(struct measurement, model_changed), sizeof(uint64_t),
-     false, true},
-    MEMBER("memory_bytes", MEMBER_COUNT, memory_bytes, false),
-    MEMBER("median", MEMBER_NUMBER, ms_per_image.median, true),
-    MEMBER("min", MEMBER_NUMBER, ms_per_image.min, true),
-    MEMBER("mean", MEMBER_NUMBER, ms_per_image.mean, true),
-    MEMBER("sd", MEMBER_NUMBER, ms_per_image.sd, true),
-    MEMBER("ci95", MEMBER_NUMBER, ms_per_image.ci95, true),
+    {.key = "device", .kind = MEMBER_TEXT, MEMBER(device)},
+    {.key = "host", .kind = MEMBER_TEXT, MEMBER(host)},
+    {.key = "cpu", .kind = MEMBER_TEXT, MEMBER(cpu)},
+    {.key = "threads", .kind = MEMBER_COUNT, MEMBER(threads)},
+    {.key = "created", .kind = MEMBER_TEXT, MEMBER(created)},
+    {.key = "data", .kind = MEMBER_TEXT, MEMBER(data)},
+    {.key = "weights", .kind = MEMBER_TEXT, MEMBER(weights)},
+    {.key = "images", .kind = MEMBER_COUNT, MEMBER(images)},
+    {.key = "top1", .kind = MEMBER_NUMBER, MEMBER(top1)},
+    {.key = "top5", .kind = MEMBER_NUMBER, MEMBER(top5)},
+    {.key = "loss", .kind = MEMBER_NUMBER, MEMBER(loss)},
+    {.key = "model_bytes", .kind = MEMBER_COUNT, MEMBER(model_bytes)},
+    {.key = "model_changed", .kind = MEMBER_COUNT, MEMBER(model_changed), .optional = true},
+    {.key = "memory_bytes", .kind = MEMBER_COUNT, MEMBER(memory_bytes)},
+    {.key = "median", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.median), .timing = true},
+    {.key = "min", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.min), .timing = true},
+    {.key = "mean", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.mean), .timing = true},
+    {.key = "sd", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.sd), .timing = true},
+    {.key = "ci95", .kind = MEMBER_NUMBER, MEMBER(ms_per_image.ci95), .timing = true},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are kept in 64 bits");
@@ -85,7 +82,7 @@ static bool add_entry(struct json *list, const struct measurement *entry)
     return added;
 }
 
-/* A number that JSON lacks was written as null, and reads as NaN. */
+/* Reads a member. NaN, which JSON cannot represent, was written as null. */
 static bool read_member(const struct json *value, const struct member *member, void *place)
 {
     double number = NAN;
@@ -123,7 +120,7 @@ static bool read_entry(const struct json_document *document, const struct json *
     }
     if (!isfinite(entry->ms_per_image.mean))
         return error_set(error, ERROR_INPUT, document->name, measure_again,
-                         "line %zu: a time is no number", json_line(document, object));
+                         "line %zu: a time is not a number", json_line(document, object));
     return true;
 }
 
@@ -147,7 +144,8 @@ static bool read_list(struct measurements *measurements, const struct json_docum
     return true;
 }
 
-/* A run whose model was removed keeps what was measured of it. */
+/* Marks entries that were measured on another model file than the present one. If the run has no
+ * model file any more, its entries stay valid. */
 static void mark_stale(struct measurements *measurements, const char *run_directory)
 {
     struct measurement now = {0};
@@ -225,7 +223,7 @@ bool measurements_put(const char *run_directory, const struct measurement *measu
     return put;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device)

@@ -1,10 +1,11 @@
-/* measurement.h: what was measured of a run's model, kept in its directory.
+/* measurement.h: measures the inference of a run's model and stores the results in the run's
+ * directory.
  *
- * measurements.json holds one entry a device: the time of one image's inference (batch 1, after a
- * warm-up, over the test set), the accuracy on the same images, and what the model takes. A new
- * measurement on a device replaces the old one; the file is replaced whole. Nothing in it is ever
- * estimated: what was not measured has no entry, and an entry whose model file has changed since
- * (name, size or time of change) is stale: it tells nothing of the model that is there now.
+ * measurements.json has one entry per device: the time of one image's inference (batch 1, after
+ * warm-up, over the test set), the accuracy on the same images, and the model's memory. A new
+ * measurement on a device replaces the old entry; the whole file is rewritten. Nothing is ever
+ * estimated: without measurement there is no entry. An entry is stale if its model file (name, size
+ * or modification time) has changed since; it then says nothing about the present model.
  */
 #ifndef TINCA_SESSION_MEASURE_MEASUREMENT_H
 #define TINCA_SESSION_MEASURE_MEASUREMENT_H
@@ -21,18 +22,18 @@
 
 struct measurement {
     char device[DEVICE_NAME_SIZE];
-    char host[128], cpu[128]; /* the machine it was measured on */
+    char host[128], cpu[128]; /* of the machine */
     size_t threads;
     char created[24]; /* RFC 3339 */
     char data[512];   /* SPEC */
-    char weights[32]; /* the file in the run directory */
+    char weights[32]; /* name of the model file in the run's directory */
     size_t images;
-    struct statistics ms_per_image; /* milliseconds */
-    double top1, top5, loss;        /* percent (NaN: the network tells no classes); mean loss */
-    uint64_t model_bytes;           /* size of the file */
-    uint64_t model_changed;         /* when it was last written, in seconds; 0: not known */
-    uint64_t memory_bytes;          /* planned for the inference of one image */
-    bool stale;                     /* not kept: found out when the file is read */
+    struct statistics ms_per_image;
+    double top1, top5, loss; /* percent, NaN for a network without classes; mean loss */
+    uint64_t model_bytes;    /* size of the model file */
+    uint64_t model_changed;  /* its modification time in seconds; 0: unknown */
+    uint64_t memory_bytes;   /* planned for the inference of one image */
+    bool stale;              /* not stored: computed when the file is read */
 };
 
 struct measurements {
@@ -40,55 +41,58 @@ struct measurements {
     size_t count, capacity;
 };
 
-/* No file is an empty list. */
+/* Reads the file; a missing file reads as an empty one. Returns false with an error. */
 bool measurements_read(struct measurements *measurements, const char *run_directory,
                        struct error *error);
 void measurements_free(struct measurements *measurements);
 
-/* Reads the file again, replaces or adds the entry of this device, and writes it. */
+/* Stores a measurement: reads the file, replaces or adds the entry of its device, and writes the
+ * file. Returns false with an error. */
 bool measurements_put(const char *run_directory, const struct measurement *measurement,
                       struct error *error);
 
-/* The entry of a device, NULL: not measured, or stale. "cuda" finds "cuda:0" too. */
+/* Returns the entry of a device, or NULL if it is missing or stale. "cuda" also finds "cuda:0". */
 const struct measurement *measurements_find(const struct measurements *measurements,
                                             const char *device);
 
-/* Times of two machines, or of two numbers of threads, say nothing about two networks. */
+/* Returns whether two times may be compared: same machine and same number of threads. */
 bool measurements_are_comparable(const struct measurement *a, const struct measurement *b);
 
-/* Whether the 95 % intervals of the means touch: then neither network is the faster one. */
+/* Returns whether the 95 % confidence intervals of the means overlap; then neither network is
+ * faster. */
 bool measurements_overlap(const struct measurement *a, const struct measurement *b);
 
 struct run;
 
-/* "best.safetensors", or "weights.safetensors" where there is no best one, of a run directory; its
- * path is owned by the caller, its size in *bytes (may be NULL). NULL with an error: none is saved.
- */
+/* Returns the path of a run's model, owned by the caller: best.safetensors or, if there is none,
+ * weights.safetensors. Sets *bytes (which may be NULL) to its size. Returns NULL with an error if
+ * none is saved. */
 char *measurement_model_path(const char *run_directory, uint64_t *bytes, struct error *error);
 
-/* Notes in `measurement` which model file it is of. */
+/* Records name, size and modification time of the model file in `measurement`. */
 bool measurement_note_model(struct measurement *measurement, const char *path, struct error *error);
 
 struct measure_request {
-    const char *data;   /* SPEC; NULL: the run's validation data, or the test split of its data */
+    const char *data;   /* SPEC; NULL: the run's validation data, or else its data's test split */
     const char *device; /* NULL: the run's */
     size_t threads;     /* 0: all cores */
     size_t images;      /* 0: the whole set */
-    evaluation_progress *progress; /* NULL: nobody is told */
+    evaluation_progress *progress; /* NULL: no progress is reported */
     void *context;
 };
 
-/* Measures the run's model and keeps what came out in its directory. */
+/* Measures the run's model and stores the result in its directory. Returns false with an error. */
 bool measure_run(const struct run *run, const struct measure_request *request,
                  struct measurement *measurement, struct error *error);
 
-/* The same of a run's directory, in the background. The job must live until background_job_finish.
- */
+/* The subject of a measurement in the background; it must live until background_job_finish. */
 struct measure_job {
     char directory[512], device[DEVICE_NAME_SIZE];
     size_t threads;
     struct measurement result;
 };
+
+/* Starts to measure the model of the run in job->directory. Returns NULL with an error. */
 struct background_job *measure_start(struct measure_job *job, struct error *error);
 
 #endif

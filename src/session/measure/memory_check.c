@@ -1,12 +1,13 @@
-/* A run that goes to swap is up to 32 times slower (Trindade 2017), so this is known beforehand.
+/* Predicts the peak memory of a run, because a run that swaps is up to 32 times slower (Trindade
+ * 2017).
  *
- * What counts is the plan's forecast, the loader's ring, whose batches hold the images, and what a
- * run holds besides: the images of the set where they lie in memory, validation, samples, curves,
- * the tables of plan and execution. Each is a sum of the sizes that are then asked for. With the
- * program as it is now they make the peak of the process; tests/cli/forecast_test.sh measures.
+ * The peak is the sum of the process's present memory, the plan's forecast, the data loader's
+ * prefetch queue, and the rest: data sets in memory, validation, samples, curves, and the tables of
+ * plan and execution. Each term is computed from the sizes that will be allocated;
+ * tests/cli/forecast_test.sh compares the sum with the measured peak.
  *
- * A validation takes smaller batches where there is less room: for what fits, its smallest counts.
- */
+ * Validation uses smaller batches if memory is short. So whether a run fits is decided with its
+ * smallest batch, and the reported size is that of the batch that it will use. */
 #include "session/measure/memory_check.h"
 
 #include "base/host/host.h"
@@ -20,13 +21,13 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-enum { LISTED_FILE = 400 }; /* an entry of data.json: five JSON values and a name, once as text */
-enum { PNG_WRITER = 268 << 10 }; /* zlib's window and tables, as libpng asks for them */
-enum { RESERVE_SHARE = 20 };     /* the forecast may be wrong by a twentieth: so much stays free */
+enum { LISTED_FILE = 400 }; /* bytes of an entry of data.json: five JSON values and their text */
+enum { PNG_WRITER = 268 << 10 }; /* bytes of zlib's window and tables in libpng */
+enum { RESERVE_SHARE = 20 }; /* a twentieth stays free, because the forecast may be wrong by it */
 
 #define MEBIBYTES(n) ((uint64_t)(n) << 20)
 
-/* The addresses of a thread's stack, as pthread_create chooses them. */
+/* Returns the addresses that pthread_create reserves for a thread's stack. */
 static uint64_t stack_bytes(void)
 {
     struct rlimit limit;
@@ -35,12 +36,14 @@ static uint64_t stack_bytes(void)
     return limit.rlim_cur;
 }
 
-/* Under a limit on addresses (ulimit -v, -d), what is only reserved counts as well. OpenBLAS maps
- * 128 MiB for each thread that is in a product, and tries for ever when it cannot (what 0.3.29 maps
- * when it is loaded is of no use to our threads). Every thread has
- * a stack: the run's own, the others that compute, and two that read images. malloc reserves
- * nothing for them: the program keeps to one arena there (main.c). Of threads that are there
- * already, the readers and OpenBLAS's part are still to come. */
+/* Returns the bytes of addresses that will be reserved but not used. They count only under a limit
+ * on addresses (ulimit -v, -d).
+ *
+ * OpenBLAS maps 128 MiB for each thread that computes a product, and retries for ever if it cannot;
+ * what 0.3.29 maps when it is loaded does not serve tinca's threads. Each thread has a stack: the
+ * run's, the other compute threads, and two decode workers. Unless `beforehand`, the compute
+ * threads exist already. malloc reserves nothing, because main.c limits it to one arena in this
+ * case. */
 static uint64_t address_reserve(size_t threads, bool beforehand)
 {
     if (!host_addresses_are_limited())
@@ -48,40 +51,41 @@ static uint64_t address_reserve(size_t threads, bool beforehand)
     return threads * MEBIBYTES(128) + (beforehand ? threads + 2 : 2) * stack_bytes();
 }
 
-/* 0 would mean "not known". */
-static uint64_t leave_room(uint64_t bytes, const struct memory_check_request *question)
+/* Returns how many of `bytes` free bytes the run may use; at least 1, because 0 means unknown. */
+static uint64_t usable_bytes(uint64_t bytes, const struct memory_check_request *request)
 {
-    uint64_t reserve = address_reserve(question->settings->threads, question->beforehand);
-    if (question->beforehand)
+    uint64_t reserve = address_reserve(request->settings->threads, request->beforehand);
+    if (request->beforehand)
         bytes -= bytes / RESERVE_SHARE;
     return bytes > reserve ? bytes - reserve : 1;
 }
 
 /* --- what a run holds --- */
 
-static size_t cards_of(const struct memory_check_request *question)
+static size_t gpu_count(const struct memory_check_request *request)
 {
-    return question->settings->ranks ? question->settings->ranks : 1;
+    return request->settings->ranks ? request->settings->ranks : 1;
 }
 
-/* A device with memory of its own computes one batch, or of several cards each its part, and two
- * are on their way to it. */
-static uint64_t batches_there(const struct memory_check_request *question,
-                              const struct forecast *forecast, size_t batch)
+/* Returns the bytes of batches in a GPU's memory: one is computed and two are being copied. Each of
+ * several GPUs holds its share of a batch. */
+static uint64_t device_batch_bytes(const struct memory_check_request *request,
+                                   const struct forecast *forecast, size_t batch)
 {
-    const uint64_t images = 3 * (uint64_t)batch / cards_of(question) * (forecast->classes ? 1 : 2);
+    const uint64_t images = 3 * (uint64_t)batch / gpu_count(request) * (forecast->classes ? 1 : 2);
     return images * shape_count(forecast->input) * sizeof(float);
 }
 
-/* Of a network that makes images the batches hold a target besides each image. */
-static uint64_t loader_bytes(const struct memory_check_request *question,
+/* Returns the bytes of batches that are prepared ahead. Networks that generate images (no classes)
+ * have a target for each image. */
+static uint64_t loader_bytes(const struct memory_check_request *request,
                              const struct forecast *forecast, size_t batch)
 {
     const struct data_loader_settings settings = {.batch = batch, .training = true};
-    if (!question->driver->computes_on_host)
-        return batches_there(question, forecast, batch);
+    if (!request->driver->computes_on_host)
+        return device_batch_bytes(request, forecast, batch);
     return data_loader_bytes(&settings, SIZE_MAX, shape_count(forecast->input), !forecast->classes,
-                             question->stored);
+                             request->stored);
 }
 
 bool memory_check_plan(const struct network *network, const struct device_driver *driver,
@@ -103,72 +107,73 @@ bool memory_check_plan(const struct network *network, const struct device_driver
     return built;
 }
 
-/* Returns what the picture of all samples takes while it is written: see samples_write. */
-static uint64_t bytes_of_sheet(const struct memory_check_request *question)
+/* Returns the bytes of the picture of all samples while it is written, see samples_write. */
+static uint64_t bytes_of_sheet(const struct memory_check_request *request)
 {
-    const struct shape in = question->network->input;
-    return question->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
+    const struct shape in = request->network->input;
+    return request->samples ? PNG_WRITER + 3 * in.width * SAMPLES * in.height * 3 : 0;
 }
 
-/* Pictures while they are decoded, by the readers of one loader at a time (data_loader_pause), and
- * the list of their files. The readers are ahead and rest when the samples are written. Graphics
- * memory holds none of it. */
-static uint64_t bytes_of_files(const struct memory_check_request *question)
+/* Returns the bytes of pictures while they are decoded or written, and of the list of their files.
+ * The workers of one data loader at a time decode (data_loader_pause), and they rest while the
+ * samples are written, so the largest of the three counts. GPU memory holds none of this. */
+static uint64_t bytes_of_files(const struct memory_check_request *request)
 {
     const struct data_loader_settings any = {.batch = 1};
-    if (!question->driver->computes_on_host)
+    if (!request->driver->computes_on_host)
         return 0;
     const uint64_t training =
-        data_loader_worker_count(&any, question->stored) * question->decode_bytes;
-    const uint64_t validation = data_loader_worker_count(&any, question->validation_stored) *
-                                question->validation_decode_bytes;
+        data_loader_worker_count(&any, request->stored) * request->decode_bytes;
+    const uint64_t validation = data_loader_worker_count(&any, request->validation_stored) *
+                                request->validation_decode_bytes;
     const uint64_t most = training > validation ? training : validation;
-    const uint64_t sheet = bytes_of_sheet(question);
-    return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)question->files;
+    const uint64_t sheet = bytes_of_sheet(request);
+    return (most > sheet ? most : sheet) + LISTED_FILE * (uint64_t)request->files;
 }
 
-/* Beside the weights, which training has. */
-static uint64_t inference_bytes(const struct memory_check_request *question, size_t batch,
-                                bool loss)
+/* Returns the bytes of an inference plan without the weights, which training holds already; 0 if it
+ * cannot be planned. */
+static uint64_t inference_bytes(const struct memory_check_request *request, size_t batch, bool loss)
 {
     struct memory_forecast memory;
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                            .batch = batch,
-                                           .threads = question->settings->threads,
+                                           .threads = request->settings->threads,
                                            .with_loss = loss};
-    return memory_check_plan(question->network, question->driver, &settings, &memory, NULL)
+    return memory_check_plan(request->network, request->driver, &settings, &memory, NULL)
                ? memory.total - memory.weights + memory.tables
                : 0;
 }
 
-uint64_t memory_of_validation(const struct memory_check_request *question, size_t batch)
+/* Returns the bytes of a validation in batches of `batch` images. */
+static uint64_t validation_bytes(const struct memory_check_request *request, size_t batch)
 {
     const struct data_loader_settings loader = {.batch = batch};
-    const size_t values = shape_count(question->network->input);
-    const size_t images = question->validation_images ? question->validation_images : SIZE_MAX;
-    return batch ? inference_bytes(question, batch, true) +
-                       data_loader_bytes(&loader, images, values, !question->network->classes,
-                                         question->validation_stored)
+    const size_t values = shape_count(request->network->input);
+    const size_t images = request->validation_images ? request->validation_images : SIZE_MAX;
+    return batch ? inference_bytes(request, batch, true) +
+                       data_loader_bytes(&loader, images, values, !request->network->classes,
+                                         request->validation_stored)
                  : 0;
 }
 
-static uint64_t bytes_of_samples(const struct memory_check_request *question)
+static uint64_t bytes_of_samples(const struct memory_check_request *request)
 {
-    const struct graph *graph = &question->network->graph;
+    const struct graph *graph = &request->network->graph;
     const size_t values =
-        shape_count(question->network->input) + shape_count(graph->nodes[graph->output].output);
-    return question->samples
-               ? inference_bytes(question, 1, false) + SAMPLES * values * sizeof(float)
-               : 0;
+        shape_count(request->network->input) + shape_count(graph->nodes[graph->output].output);
+    return request->samples ? inference_bytes(request, 1, false) + SAMPLES * values * sizeof(float)
+                            : 0;
 }
 
-/* As evaluator_create chooses: the largest batch that leaves room for the rest. */
-static uint64_t choose_validation(const struct memory_check_request *question, uint64_t room)
+/* Returns the bytes of a validation with the largest batch that fits into `free_bytes`, which is
+ * the batch that evaluator_create chooses. */
+static uint64_t choose_validation(const struct memory_check_request *request, uint64_t free_bytes)
 {
-    size_t batch = question->validation;
-    while (batch > 1 && memory_of_validation(question, batch) > room)
+    size_t batch = request->validation;
+    while (batch > 1 && validation_bytes(request, batch) > free_bytes)
         batch /= 2;
-    return memory_of_validation(question, batch);
+    return validation_bytes(request, batch);
 }
 
 uint64_t forecast_needed(const struct forecast *forecast)
@@ -183,74 +188,78 @@ uint64_t forecast_peak(const struct forecast *forecast)
 
 /* --- what fits --- */
 
-/* What a batch takes at the least; UINT64_MAX: it cannot be planned. */
-static uint64_t bytes_at_batch(const struct memory_check_request *question,
+/* Returns the bytes that a run with this batch takes, `least` of them for everything but plan and
+ * batches; UINT64_MAX if it cannot be planned. */
+static uint64_t bytes_at_batch(const struct memory_check_request *request,
                                const struct forecast *forecast, size_t batch, uint64_t least)
 {
-    struct plan_settings smaller = *question->settings;
+    struct plan_settings smaller = *request->settings;
     struct memory_forecast memory;
     smaller.batch = batch;
-    return memory_check_plan(question->network, question->driver, &smaller, &memory, NULL)
-               ? memory.total + memory.tables + loader_bytes(question, forecast, batch) + least
+    return memory_check_plan(request->network, request->driver, &smaller, &memory, NULL)
+               ? memory.total + memory.tables + loader_bytes(request, forecast, batch) + least
                : UINT64_MAX;
 }
 
-static size_t find_largest_batch(const struct memory_check_request *question,
+static size_t find_largest_batch(const struct memory_check_request *request,
                                  const struct forecast *forecast, uint64_t least)
 {
-    const size_t cards = cards_of(question);
-    size_t fits = 0, too_large = question->settings->batch / cards; /* of each card */
+    const size_t gpus = gpu_count(request);
+    size_t fits = 0, too_large = request->settings->batch / gpus; /* per GPU */
     while (too_large - fits > 1) {
         size_t middle = fits + (too_large - fits) / 2;
-        if (bytes_at_batch(question, forecast, middle * cards, least) <= forecast->memory_free)
+        if (bytes_at_batch(request, forecast, middle * gpus, least) <= forecast->memory_free)
             fits = middle;
         else
             too_large = middle;
     }
-    return fits * cards;
+    return fits * gpus;
 }
 
-static void compare(const struct memory_check_request *question,
-                    const struct available_memory *room, uint64_t least, struct forecast *forecast)
+static void compare(const struct memory_check_request *request,
+                    const struct available_memory *available, uint64_t least,
+                    struct forecast *forecast)
 {
     const uint64_t needed =
         forecast->memory.total + forecast->memory.tables + forecast->loader_bytes + least;
-    forecast->memory_free = leave_room(room->without_swap, question);
-    forecast->memory_bound = room->bound;
-    forecast->memory_limit = room->bound == BOUND_ULIMIT ? room->without_swap : 0;
-    forecast->reserved_bytes = address_reserve(question->settings->threads, question->beforehand);
-    forecast->fits = needed <= leave_room(room->with_swap, question);
+    forecast->memory_free = usable_bytes(available->without_swap, request);
+    forecast->memory_bound = available->bound;
+    forecast->memory_limit = available->bound == BOUND_ULIMIT ? available->without_swap : 0;
+    forecast->reserved_bytes = address_reserve(request->settings->threads, request->beforehand);
+    forecast->fits = needed <= usable_bytes(available->with_swap, request);
     forecast->swaps = forecast->fits && needed > forecast->memory_free;
     if (!forecast->fits || forecast->swaps)
-        forecast->largest_batch = find_largest_batch(question, forecast, least);
+        forecast->largest_batch = find_largest_batch(request, forecast, least);
 }
 
-/* A device with memory of its own has nowhere to swap to; what is not known is not judged. */
-static struct available_memory find_room(const struct memory_check_request *question)
+/* Returns the available memory of the host or the GPU, which cannot swap; BOUND_UNKNOWN if it is
+ * unknown. */
+static struct available_memory find_available(const struct memory_check_request *request)
 {
-    struct available_memory room = {.bound = BOUND_UNKNOWN};
-    if (question->room)
-        return *question->room;
-    if (question->driver->computes_on_host)
-        host_available_memory(&room);
-    else if (question->device && (room.without_swap = device_memory_free(question->device)) > 0) {
-        room.with_swap = room.without_swap;
-        room.bound = BOUND_MACHINE;
+    struct available_memory available = {.bound = BOUND_UNKNOWN};
+    if (request->available)
+        return *request->available;
+    if (request->driver->computes_on_host)
+        host_available_memory(&available);
+    else if (request->device &&
+             (available.without_swap = device_memory_free(request->device)) > 0) {
+        available.with_swap = available.without_swap;
+        available.bound = BOUND_MACHINE;
     }
-    return room;
+    return available;
 }
 
-void memory_check(const struct memory_check_request *question, struct forecast *forecast)
+void memory_check(const struct memory_check_request *request, struct forecast *forecast)
 {
-    const bool on_host = question->driver->computes_on_host;
-    const struct available_memory room = find_room(question);
-    const uint64_t always = (on_host ? question->data_bytes + question->curve_bytes : 0) +
-                            bytes_of_samples(question) + bytes_of_files(question);
-    forecast->loader_bytes = loader_bytes(question, forecast, question->settings->batch);
+    const bool on_host = request->driver->computes_on_host;
+    const struct available_memory available = find_available(request);
+    const uint64_t always = (on_host ? request->data_bytes + request->curve_bytes : 0) +
+                            bytes_of_samples(request) + bytes_of_files(request);
+    forecast->loader_bytes = loader_bytes(request, forecast, request->settings->batch);
     forecast->program_bytes = on_host ? host_process_memory() + host_program_unloaded_bytes() : 0;
     forecast->fits = true;
-    if (room.bound != BOUND_UNKNOWN)
-        compare(question, &room, always + memory_of_validation(question, question->validation > 0),
+    if (available.bound != BOUND_UNKNOWN)
+        compare(request, &available, always + validation_bytes(request, request->validation > 0),
                 forecast);
     forecast->other_bytes = always + forecast->memory.tables;
     const uint64_t needed = forecast_needed(forecast);
@@ -258,7 +267,7 @@ void memory_check(const struct memory_check_request *question, struct forecast *
                                      : needed < forecast->memory_free
                                          ? forecast->memory_free - needed
                                          : 0;
-    forecast->other_bytes += choose_validation(question, forecast->validation_available);
+    forecast->other_bytes += choose_validation(request, forecast->validation_available);
 }
 
 /* --- in words --- */

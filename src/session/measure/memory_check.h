@@ -1,4 +1,5 @@
-/* memory_check.h: will it fit? Asked before anything is started. Internal to session/. */
+/* memory_check.h: checks whether a computation fits into memory, before it starts. Internal to
+ * session/. */
 #ifndef TINCA_SESSION_MEASURE_MEMORY_CHECK_H
 #define TINCA_SESSION_MEASURE_MEMORY_CHECK_H
 
@@ -7,38 +8,35 @@
 #include "engine/plan/plan.h"
 #include "session/measure/forecast.h"
 
-/* What the network takes, when it is trained with its discriminator, by plans that are thrown away.
- */
+/* Fills *memory with what the network's plan takes, together with its discriminator if it trains
+ * with one. Builds the plans and frees them again. Returns false with an error. */
 bool memory_check_plan(const struct network *network, const struct device_driver *driver,
                        const struct plan_settings *settings, struct memory_forecast *memory,
                        struct error *error);
 
-/* What is asked about. */
+/* What the memory is needed for. */
 struct memory_check_request {
     const struct network *network;
     const struct device_driver *driver;
     const struct plan_settings *settings;
-    const char *device;     /* its name; where it has memory of its own, that is asked about */
-    bool beforehand;        /* data set and threads are still to come, and room is left for them */
-    bool stored;            /* the images lie in memory (dataset_kind) */
-    bool validation_stored; /* the same of the validation's */
-    bool samples;           /* a network that makes images shows some of them (samples.h) */
-    uint64_t data_bytes;    /* of the data sets, where they are still to come */
-    uint64_t curve_bytes;   /* what the run records */
-    uint64_t decode_bytes;  /* of a reader of training images (dataset_facts); 0: not known */
-    uint64_t validation_decode_bytes; /* the same of the validation's */
-    size_t files; /* images that are files of their own, which data.json lists */
+    const char *device;     /* name of the device, whose own memory is checked if it has any */
+    bool beforehand;        /* data set and threads do not exist yet: leave a margin for them */
+    bool stored;            /* the training images are in memory (dataset_kind.stored) */
+    bool validation_stored; /* the validation images are */
+    bool samples;           /* the run writes sample pictures (samples.h) */
+    uint64_t data_bytes;    /* of data sets that are not open yet */
+    uint64_t curve_bytes;   /* of the recorded curves */
+    uint64_t decode_bytes;  /* of a decode worker of training (dataset_facts); 0: unknown */
+    uint64_t validation_decode_bytes; /* of a decode worker of validation */
+    size_t files;                     /* images that are separate files, listed in data.json */
     const struct available_memory
-        *room;                /* NULL: what the machine leaves now; else that, for tests */
-    size_t validation_images; /* 0: not known */
-    size_t validation;        /* images of a batch of validation, at the most; 0: there is none */
+        *available;           /* for tests; NULL: what the machine has available now */
+    size_t validation_images; /* 0: unknown */
+    size_t validation;        /* images in the largest batch of validation; 0: none */
 };
 
-/* Fills, of a forecast whose `memory`, `input` and `classes` are filled, all that is about memory
- * besides. */
-void memory_check(const struct memory_check_request *question, struct forecast *forecast);
-
-/* Bytes that a validation in batches of so many images takes. 0: it cannot be planned. */
-uint64_t memory_of_validation(const struct memory_check_request *question, size_t batch);
+/* Fills the memory members of a forecast whose `memory`, `input` and `classes` are filled already.
+ */
+void memory_check(const struct memory_check_request *request, struct forecast *forecast);
 
 #endif

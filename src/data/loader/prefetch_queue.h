@@ -1,0 +1,73 @@
+/* prefetch_queue.h: the ring of batches between the decode workers and the consumer. Internal to
+ * data/loader/.
+ *
+ * Batches are numbered through all epochs, and batch n uses slot n % slots. A slot goes round
+ *
+ *     FREE -> FILLING -> READY -> LENT -> FREE
+ *
+ * When a slot opens (FREE -> FILLING), the images of its batch are written into slot->indices.
+ * Workers then take these images in portions; the worker that completes the last one makes the slot
+ * READY. As soon as all portions of one batch are taken, the next slot may open, so two batches can
+ * be FILLING and a slow image in one does not hold up the other. Slots open in the order of the
+ * batches and all other draws are counter-based, so which worker fills what does not matter.
+ *
+ * One mutex guards the slots' states and the counters. Workers write pixels without holding it,
+ * into the places of the portion that they took. Condition variables: `work` wakes workers (a slot
+ * became free, a new epoch or the end of a pause allows more work, or the loader closes), `ready`
+ * wakes the consumer, and `idle` wakes the thread in data_loader_pause.
+ */
+#ifndef TINCA_DATA_LOADER_PREFETCH_QUEUE_H
+#define TINCA_DATA_LOADER_PREFETCH_QUEUE_H
+
+#include "data/dataset/dataset_source.h"
+#include "data/loader/augment.h"
+#include "data/loader/data_loader.h"
+
+#include <pthread.h>
+
+enum { MAX_WORKERS = 16, MAX_SLOTS = 34 };
+
+enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_READY, SLOT_LENT };
+
+struct slot {
+    enum slot_state state;
+    float *images, *targets;
+    int32_t *labels;
+    uint32_t *indices;
+    size_t count, taken, done; /* images in the batch; taken by workers; completed */
+    uint64_t epoch, number;
+    bool failed;
+    size_t failed_at; /* first image of the portion that `error` comes from */
+    struct error error;
+};
+
+struct data_loader {
+    const struct dataset *dataset;
+    const struct source *source;
+    struct data_loader_settings settings;
+    struct sample_table table;
+    size_t image_values; /* C x H x W */
+    size_t per_epoch, slots, workers;
+    size_t portion; /* images that a worker takes at a time */
+    pthread_t thread[MAX_WORKERS];
+
+    pthread_mutex_t lock; /* guards all that follows, except pixels */
+    pthread_cond_t work, ready, idle;
+    struct slot slot[MAX_SLOTS];
+    bool closing, paused;
+    size_t in_progress; /* portions that workers are filling now */
+    uint64_t limit;     /* slots open for batches below this number only */
+    uint64_t opened;    /* number of the next batch to open a slot for */
+    uint64_t next;      /* number of the next batch that the consumer takes */
+    uint32_t *order;    /* the permutation of epoch `order_epoch`, if order_valid */
+    uint64_t order_epoch;
+    bool order_valid;
+    uint8_t *broken; /* [images]: 1 for images found unreadable; NULL if such images are errors */
+    double waited_seconds;
+    uint64_t skipped, bytes;
+};
+
+/* Fills portions of batches until the loader closes. The main function of a decode worker. */
+void *decode_worker_run(void *loader);
+
+#endif
