@@ -167,7 +167,7 @@ static void test_adversarial(void)
                fabs(curves_newest(&curves, TRACE_L1) - 0.25) < 1e-6,
            "each of the losses has a curve");
     tap_ok(series_best(&series) == 1, "without classes the best epoch has the least loss");
-    tap_ok(trace_is_known(&series, TRACE_PIXELS) && !trace_is_known(&series, TRACE_TOP1),
+    tap_ok(trace_has_values(&series, TRACE_PIXELS) && !trace_has_values(&series, TRACE_TOP1),
            "pixels are right there, not classes");
     struct plot plot = {0};
     struct axis y = {0, 1, false};
@@ -227,7 +227,7 @@ static void test_curves(void)
     tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
     tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
            "smoothing starts at the first loss and passes over what is no number");
-    tap_ok(!trace_is_known(&series, TRACE_PIXELS) && trace_is_known(&series, TRACE_TOP1),
+    tap_ok(!trace_has_values(&series, TRACE_PIXELS) && trace_has_values(&series, TRACE_TOP1),
            "what a run has no values of is not offered");
     struct axis shared = {0, 400, false};
     view.x = X_ITERATION;
@@ -263,21 +263,22 @@ static void test_unplaced(void)
     for (int i = 0; i < 10; i++)
         curve_add(&curve, i, values[i]);
     curve_add(&curve, 2, -7);
-    tap_ok(curve.unplaced == 4, "what a logarithmic axis has no place for is counted");
+    tap_ok(curve.nonpositive == 4, "what a logarithmic axis has no place for is counted");
     curve_range(&curve, true, &low, &high);
     tap_ok((float)low == 0.1f && high == 5, "the least value above zero begins the axis");
     curve_draw(&curve, &log, &plot, 1);
-    curve_draw_unplaced(&curve, &log, &plot, 1);
-    tap_ok(marks_in_row(&plot, 3, CURVE_UNPLACED) == 4, "and marked at the foot, column by column");
-    tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_UNPLACED && plot.cells[3 * 10 + 7].mark == 0,
+    curve_mark_nonpositive(&curve, &log, &plot, 1);
+    tap_ok(marks_in_row(&plot, 3, CURVE_NONPOSITIVE) == 4,
+           "and marked at the foot, column by column");
+    tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_NONPOSITIVE && plot.cells[3 * 10 + 7].mark == 0,
            "where it is and nowhere else");
     tap_ok(plot.cells[2 * 10 + 2].series == 1,
            "a column that holds both shows the positive one in its place");
     plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
-    curve_draw_unplaced(&curve, &linear, &plot, 1);
+    curve_mark_nonpositive(&curve, &linear, &plot, 1);
     tap_ok(owned(&plot, 1) == 0, "a linear axis has a place for everything");
     curve_reset(&curve, 10, NULL);
-    tap_ok(curve.unplaced == 0, "another gathering counts afresh");
+    tap_ok(curve.nonpositive == 0, "another gathering counts afresh");
     curve_free(&curve);
     plot_free(&plot);
 }
@@ -355,7 +356,7 @@ static void test_zoomed_gathering(void)
     view.axis = NULL;
     view.traces = TRACE_BIT(TRACE_CAFFE);
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.trace[TRACE_CAFFE].unplaced == ITERATIONS / 2, "a negative mean is counted");
+    tap_ok(curves.trace[TRACE_CAFFE].nonpositive == ITERATIONS / 2, "a negative mean is counted");
     curves_free(&curves);
     series_free(&series);
 }
@@ -382,9 +383,9 @@ static void test_cursor_values(void)
                curves_value(&curves, TRACE_RATE, at) == (double)0.1f,
            "its values, also of curves that are not drawn");
     tap_ok(isnan(curves_value(&curves, TRACE_RAW, 1000)), "no point, no value");
-    tap_ok(curves_validated(&curves, TRACE_VALIDATION, 1.99) == 1 &&
-               curves_validated(&curves, TRACE_VALIDATION, 2) == 2 &&
-               isnan(curves_validated(&curves, TRACE_VALIDATION, 0.5)),
+    tap_ok(curves_validation_value(&curves, TRACE_VALIDATION, 1.99) == 1 &&
+               curves_validation_value(&curves, TRACE_VALIDATION, 2) == 2 &&
+               isnan(curves_validation_value(&curves, TRACE_VALIDATION, 0.5)),
            "of validations the last one up to there");
     tap_ok(fabs(curves_convert(&series, X_EPOCH, X_ITERATION, 2.5) - 250) < 1e-3 &&
                fabs(curves_convert(&series, X_ITERATION, X_TIME, 500) - 10) < 1e-4 &&
@@ -438,7 +439,7 @@ static void test_window(void)
     shown = plot_window_show(&window, &extent);
     tap_ok(shown.low == 375 && shown.high == 875 && plot_window_cursor_column(&window) == 75,
            "zooming halves what is shown and leaves the cursor's column");
-    plot_window_put_cursor(&window, 2);
+    plot_window_set_cursor(&window, 2);
     tap_ok(window.shown.low == 0 && window.shown.high == 500,
            "a cursor beyond is brought in sight");
     plot_window_pan(&window, 0.25);
@@ -449,7 +450,7 @@ static void test_window(void)
     for (int i = 0; i < 40 && deeper; i++)
         deeper = plot_window_zoom(&window, true);
     tap_ok(!deeper && window.shown.high - window.shown.low >= 4, "zooming ends at a few points");
-    plot_window_all(&window);
+    plot_window_show_all(&window);
     shown = plot_window_show(&window, &extent);
     tap_ok(shown.low == 0 && shown.high == 1000, "and back to all");
     extent.all = (struct axis){1, 1000, true};

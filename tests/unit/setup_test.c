@@ -310,7 +310,7 @@ static void test_waits_until_told(void)
     struct error error;
     config_defaults(&config);
     form_begin(&form, &config);
-    form.stale = false;
+    form.forecast_stale = false;
     setup_step(&view, &form);
     past_search_drop(view.search); /* only the data set is waited for */
     view.search = NULL;

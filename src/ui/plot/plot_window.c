@@ -108,13 +108,13 @@ bool plot_window_pan(struct plot_window *window, double part)
     return true;
 }
 
-void plot_window_all(struct plot_window *window)
+void plot_window_show_all(struct plot_window *window)
 {
     window->zoomed = window->follow = false;
     window->shown = window->extent.all;
 }
 
-void plot_window_put_cursor(struct plot_window *window, double x)
+void plot_window_set_cursor(struct plot_window *window, double x)
 {
     if (!has_points(window) || isnan(x))
         return;
@@ -130,11 +130,11 @@ void plot_window_move_cursor(struct plot_window *window, long columns)
     double steps = window->extent.columns > 1 ? (double)(window->extent.columns - 1) : 1;
     if (!window->cursor_on || !isfinite(axis_place(&window->shown, window->cursor))) {
         double newest = has_points(window) ? axis_place(&window->shown, window->extent.last) : 1;
-        plot_window_put_cursor(window, axis_value(&window->shown, clamp(newest, 0, 1)));
+        plot_window_set_cursor(window, axis_value(&window->shown, clamp(newest, 0, 1)));
         return;
     }
     double column = round(axis_place(&window->shown, window->cursor) * steps) + (double)columns;
-    plot_window_put_cursor(window, axis_value(&window->shown, column / steps));
+    plot_window_set_cursor(window, axis_value(&window->shown, column / steps));
 }
 
 long plot_window_cursor_column(const struct plot_window *window)

@@ -34,9 +34,9 @@ enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 static bool is_offered(size_t picture, const struct series *series)
 {
-    enum runs runs = trace_is_contest(series) ? CONTESTS : CLASSIFIERS;
+    enum runs runs = trace_is_adversarial(series) ? CONTESTS : CLASSIFIERS;
     return (pictures[picture].runs == BOTH || pictures[picture].runs == runs) &&
-           trace_is_known(series, pictures[picture].needed);
+           trace_has_values(series, pictures[picture].needed);
 }
 
 /* Another kind of run than the picture was chosen for has others. */
@@ -58,7 +58,7 @@ unsigned trace_choice_shown(const struct trace_choice *choice, const struct seri
     unsigned shown = 0;
     unsigned wanted = choice->own ? choice->chosen : pictures[picture_of(choice, series)].traces;
     for (enum trace trace = 0; trace < TRACES; trace++)
-        if (wanted & TRACE_BIT(trace) && trace_is_known(series, trace))
+        if (wanted & TRACE_BIT(trace) && trace_has_values(series, trace))
             shown |= TRACE_BIT(trace);
     return shown;
 }
@@ -103,7 +103,7 @@ static bool toggle_letter(struct trace_choice *choice, const struct series *seri
                           const enum trace *items, size_t count, int key)
 {
     for (size_t i = 0; i < count; i++)
-        if (trace_letter(items[i], trace_is_contest(series)) == key) {
+        if (trace_letter(items[i], trace_is_adversarial(series)) == key) {
             choice->selected = i;
             toggle(choice, items[i]);
             return true;

@@ -62,7 +62,7 @@ void picture_grid_free(struct picture_grid *grid)
     *grid = (struct picture_grid){0};
 }
 
-bool picture_grid_take(struct picture_grid *grid, struct preview *preview)
+bool picture_grid_collect(struct picture_grid *grid, struct preview *preview)
 {
     struct preview_picture picture;
     bool any = false;

@@ -33,7 +33,7 @@ struct picture_grid {
 void picture_grid_free(struct picture_grid *grid); /* leaves it {0} */
 
 /* Takes what is ready; true when there was anything. */
-bool picture_grid_take(struct picture_grid *grid, struct preview *preview);
+bool picture_grid_collect(struct picture_grid *grid, struct preview *preview);
 
 /* Asks for what the room takes when that is not there yet, and draws what is. `wish` says which
  * pictures; its count is filled in here. */

@@ -93,7 +93,7 @@ static void begin_read(struct app *app, size_t index)
 {
     struct advisor_model *view = advisor_model(app);
     const struct run_entry *entry = app_run_at(app, index);
-    const bool kept = run_entry_is_kept(entry);
+    const bool kept = run_entry_is_saved(entry);
     const char *directory = run_entry_directory(entry);
     struct run *const own = kept ? NULL : entry->run;
     struct error error;

@@ -30,7 +30,7 @@ static const struct curve *curve_of(const struct run_picture *picture,
     if ((kind == FINDING_NEGATIVE_LOSS || kind == FINDING_RESIDUE) &&
         panel->traces & TRACE_BIT(TRACE_CAFFE))
         return &curves[TRACE_CAFFE];
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         if (panel->traces & TRACE_BIT(trace))
             return &curves[trace];
     return NULL;
@@ -143,7 +143,7 @@ void run_plot_to_finding(struct app *app, const struct run_entry *entry)
         return;
     }
     run_finding(entry->run, next, &finding);
-    plot_window_put_cursor(window, at);
+    plot_window_set_cursor(window, at);
     app_say(app, ROLE_BAD, "! %s: %s", finding_kind_words(finding.kind), finding.text);
 }
 
@@ -171,7 +171,7 @@ void run_plot_to_best(struct app *app, const struct run_entry *entry)
         app_say(app, ROLE_FAINT, _("There is no best epoch without a validation."));
         return;
     }
-    plot_window_put_cursor(
+    plot_window_set_cursor(
         &run_model(app)->window,
         curves_x_of_validation(&run_model(app)->curves, &series->validations[best]));
 }

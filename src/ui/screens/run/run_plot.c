@@ -28,7 +28,7 @@ unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
     const struct series *series = run_series(entry->run);
     const struct trace_choice *choice = &run_model(app)->choice;
     unsigned traces = trace_choice_shown(choice, series);
-    if (!choice->own && !rect_is_empty(run->rate) && trace_is_known(series, TRACE_RATE))
+    if (!choice->own && !rect_is_empty(run->rate) && trace_has_values(series, TRACE_RATE))
         traces |= TRACE_BIT(TRACE_RATE);
     return traces;
 }
@@ -48,7 +48,7 @@ void run_plot_gather(struct app *app, const struct run_entry *entry, const struc
     const struct series *series = run_series(entry->run);
     struct plot_layout layout = layout_plot(run->view, true);
     size_t columns = layout.plot.columns > 0 ? (size_t)layout.plot.columns : 0;
-    struct curve_view wanted = {.x = curves_known_x(series, app->shared.axes.x),
+    struct curve_view wanted = {.x = curves_available_x(series, app->shared.axes.x),
                                 .log_x = app->shared.axes.log_x,
                                 .width = columns * plot_dots_across(app->symbols),
                                 .traces = run_plot_traces(app, entry, run),
@@ -97,7 +97,7 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
     const struct curves *curves = &run_model(picture->app)->curves;
     double low = DBL_MAX, high = -DBL_MAX;
     for (enum trace trace = 0; trace < TRACES; trace++)
-        if (has(panel->traces, trace) && trace < TRACES_TRAINED)
+        if (has(panel->traces, trace) && trace < TRACES_PER_ITERATION)
             curve_range(&curves->trace[trace], panel->log, &low, &high);
         else if (has(panel->traces, trace))
             validations_range(curves, trace, panel->log, &low, &high);
@@ -146,7 +146,7 @@ static void add_letters(const struct run_picture *picture, const struct run_pane
 {
     struct app *app = picture->app;
     double shift = 0;
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++) {
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++) {
         if (!has(panel->traces, trace) || !run_panel_is_lettered(panel, trace))
             continue;
         for (int i = 0; i < LETTERS; i++)
@@ -188,10 +188,10 @@ static void draw_panel(const struct run_picture *picture, struct run_panel *pane
                                                            TRACE_IS_VALIDATION};
         add_kind(picture, panel, order[kind]);
     }
-    for (enum trace trace = 0; trace < TRACES_TRAINED; trace++)
+    for (enum trace trace = 0; trace < TRACES_PER_ITERATION; trace++)
         if (has(panel->traces, trace))
-            curve_draw_unplaced(&run_model(app)->curves.trace[trace], &panel->y, plot,
-                                (uint8_t)(trace + 1));
+            curve_mark_nonpositive(&run_model(app)->curves.trace[trace], &panel->y, plot,
+                                   (uint8_t)(trace + 1));
     add_letters(picture, panel);
     run_marks_add(picture, panel);
     legend_draw(&panel->legend, &app->canvas, panel->layout.legend);
@@ -247,8 +247,8 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
     unsigned traces = run_plot_traces(app, entry, run);
     if (run_model(app)->curves.series != picture.series)
         return;
-    const enum curve_x x = curves_known_x(picture.series, app->shared.axes.x);
-    picture.contest = trace_is_contest(picture.series);
+    const enum curve_x x = curves_available_x(picture.series, app->shared.axes.x);
+    picture.contest = trace_is_adversarial(picture.series);
     if (window->cursor_on)
         picture.point = curves_nearest(picture.series, x, window->cursor);
     size_t count = make_panels(&picture, traces, panels);

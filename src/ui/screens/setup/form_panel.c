@@ -338,7 +338,7 @@ static void (*const draw_part[PARTS])(struct app *app, struct rect area) = {
 static void plan_parts(const struct app *app, bool pictures, int rows,
                        struct layout_part parts[PARTS])
 {
-    const bool known = app->shared.form.known,
+    const bool known = app->shared.form.forecast_known,
                wrong = app->shared.form.problem.kind != ERROR_NONE ||
                        setup_data_error(setup_model(app), &app->shared.form);
     const bool roomy = rows >= 24;
@@ -374,7 +374,7 @@ void form_panel_draw(struct app *app, struct rect area, bool pictures)
     if (rect_is_empty(area))
         return;
     draw_text(&app->canvas, area, 0, 1, ROLE_HEADING, _("What it takes"));
-    if (app->shared.form.stale && app->shared.form.problem.kind == ERROR_NONE)
+    if (app->shared.form.forecast_stale && app->shared.form.problem.kind == ERROR_NONE)
         draw_right(&app->canvas, area, 0, ROLE_FAINT, "...");
     plan_parts(app, pictures, area.rows, parts);
     layout_share(area.rows - 1, parts, PARTS);
@@ -401,7 +401,7 @@ void form_panel_draw_summary(struct app *app, struct rect area)
                     error_format(problem, text, sizeof text));
         return;
     }
-    if (!form->known)
+    if (!form->forecast_known)
         return;
     text_bytes(forecast_needed(&form->forecast), total, sizeof total);
     text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes);

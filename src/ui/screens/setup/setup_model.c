@@ -33,15 +33,15 @@ static void open_preview(struct setup_model *view, const struct form *form,
 
 static void step_preview(struct setup_model *view, const struct form *form)
 {
-    const struct shape *input = form->known ? &form->forecast.input : NULL;
-    const bool rests = !form->stale && !form->editing;
+    const struct shape *input = form->forecast_known ? &form->forecast.input : NULL;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && (!view->preview || !preview_is_of(view->preview, &form->config, input)))
         open_preview(view, form, input);
     if (!view->preview)
         return;
     if (view->status == PREVIEW_OPENING)
         view->status = preview_status(view->preview, &view->facts, &view->error);
-    picture_grid_take(&view->grid, view->preview);
+    picture_grid_collect(&view->grid, view->preview);
 }
 
 void setup_turn(struct setup_model *view, int direction)
@@ -112,7 +112,7 @@ void setup_draw_pictures(struct setup_model *view, const struct form *form, stru
 
 static void step_search(struct setup_model *view, const struct form *form)
 {
-    const bool rests = !form->stale && !form->editing;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && !past_run_is_alike(&view->searched, &form->config)) {
         past_search_drop(view->search);
         view->past_known = false;

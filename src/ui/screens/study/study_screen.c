@@ -52,9 +52,9 @@ static bool find_runs(struct app *app, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *directory = run_entry_is_kept(entry) ? entry->directory
-                                : entry->run             ? run_facts(entry->run)->directory
-                                                         : "";
+        const char *directory = run_entry_is_saved(entry) ? entry->directory
+                                : entry->run              ? run_facts(entry->run)->directory
+                                                          : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], network[96];
@@ -62,7 +62,7 @@ static bool find_runs(struct app *app, struct error *error)
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
-        if (entry->saved[RUN_SAVED_LAST] &&
+        if (entry->models[RUN_SAVED_LAST] &&
             !study_model_add_run(study_model(app), directory, network, error))
             return false;
     }
@@ -74,8 +74,8 @@ static void look_at_display(struct study_model *view)
 {
     struct graphics_facts facts = {0};
     view->display_error.kind = ERROR_NONE;
-    graphics_look(&facts);
-    graphics_possible(&facts, NULL, &view->display_error);
+    graphics_read_environment(&facts);
+    graphics_check_possible(&facts, NULL, &view->display_error);
 }
 
 static void open_now(struct app *app)
