@@ -45,7 +45,7 @@ void graphics_query_terminal(struct graphics_facts *facts);
 
 /* Adds the facts in the bytes that a terminal replied, whatever else is among them. Separate from
  * the query so that replies can be tested without a terminal. */
-void graphics_parse_reply(struct graphics_facts *facts, const char *answer);
+void graphics_parse_reply(struct graphics_facts *facts, const char *reply);
 
 /* Returns false, with the reason, if the environment alone rules out pictures: the check of
  * graphics_choose that needs no open terminal. */
