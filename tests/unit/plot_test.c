@@ -107,6 +107,11 @@ static size_t owned(const struct plot *plot, uint8_t series)
     return count;
 }
 
+static void add_value(struct curve *curve, long column, float value)
+{
+    curve_add_all(curve, column, &value, sizeof value, 1);
+}
+
 static void test_curve(void)
 {
     struct curve curve = {0};
@@ -114,24 +119,24 @@ static void test_curve(void)
     struct axis y = {0, 10, false};
     curve_reset(&curve, 10, NULL);
     for (int i = 0; i < 1000; i++)
-        curve_add(&curve, curve_column_at(i / 999.0, 10), (float)(i % 10));
+        add_value(&curve, curve_column_at(i / 999.0, 10), (float)(i % 10));
     tap_ok(curve.columns[5].low == 0 && curve.columns[5].high == 9,
            "a column keeps the least and the greatest of its points");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
-    curve_add(&curve, 0, 5);
-    curve_add(&curve, 1, NAN);
-    curve_add(&curve, 9, 5);
+    add_value(&curve, 0, 5);
+    add_value(&curve, 1, NAN);
+    add_value(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
     tap_ok(owned(&plot, 1) == 2, "what is no number leaves a gap");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
-    curve_add(&curve, 0, 5);
-    curve_add(&curve, 9, 5);
+    add_value(&curve, 0, 5);
+    add_value(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
     tap_ok(owned(&plot, 1) == 10, "without one the points are joined");
     double low = 1e9, high = -1e9;
-    curve_add(&curve, 5, -3);
+    add_value(&curve, 5, -3);
     curve_range(&curve, true, &low, &high);
     tap_ok(low == 5 && high == 5, "a logarithmic range leaves out what is negative");
     curve_free(&curve);
@@ -205,9 +210,9 @@ static void test_curves(void)
         if (i == 60)
             curves_update(&curves, &series, &view, NULL);
     }
-    tap_ok(curves.gathered == 60 && curves.x.high == 60, "the x axis ends at a round number");
+    tap_ok(curves.binned == 60 && curves.x.high == 60, "the x axis ends at a round number");
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
+    tap_ok(curves.binned == 130 && curves.x.high == 150, "and grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
     tap_ok(fabs(axis_place(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
            "an iteration finds its place");
@@ -233,7 +238,7 @@ static void test_curves(void)
     view.x = X_ITERATION;
     view.axis = &shared;
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.x.high == 400 && curves.gathered == 130 &&
+    tap_ok(curves.x.high == 400 && curves.binned == 130 &&
                curves.trace[TRACE_SMOOTHED].columns[13].any &&
                !curves.trace[TRACE_SMOOTHED].columns[14].any,
            "on an axis that runs share each keeps its own length");
@@ -261,8 +266,8 @@ static void test_unplaced(void)
     plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
     static const float values[10] = {5, 1, 0.1f, 0, -1e-8f, -2, 0.1f, 1, 2, 3};
     for (int i = 0; i < 10; i++)
-        curve_add(&curve, i, values[i]);
-    curve_add(&curve, 2, -7);
+        add_value(&curve, i, values[i]);
+    add_value(&curve, 2, -7);
     tap_ok(curve.nonpositive == 4, "what a logarithmic axis has no place for is counted");
     curve_range(&curve, true, &low, &high);
     tap_ok((float)low == 0.1f && high == 5, "the least value above zero begins the axis");
@@ -520,8 +525,9 @@ static void test_choice(void)
     size_t pictures = 0;
     do
         trace_choice_next(&choice, &series);
-    while (!choice.own && choice.picture != 0 && ++pictures < 20);
-    tap_ok(choice.picture == 0 && !choice.own, "pictures go round, away from one's own choice");
+    while (!choice.custom && choice.curve_set != 0 && ++pictures < 20);
+    tap_ok(choice.curve_set == 0 && !choice.custom,
+           "pictures go round, away from one's own choice");
     series_free(&series);
 }
 
@@ -553,7 +559,7 @@ static void test_cost(void)
     double again = cost_of(&curves, &series, &view);
     tap_note("10^6 points: first %.1f ms, another axis %.1f ms, a tenth %.1f ms, no news %.3f ms",
              first, afresh, tenth, again);
-    tap_ok(curves.gathered == 500000, "only the points up to the end of the axis are gone through");
+    tap_ok(curves.binned == 500000, "only the points up to the end of the axis are gone through");
     curves_free(&curves);
     series_free(&series);
 }

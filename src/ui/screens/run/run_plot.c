@@ -28,7 +28,7 @@ unsigned run_plot_traces(const struct app *app, const struct run_entry *entry,
     const struct series *series = run_series(entry->run);
     const struct trace_choice *choice = &run_model(app)->choice;
     unsigned traces = trace_choice_shown(choice, series);
-    if (!choice->own && !rect_is_empty(run->rate) && trace_has_values(series, TRACE_RATE))
+    if (!choice->custom && !rect_is_empty(run->rate) && trace_has_values(series, TRACE_RATE))
         traces |= TRACE_BIT(TRACE_RATE);
     return traces;
 }
@@ -225,7 +225,7 @@ static void draw_nothing(struct app *app, struct rect area)
 {
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
     draw_wrapped(&app->canvas, inside, 1, ROLE_FAINT,
-                 run_model(app)->choice.own
+                 run_model(app)->choice.custom
                      ? _("No curve that is switched on has values; Y shows the "
                          "list of curves, y goes to the next picture.")
                      : _("The first iteration is on its way ..."));
