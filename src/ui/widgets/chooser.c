@@ -1,3 +1,5 @@
+/* `shown` holds the indices of the items that contain the typed text; every edit of the text builds
+ * it again and selects its first item. */
 #include "ui/widgets/chooser.h"
 
 #include "base/language.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void narrow(struct chooser *chooser)
+static void apply_filter(struct chooser *chooser)
 {
     chooser->shown_count = 0;
     for (size_t i = 0; i < chooser->count; i++)
@@ -28,7 +30,7 @@ void chooser_begin(struct chooser *chooser, const char *title, const struct choo
     chooser->count = count < CHOOSER_MAX_ITEMS ? count : CHOOSER_MAX_ITEMS;
     memcpy(chooser->items, items, chooser->count * sizeof *items);
     line_edit_begin(&chooser->filter, "", sizeof chooser->filter.text, false);
-    narrow(chooser);
+    apply_filter(chooser);
     for (size_t i = 0; i < chooser->count; i++)
         if (strcmp(chooser->items[i].text, current) == 0)
             chooser->selected = i;
@@ -59,7 +61,7 @@ enum chooser_result chooser_key(struct chooser *chooser, int key)
     bool edited = key == UI_TAB ? line_edit_complete_path(&chooser->filter)
                                 : line_edit_key(&chooser->filter, key);
     if (edited)
-        narrow(chooser);
+        apply_filter(chooser);
     return CHOOSER_OPEN;
 }
 
