@@ -1,6 +1,7 @@
 /* The configuration file and the form as it was left: what is written is read again, what is wrong
  * is told by file, key and reason, and a good file is never lost. */
 #include "base/file.h"
+#include "session/config/user_settings.h"
 #include "tap.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/preferences.h"
@@ -14,7 +15,7 @@ static char folder[] = "/tmp/tinca-preferences-XXXXXX";
 
 static void put(const char *text)
 {
-    char *path = preferences_path(NULL);
+    char *path = user_settings_path(NULL);
     char *last = strrchr(path, '/');
     *last = '\0';
     file_make_directories(path, NULL);
@@ -26,7 +27,7 @@ static void put(const char *text)
 static bool file_holds(const char *expected)
 {
     size_t size;
-    char *path = preferences_path(NULL), *text = file_read(path, 1 << 16, &size, NULL);
+    char *path = user_settings_path(NULL), *text = file_read(path, 1 << 16, &size, NULL);
     const bool holds = text && strcmp(text, expected) == 0;
     free(text);
     free(path);

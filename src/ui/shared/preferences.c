@@ -1,3 +1,5 @@
+/* Each row of the table gives the place of its value in struct preferences, so setting and getting
+ * need no code of their own for any preference. */
 #include "ui/shared/preferences.h"
 
 #include "base/language.h"
