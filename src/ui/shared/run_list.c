@@ -1,4 +1,4 @@
-/* An entry of this session goes from waiting to active to over, or is refused when it cannot be
+/* An entry of this session waits, then is active, then over, or is refused when it cannot be
  * started. Entries move when the list grows or shrinks, so callers look them up again after that.
  * Saved runs are added by directory first; readers fill in the rest later (run_entry_update). */
 #include "ui/shared/run_list.h"
@@ -27,8 +27,8 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error)
 {
-    const struct run_config asked = *config; /* a copy: `config` may lie in the list, which moves */
-    if (!run_list_add(list, &asked, NULL, error))
+    const struct run_config copy = *config; /* `config` may lie in the list, which moves */
+    if (!run_list_add(list, &copy, NULL, error))
         return false;
     struct run_entry *entry = &list->entries[list->count - 1];
     snprintf(entry->resumed_directory, sizeof entry->resumed_directory, "%s", directory);
@@ -188,8 +188,7 @@ bool run_list_add_saved(struct run_list *saved, const char *directory, struct er
     return true;
 }
 
-static bool add_run_of(struct run_list *saved, const char *home, const char *id,
-                       struct error *error)
+static bool add_run(struct run_list *saved, const char *home, const char *id, struct error *error)
 {
     char *directory = file_join(home, id);
     bool added = directory ? run_list_add_saved(saved, directory, error)
@@ -221,7 +220,7 @@ static bool add_new(struct run_list *saved, const struct run_list *session, char
         is_new[i] = !bsearch(&ids[i], known, known_count, sizeof *known, by_text);
     for (size_t i = 0; added && i < count; i++)
         if (is_new[i])
-            added = add_run_of(saved, home, ids[i], error);
+            added = add_run(saved, home, ids[i], error);
     free(known);
     free(is_new);
     return added;
