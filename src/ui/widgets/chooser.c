@@ -111,8 +111,8 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
 {
     static const char prompt[] = "/ ";
     size_t column;
-    int room = inside.columns - (int)sizeof prompt;
-    size_t start = line_edit_window(&chooser->filter, room > 1 ? (size_t)room : 1, &column);
+    int space = inside.columns - (int)sizeof prompt;
+    size_t start = line_edit_window(&chooser->filter, space > 1 ? (size_t)space : 1, &column);
     int at = draw_text(canvas, inside, 0, 0, ROLE_KEY, prompt);
     if (chooser->filter.text[0])
         draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
@@ -136,11 +136,11 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     struct rect list = {inside.row + 1, inside.column, inside.rows - 1, inside.columns};
     if (list.rows <= 0)
         return;
-    size_t room = (size_t)list.rows;
+    size_t visible_rows = (size_t)list.rows;
     if (chooser->selected < chooser->top)
         chooser->top = chooser->selected;
-    if (chooser->selected >= chooser->top + room)
-        chooser->top = chooser->selected - room + 1;
+    if (chooser->selected >= chooser->top + visible_rows)
+        chooser->top = chooser->selected - visible_rows + 1;
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, widest + 4);
