@@ -47,7 +47,7 @@ static bool check_wanted(const struct graphics_facts *facts, enum graphics wante
     if (wanted <= GRAPHICS_SIXEL || facts->utf8)
         return true;
     return error_set(error, ERROR_UNSUPPORTED, "the locale", "set LANG=C.UTF-8",
-                     "half blocks need UTF-8, which this locale is not");
+                     "half blocks need UTF-8, but the locale has another encoding");
 }
 
 static bool choose_best(const struct graphics_facts *facts, enum graphics *chosen,

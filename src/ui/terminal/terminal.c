@@ -173,10 +173,10 @@ static bool check_is_terminal(struct error *error)
     static const char advice[] = N_("run it in a terminal, or use tinca train");
     if (!isatty(STDIN_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
-                         "it needs a terminal, and standard input is none");
+                         "it needs a terminal, but standard input is not one");
     if (!isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
-                         "it needs a terminal, and standard output is none");
+                         "it needs a terminal, but standard output is not one");
     return true;
 }
 
@@ -189,7 +189,7 @@ static bool check_is_able(struct error *error)
         return error_set(error, ERROR_USAGE, "TERM",
                          "set TERM to your terminal's type (TERM=xterm-256color, TERM=vt100); "
                          "tinca train and --start print plain lines",
-                         "the terminal type %s is not known here",
+                         "the terminfo database has no terminal type %s",
                          name && name[0] ? name : "(none)");
     const char *place = tigetstr("cup");
     bool able = place && place != (const char *)-1;

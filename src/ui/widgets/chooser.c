@@ -118,7 +118,7 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
         draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
     else
         draw_text(canvas, inside, 0, at, ROLE_FAINT,
-                  chooser->free_text ? _("type to search, or a value of your own")
+                  chooser->free_text ? _("type to search, or to enter another value")
                                      : _("type to search"));
     if (chooser->filter.text[0])
         draw_cursor(canvas, inside, 0, at + (int)column);
@@ -148,7 +148,7 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     }
     if (chooser->shown_count == 0)
         draw_format(canvas, list, 0, 2, ROLE_WARNING,
-                    chooser->free_text ? _("Enter takes what you typed") : _("nothing matches"));
+                    chooser->free_text ? _("Enter chooses what you typed") : _("nothing matches"));
     else if (!chooser->filter.text[0])
         draw_cursor(canvas, list, (int)(chooser->selected - chooser->top), 0);
 }

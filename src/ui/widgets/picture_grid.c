@@ -153,7 +153,7 @@ void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct 
         wish.count = facts->images;
     grid->shown = wish.count;
     if (wish.count == 0) {
-        draw_wrapped(canvas, area, 0, ROLE_FAINT, _("There is no room for a picture."));
+        draw_wrapped(canvas, area, 0, ROLE_FAINT, _("This area is too small for a picture."));
         return;
     }
     request(grid, preview, &wish);
