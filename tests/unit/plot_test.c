@@ -25,11 +25,11 @@ static void test_axis(void)
     struct axis linear = {0, 50, false}, decades = {0.01, 100, true};
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    tap_ok(axis_place(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25,
+    tap_ok(axis_position(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25,
            "a linear axis maps a value to its position");
-    tap_ok(fabs(axis_place(&decades, 1) - 0.5) < 1e-12,
+    tap_ok(fabs(axis_position(&decades, 1) - 0.5) < 1e-12,
            "a logarithmic axis maps a value to its position");
-    tap_ok(isnan(axis_place(&decades, 0)) && isnan(axis_place(&decades, -1)),
+    tap_ok(isnan(axis_position(&decades, 0)) && isnan(axis_position(&decades, -1)),
            "zero and below have no position on a logarithmic axis");
     size_t count = axis_ticks(&linear, 6, ticks);
     tap_ok(count == 6 && ticks[0] == 0 && ticks[1] == 10 && ticks[5] == 50,
@@ -54,14 +54,14 @@ static void test_axis(void)
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");
     tap_ok(axis_round_up(2.3) == 3 && axis_round_up(31) == 40 && axis_round_up(1) == 1,
            "axis_round_up returns round numbers");
-    struct axis around = axis_around(0.2, 2.3, false);
+    struct axis around = axis_for_range(0.2, 2.3, false);
     tap_ok(around.low == 0 && around.high == 3, "an axis around losses begins at 0");
-    around = axis_around(0, 5, true);
+    around = axis_for_range(0, 5, true);
     tap_ok(around.low > 0 && around.high == 5,
            "a logarithmic axis can be made of data with a zero");
-    around = axis_around(INFINITY, -INFINITY, false);
+    around = axis_for_range(INFINITY, -INFINITY, false);
     tap_ok(around.high > around.low, "an axis can be made without data");
-    around = axis_around(7, 7, false);
+    around = axis_for_range(7, 7, false);
     tap_ok(around.low <= 7 && around.high > around.low, "an axis can be made of constant data");
 }
 
@@ -218,7 +218,7 @@ static void test_curves(void)
     curves_update(&curves, &series, &view, NULL);
     tap_ok(curves.binned == 130 && curves.x.high == 150, "the x axis grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
-    tap_ok(fabs(axis_place(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
+    tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
            "an iteration is converted to its x value");
     view.x = X_EPOCH;
     view.over = true;
@@ -353,7 +353,7 @@ static void test_zoomed_gathering(void)
         state = series_smooth(state, series.points[i].loss, i + 1);
     tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == state,
            "a smoothed value in the middle equals that of the whole run");
-    size_t column = (size_t)curve_column_at(axis_place(&part, 50000), 160);
+    size_t column = (size_t)curve_column_at(axis_position(&part, 50000), 160);
     tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
            "the zoomed curve has the same smoothed values");
     struct series averaged = series;

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app_runs.h"

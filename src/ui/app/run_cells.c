@@ -2,7 +2,7 @@
  * are empty until it is read. */
 #include "ui/app/run_cells.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"

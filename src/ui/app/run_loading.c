@@ -1,7 +1,7 @@
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/history/run_listing.h"

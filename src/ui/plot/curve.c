@@ -81,7 +81,7 @@ void curve_range(const struct curve *curve, bool log, double *low, double *high)
 /* Returns the dot row of a value, the lowest for values that a logarithmic axis cannot show. */
 static long dot_row(const struct axis *y, const struct plot *plot, double value)
 {
-    double place = axis_place(y, value);
+    double place = axis_position(y, value);
     if (isnan(place))
         return 0;
     return lround(fmax(-4, fmin(5, place)) * (double)(plot_height(plot) - 1));

@@ -38,7 +38,7 @@ bool curve_reset(struct curve *curve, size_t width, struct error *error);
 /* Frees the columns and leaves `*curve` {0}. */
 void curve_free(struct curve *curve);
 
-/* Returns the dot column, of `width`, for a position along the x axis (axis_place); -1 if the
+/* Returns the dot column, of `width`, for a position along the x axis (axis_position); -1 if the
  * position is outside 0..1. */
 long curve_column_at(double place, size_t width);
 

@@ -97,7 +97,7 @@ static bool start_bins(struct curves *curves, const struct series *series, size_
 static long column_of(const struct curves *curves, size_t point)
 {
     double x = point_x(&curves->series->points[point], curves->view.x);
-    return curve_column_at(axis_place(&curves->x, x), curves->view.width);
+    return curve_column_at(axis_position(&curves->x, x), curves->view.width);
 }
 
 /* Returns the end of the points that share the column of point `from`, at most `limit`. */

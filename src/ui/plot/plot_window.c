@@ -24,7 +24,7 @@ static bool has_points(const struct plot_window *window)
 
 static bool is_visible(const struct plot_window *window, double x)
 {
-    double place = axis_place(&window->shown, x);
+    double place = axis_position(&window->shown, x);
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
@@ -55,7 +55,7 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 {
     window->extent = *extent;
     fit(window);
-    double newest = has_points(window) ? axis_place(&window->shown, extent->last) : 0;
+    double newest = has_points(window) ? axis_position(&window->shown, extent->last) : 0;
     window->frames_since_shift++;
     if (window->zoomed && window->follow && newest > 1 &&
         window->frames_since_shift >= SHIFT_INTERVAL) {
@@ -73,9 +73,9 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
 static double anchor(const struct plot_window *window)
 {
     if (window->cursor_on && is_visible(window, window->cursor))
-        return axis_place(&window->shown, window->cursor);
+        return axis_position(&window->shown, window->cursor);
     if (window->extent.live && has_points(window) && is_visible(window, window->extent.last))
-        return axis_place(&window->shown, window->extent.last);
+        return axis_position(&window->shown, window->extent.last);
     return 0.5;
 }
 
@@ -101,8 +101,8 @@ bool plot_window_pan(struct plot_window *window, double part)
 {
     if (!window->zoomed)
         return false;
-    double left = axis_place(&window->shown, window->extent.all.low);
-    double right = axis_place(&window->shown, window->extent.all.high) - 1;
+    double left = axis_position(&window->shown, window->extent.all.low);
+    double right = axis_position(&window->shown, window->extent.all.high) - 1;
     part = clamp(part, fmin(left, 0), fmax(right, 0));
     if (fabs(part) < 1e-9)
         return false;
@@ -122,7 +122,7 @@ void plot_window_set_cursor(struct plot_window *window, double x)
         return;
     window->cursor_on = true;
     window->cursor = clamp(x, window->extent.first, window->extent.last);
-    double place = axis_place(&window->shown, window->cursor);
+    double place = axis_position(&window->shown, window->cursor);
     if (isfinite(place) && !is_visible(window, window->cursor))
         plot_window_pan(window, place - 0.5);
 }
@@ -130,12 +130,12 @@ void plot_window_set_cursor(struct plot_window *window, double x)
 void plot_window_move_cursor(struct plot_window *window, long columns)
 {
     double steps = window->extent.columns > 1 ? (double)(window->extent.columns - 1) : 1;
-    if (!window->cursor_on || !isfinite(axis_place(&window->shown, window->cursor))) {
-        double newest = has_points(window) ? axis_place(&window->shown, window->extent.last) : 1;
+    if (!window->cursor_on || !isfinite(axis_position(&window->shown, window->cursor))) {
+        double newest = has_points(window) ? axis_position(&window->shown, window->extent.last) : 1;
         plot_window_set_cursor(window, axis_value(&window->shown, clamp(newest, 0, 1)));
         return;
     }
-    double column = round(axis_place(&window->shown, window->cursor) * steps) + (double)columns;
+    double column = round(axis_position(&window->shown, window->cursor) * steps) + (double)columns;
     plot_window_set_cursor(window, axis_value(&window->shown, column / steps));
 }
 
@@ -143,6 +143,6 @@ long plot_window_cursor_column(const struct plot_window *window)
 {
     if (!window->cursor_on || window->extent.columns == 0 || !is_visible(window, window->cursor))
         return -1;
-    return lround(axis_place(&window->shown, window->cursor) *
+    return lround(axis_position(&window->shown, window->cursor) *
                   (double)(window->extent.columns - 1));
 }

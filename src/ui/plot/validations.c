@@ -12,7 +12,7 @@ struct spot {
 static bool spot_of(const struct curves *curves, enum trace trace, size_t index, struct spot *spot)
 {
     const struct series_validation *one = &curves->series->validations[index];
-    spot->place = axis_place(&curves->x, curves_x_of_validation(curves, one));
+    spot->place = axis_position(&curves->x, curves_x_of_validation(curves, one));
     spot->value = (double)trace_validation_value(one, trace);
     return isfinite(spot->place) && isfinite(spot->value);
 }
@@ -88,7 +88,7 @@ static long dot(double place, size_t dots)
 
 static long dot_row(const struct axis *y, const struct plot *plot, double value)
 {
-    double place = axis_place(y, value);
+    double place = axis_position(y, value);
     return isnan(place) ? 0 : dot(fmax(-1, fmin(2, place)), plot_height(plot));
 }
 

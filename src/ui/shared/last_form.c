@@ -2,8 +2,8 @@
  * applies the members in order. */
 #include "ui/shared/last_form.h"
 
-#include "base/file.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 

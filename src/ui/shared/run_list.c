@@ -3,7 +3,7 @@
  * Saved runs are added by directory first; readers fill in the rest later (run_entry_update). */
 #include "ui/shared/run_list.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/record/run_open.h"

@@ -44,7 +44,7 @@ struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns)
     const int wide = fit.columns < LEAST_COLUMNS ? LEAST_COLUMNS : fit.columns;
     fit.across = (size_t)((columns + 1) / (wide + 1));
     fit.down = (size_t)(rows / (fit.rows + 1));
-    while (fit.across * fit.down > PREVIEW_MOST)
+    while (fit.across * fit.down > PREVIEW_MAX_PICTURES)
         fit.down > 1 ? fit.down-- : fit.across--;
     return fit;
 }
@@ -60,7 +60,7 @@ static void free_tile(struct grid_tile *tile)
 
 void picture_grid_free(struct picture_grid *grid)
 {
-    for (size_t i = 0; i < PREVIEW_MOST; i++)
+    for (size_t i = 0; i < PREVIEW_MAX_PICTURES; i++)
         free_tile(&grid->tiles[i]);
     *grid = (struct picture_grid){0};
 }
@@ -80,7 +80,7 @@ bool picture_grid_collect(struct picture_grid *grid, struct preview *preview)
     return any;
 }
 
-static bool same_pictures(const struct preview_wish *a, const struct preview_wish *b)
+static bool same_pictures(const struct preview_request *a, const struct preview_request *b)
 {
     return a->epoch == b->epoch && a->from == b->from && a->as_trained == b->as_trained &&
            a->seed == b->seed && (!a->as_trained || a->augment == b->augment);
@@ -89,7 +89,7 @@ static bool same_pictures(const struct preview_wish *a, const struct preview_wis
 /* Requests pictures unless the last request included them. If only their number grows, the present
  * ones stay until the job delivers them again. */
 static void request(struct picture_grid *grid, struct preview *preview,
-                    const struct preview_wish *wish)
+                    const struct preview_request *wish)
 {
     const bool same = same_pictures(&grid->requested, wish);
     if (same && grid->requested.count >= wish->count)
@@ -97,7 +97,7 @@ static void request(struct picture_grid *grid, struct preview *preview,
     if (!same)
         picture_grid_free(grid);
     grid->requested = *wish;
-    preview_ask(preview, wish);
+    preview_request_pictures(preview, wish);
 }
 
 /* --- drawing --- */
@@ -142,7 +142,7 @@ static void picture_size(const struct dataset_facts *facts, bool as_trained, siz
 
 void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
                        struct preview *preview, const struct dataset_facts *facts,
-                       struct preview_wish wish)
+                       struct preview_request wish)
 {
     size_t height, width;
     picture_size(facts, wish.as_trained, &height, &width);

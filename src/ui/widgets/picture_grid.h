@@ -25,10 +25,10 @@ struct grid_tile {
 };
 
 struct picture_grid {
-    struct grid_tile tiles[PREVIEW_MOST];
-    struct preview_wish requested; /* the last request */
-    size_t count;                  /* tiles in use */
-    size_t shown;                  /* pictures that fitted the area of the last frame */
+    struct grid_tile tiles[PREVIEW_MAX_PICTURES];
+    struct preview_request requested; /* the last request */
+    size_t count;                     /* tiles in use */
+    size_t shown;                     /* pictures that fitted the area of the last frame */
 };
 
 /* Frees the pictures and leaves `*grid` {0}. */
@@ -41,6 +41,6 @@ bool picture_grid_collect(struct picture_grid *grid, struct preview *preview);
  * include them. `wish` says which pictures; its count is set here. */
 void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct rect area,
                        struct preview *preview, const struct dataset_facts *facts,
-                       struct preview_wish wish);
+                       struct preview_request wish);
 
 #endif

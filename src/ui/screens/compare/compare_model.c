@@ -257,7 +257,7 @@ struct axis compare_model_y_axis(const struct compare_model *view, bool log)
             curve_range(&view->curves[i].trace[view->trace], log, &low, &high);
         else
             validations_range(&view->curves[i], view->trace, log, &low, &high);
-    return axis_around(low, high, log);
+    return axis_for_range(low, high, log);
 }
 
 size_t compare_model_unplaced(const struct compare_model *view)

@@ -76,7 +76,7 @@ static double end_of(const struct compare_model *view, size_t run, enum curve_x 
     double first, last;
     if (!curves_extent(run_series(view->runs[run]), x, &first, &last))
         return 0;
-    return fmax(0, fmin(1, axis_place(&view->x, last)));
+    return fmax(0, fmin(1, axis_position(&view->x, last)));
 }
 
 static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)

@@ -2,7 +2,7 @@
  * writing is a job of session/, whose end is told as news. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/exporting.h"

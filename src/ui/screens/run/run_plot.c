@@ -103,8 +103,8 @@ static struct axis y_axis(const struct run_picture *picture, const struct run_pa
             validations_range(curves, trace, panel->log, &low, &high);
     bool flat = high - low < 1e-3 * high; /* a constant lies in the middle of nothing */
     if (!panel->log && (flat || panel->unit == UNIT_RATE))
-        return axis_around(0, high > 0 ? high : 1, false);
-    return axis_around(low, high, panel->log);
+        return axis_for_range(0, high > 0 ? high : 1, false);
+    return axis_for_range(low, high, panel->log);
 }
 
 /* --- curves --- */
@@ -113,7 +113,7 @@ static void add_zero_line(struct plot *plot, const struct axis *y)
 {
     if (y->log || y->low >= 0 || y->high <= 0)
         return;
-    long row = lround(axis_place(y, 0) * (double)(plot_height(plot) - 1));
+    long row = lround(axis_position(y, 0) * (double)(plot_height(plot) - 1));
     for (size_t x = 0; x < plot_width(plot); x += 4)
         plot_dot(plot, OWNER_ZERO, (long)x, row);
 }
@@ -138,7 +138,7 @@ static void add_kind(const struct run_picture *picture, const struct run_panel *
 static double end_of(const struct app *app)
 {
     const struct plot_window *window = &run_model(app)->window;
-    double place = axis_place(&window->shown, window->extent.last);
+    double place = axis_position(&window->shown, window->extent.last);
     return place > 0 && place < 1 ? place : 1;
 }
 

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/study/study_session.h"
@@ -293,8 +293,8 @@ static void act(struct app *app, enum action action)
         view->follow = false;
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;
@@ -326,7 +326,7 @@ static bool work(struct app *app)
 
 static double busy(const struct app *app)
 {
-    return study_model(app)->errand ? POLL_SECONDS : INFINITY;
+    return study_model(app)->background_job ? POLL_SECONDS : INFINITY;
 }
 
 const struct screen study_screen = {

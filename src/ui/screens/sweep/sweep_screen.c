@@ -4,7 +4,7 @@
 #include "ui/screens/sweep/sweep_dialogs.h"
 #include "ui/screens/sweep/sweep_model.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 #include "ui/screens/sweep/sweep_view.h"

@@ -1,6 +1,6 @@
 #include "ui/screens/try/try_sources.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/config/config_paths.h"
