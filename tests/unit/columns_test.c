@@ -1,4 +1,4 @@
-/* How wide text is: letters of one and of two columns, combining marks, broken bytes. */
+/* Tests the width of text: characters of one and of two columns, combining marks, invalid bytes. */
 #include "tap.h"
 
 #include "ui/terminal/columns.h"
@@ -27,22 +27,23 @@ int main(void)
     tap_ok(columns_of("\303\251poca") == 5, "an accented letter takes one column");
     tap_ok(columns_of(combined) == 5 && columns_of(stacked) == 2, "combining marks take none");
     tap_ok(columns_of(wide) == 4 && columns_of(fish) == 2, "ideographs and emoji take two");
-    tap_ok(columns_of("\377a\001") == 3, "what cannot be shown takes the place of its mark");
-    tap_ok(fits(wide, 3, "\346\227\245", 2), "a wide letter is not cut in half");
-    tap_ok(fits(combined, 1, "e\314\201", 1), "a mark stays with its letter");
-    tap_ok(fits("a\377b", 3, "a?b", 3), "a broken byte is shown as a mark");
-    tap_ok(fits(fish, 1, "", 0), "what has no room is left out");
+    tap_ok(columns_of("\377a\001") == 3, "a character that cannot be shown has the width of '?'");
+    tap_ok(fits(wide, 3, "\346\227\245", 2), "a wide character is not cut in half");
+    tap_ok(fits(combined, 1, "e\314\201", 1), "a combining mark stays with its letter");
+    tap_ok(fits("a\377b", 3, "a?b", 3), "an invalid byte is shown as '?'");
+    tap_ok(fits(fish, 1, "", 0), "characters that do not fit are left out");
     tap_ok(columns_after(stacked, 0) == 7 && columns_before(stacked, 7) == 0,
-           "the cursor passes a letter with its marks");
+           "the cursor moves over a letter with its marks");
     const char *rest = columns_wrap("\346\227\245\346\234\254 ab", 5, line, sizeof line);
-    tap_ok(rest && strcmp(line, wide) == 0 && strcmp(rest, "ab") == 0, "lines break by columns");
+    tap_ok(rest && strcmp(line, wide) == 0 && strcmp(rest, "ab") == 0,
+           "lines are as long as their columns allow");
     rest = columns_wrap(wide, 1, line, sizeof line);
     tap_ok(rest && strcmp(line, "\346\227\245") == 0,
-           "a letter wider than the line does not stop it");
+           "a character wider than the line does not stop the wrapping");
     tap_ok(columns_lines(wide, 2) == 2, "lines are counted by columns");
     rest = columns_wrap("a\nb c", 3, line, sizeof line);
     tap_ok(rest && columns_of(line) == 3 && strcmp(rest, "c") == 0 &&
                columns_lines("a\n\nb", 9) == 1,
-           "a line feed out of a file begins no line");
+           "a line feed does not begin a new line");
     return tap_done();
 }

@@ -21,7 +21,7 @@ static const char *const ids[] = {"20261118-101500-lenet-0032", "20261119-111500
                                   "20261120-111500-pix2pix-0001", "20261121-081500-resnet20-0032"};
 enum { IDS = sizeof ids / sizeof *ids };
 
-static bool make_kept(const char *id, double ms, double ci95)
+static bool make_saved_run(const char *id, double ms, double ci95)
 {
     char path[600];
     struct error error;
@@ -42,8 +42,8 @@ static bool make_kept(const char *id, double ms, double ci95)
     return made && write_text(path, "{}");
 }
 
-/* Reads a kept run as far as `depth`, and how it compares into `files` (may be NULL). */
-static void read_kept(enum run_depth depth, size_t index, struct compare_files *files)
+/* Reads a saved run as far as `depth`, and its measurements into `files` (may be NULL). */
+static void read_saved_run(enum run_depth depth, size_t index, struct compare_files *files)
 {
     struct error error;
     struct run_entry *entry = &kept.entries[index];
@@ -60,13 +60,13 @@ static void read_kept(enum run_depth depth, size_t index, struct compare_files *
     run_reader_drop(reader);
 }
 
-static void look_again(const struct run_list *sitting)
+static void list_saved_runs(const struct run_list *session)
 {
     struct error error;
     struct run_listing *listing = run_listing_start(NULL, &error);
     if (tap_ok(listing && run_listing_wait(listing, 60), "the folder of runs is read")) {
         const struct run_ids *found = run_listing_result(listing);
-        run_list_add_saved_ids(&kept, sitting, found->home, found->ids, found->count, &error);
+        run_list_add_saved_ids(&kept, session, found->home, found->ids, found->count, &error);
     }
     run_listing_drop(listing);
 }
@@ -74,38 +74,38 @@ static void look_again(const struct run_list *sitting)
 static bool add(struct compare_model *to, size_t index)
 {
     struct compare_files files = {0};
-    read_kept(RUN_DEPTH_COMPARED, index, &files);
+    read_saved_run(RUN_DEPTH_COMPARED, index, &files);
     const bool added = compare_model_add(to, kept.entries[index].run, &files);
     compare_files_free(&files);
     return added;
 }
 
-static void test_kept(void)
+static void test_saved_runs(void)
 {
-    struct run_list sitting = {0};
+    struct run_list session = {0};
     for (size_t i = 0; i < IDS; i++)
-        tap_ok(make_kept(ids[i], i == 3 ? 0 : 2 + (double)i * 0.1, i == 0 ? 0.2 : 0.01),
-               "a kept run is there");
-    look_again(&sitting);
+        tap_ok(make_saved_run(ids[i], i == 3 ? 0 : 2 + (double)i * 0.1, i == 0 ? 0.2 : 0.01),
+               "a saved run is made");
+    list_saved_runs(&session);
     tap_ok(kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
-           "kept runs are found, the oldest first");
+           "saved runs are found, the oldest first");
     tap_ok(!kept.entries[0].run && !kept.entries[0].outline_known &&
                !run_entry_is_waiting(&kept.entries[0]),
-           "nothing of them is read, and they wait for nothing");
-    read_kept(RUN_DEPTH_OUTLINE, 1, NULL);
+           "a saved run is listed before it is read, and it does not wait");
+    read_saved_run(RUN_DEPTH_OUTLINE, 1, NULL);
     tap_ok(kept.entries[1].config.batch == 64 && kept.entries[1].snapshot.status == RUN_DONE &&
                !kept.entries[1].run && strcmp(run_entry_status(&kept.entries[1]), "done") == 0,
-           "a look tells how one was set up and ended");
-    look_again(&sitting);
-    tap_ok(kept.count == IDS, "looking again finds nothing twice");
-    make_kept("20261122-000000-broken", 0, 0);
-    look_again(&sitting);
-    read_kept(RUN_DEPTH_OUTLINE, IDS, NULL);
+           "reading the outline gives the configuration and the status");
+    list_saved_runs(&session);
+    tap_ok(kept.count == IDS, "a run is listed only once");
+    make_saved_run("20261122-000000-broken", 0, 0);
+    list_saved_runs(&session);
+    read_saved_run(RUN_DEPTH_OUTLINE, IDS, NULL);
     tap_ok(kept.count == IDS + 1 && kept.entries[IDS].refused &&
                strcmp(run_entry_status(&kept.entries[IDS]), "unreadable") == 0,
-           "one that cannot be read is listed as such");
+           "a run that cannot be read is listed as unreadable");
     tap_ok(!run_entry_is_active(&kept.entries[1]) && !run_list_active(&kept),
-           "kept runs are not on");
+           "saved runs are not active");
 }
 
 static void test_runs(void)
@@ -207,7 +207,7 @@ int main(void)
 {
     if (!make_home())
         return EXIT_FAILURE;
-    test_kept();
+    test_saved_runs();
     test_runs();
     test_table();
     test_curves();

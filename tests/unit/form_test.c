@@ -1,5 +1,5 @@
-/* What the form, its editor, lists, dialogs and the queue decide, without a terminal; the runs are
- * fake_session's. */
+/* Tests the form, its editor, lists, dialogs and the list of runs without a terminal. The runs are
+ * those of fake_session. */
 #include "tap.h"
 #include "ui/app/dialog.h"
 #include "ui/shared/form.h"
@@ -45,33 +45,34 @@ static void test_cycle(void)
     begin();
     focus("batch");
     form_cycle(&form, 1);
-    tap_ok(form.config.batch == 128, "right: the next power of two");
+    tap_ok(form.config.batch == 128, "the next value is the next power of two");
     form_cycle(&form, -1);
     form_cycle(&form, -1);
-    tap_ok(form.config.batch == 32, "left: the one before");
+    tap_ok(form.config.batch == 32, "the previous value is the previous power of two");
     form_set(&form, "48");
     form_cycle(&form, 1);
-    tap_ok(form.config.batch == 64, "from a number between, to the next suggestion");
+    tap_ok(form.config.batch == 64, "a number between two suggestions goes to the next one");
     focus("seed");
     form_cycle(&form, 1);
-    tap_ok(form.config.seed == 2, "a count without suggestions goes by one");
+    tap_ok(form.config.seed == 2, "a count without suggestions changes by one");
     focus("augment");
     bool before = form.config.augment;
     form_cycle(&form, 1);
-    tap_ok(form.config.augment != before, "a flag flips");
+    tap_ok(form.config.augment != before, "a flag changes between yes and no");
     focus("network");
     form_set(&form, "/tmp/mine.json");
     form_cycle(&form, 1);
     form_cycle(&form, -1);
-    tap_ok(strcmp(value(), "/tmp/mine.json") == 0, "what was typed is not lost among suggestions");
+    tap_ok(strcmp(value(), "/tmp/mine.json") == 0, "a typed value stays among the suggestions");
     focus("solver");
     form_cycle(&form, -1);
-    tap_ok(strcmp(value(), "adam") == 0, "choices go round");
+    tap_ok(strcmp(value(), "adam") == 0, "after the last choice comes the first");
     focus("validate");
     form_cycle(&form, 1);
     tap_ok(value()[0] != '\0', "an optional field has suggestions");
     form_set(&form, "");
-    tap_ok(value()[0] == '\0' && form.edit_error.kind == ERROR_NONE, "and can be emptied");
+    tap_ok(value()[0] == '\0' && form.edit_error.kind == ERROR_NONE,
+           "an optional field can be emptied");
 }
 
 static bool shows(const char *key)
@@ -92,42 +93,43 @@ static void test_fields(void)
 {
     begin();
     tap_ok(shows("width-rate") && !shows("groups") && !shows("block-rate") && !shows("power"),
-           "fields that mean nothing are not in the way");
+           "fields without effect are hidden");
     set("technique", "shuffle");
     tap_ok(shows("groups") && strcmp(form_focused(&form)->key, "technique") == 0,
-           "groups come with shuffle, and the focus stays");
+           "choosing shuffle shows the field groups and leaves the focus");
     set("groups", "4");
     set("technique", "none");
-    tap_ok(shows("groups"), "what was changed stays in sight");
+    tap_ok(shows("groups"), "a changed field stays shown");
     set("network", "resnet20");
     set("schedule", "step");
     tap_ok(shows("block-rate") && shows("gamma") && shows("step-size"),
-           "block rate with residual blocks, gamma with a schedule of steps");
+           "residual blocks show the block rate, the schedule step shows gamma");
     form_show_all(&form, true);
     tap_ok(form.count == config_field_count && strcmp(form_focused(&form)->key, "schedule") == 0,
-           "every setting can be shown");
+           "all fields can be shown");
     set("power", "2");
     form_show_all(&form, false);
-    tap_ok(shows("power") && !shows("l1-weight"), "and those that mean nothing left out again");
+    tap_ok(shows("power") && !shows("l1-weight"), "fields without effect can be hidden again");
     begin();
     set("preset", "pix2pix");
     focus("l1-weight");
     tap_ok(strcmp(value(), "100") == 0, "the preset pix2pix fills in the weight of L1");
     focus("tolerance");
-    tap_ok(strcmp(value(), "16") == 0, "and the tolerance");
+    tap_ok(strcmp(value(), "16") == 0, "the preset fills in the tolerance");
     focus("schedule");
-    tap_ok(strcmp(value(), "linear") == 0, "and its schedule");
+    tap_ok(strcmp(value(), "linear") == 0, "the preset fills in the schedule");
     set("l1-weight", "10");
     set("batch", "4");
     set("network", "pix2pix");
     tap_ok(form.config.l1_weight == 10 && form.config.batch == 4,
-           "what one has set oneself it leaves alone");
+           "the preset leaves settings that the user has given");
     form_show_all(&form, true);
     set("iterations", "50");
     form_show_all(&form, false);
     tap_ok(shows("iterations") && !shows("epochs"), "a length in iterations replaces epochs");
     set("iterations", "");
-    tap_ok(shows("epochs") && !shows("iterations"), "until it is emptied");
+    tap_ok(shows("epochs") && !shows("iterations"),
+           "emptying the length in iterations restores epochs");
 }
 
 static void test_edit(void)
@@ -137,22 +139,23 @@ static void test_edit(void)
     type("96");
     tap_ok(form.editing && form.config.batch == 64, "typing begins to edit");
     form_edit_key(&form, UI_ENTER);
-    tap_ok(!form.editing && form.config.batch == 96, "Enter takes it");
+    tap_ok(!form.editing && form.config.batch == 96, "Enter sets the typed value");
     type("12");
     form_edit_key(&form, UI_ESCAPE);
-    tap_ok(!form.editing && form.config.batch == 96, "Esc leaves it");
+    tap_ok(!form.editing && form.config.batch == 96, "Esc restores the old value");
     type("0");
     form_edit_key(&form, UI_ENTER);
     tap_ok(form.editing && form.edit_error.kind != ERROR_NONE && form.config.batch == 96,
-           "what is wrong is said, and stays to be mended");
+           "an invalid text is reported and stays in the editor");
     form_edit_key(&form, UI_CTRL_U);
     type("8");
     form_edit_key(&form, UI_DOWN);
     tap_ok(!form.editing && form.config.batch == 8 &&
                strcmp(form_focused(&form)->key, "device") == 0,
-           "down takes it and goes on");
+           "Down sets the value and moves to the next field");
     focus("solver");
-    tap_ok(!form_edit_by_typing(&form, 'x') && !form.editing, "a choice is not typed");
+    tap_ok(!form_edit_by_typing(&form, 'x') && !form.editing,
+           "a field with fixed choices cannot be edited");
 }
 
 static void test_line(void)
@@ -160,25 +163,26 @@ static void test_line(void)
     struct line_edit edit;
     line_edit_begin(&edit, "abc", sizeof edit.text, true);
     line_edit_key(&edit, 'x');
-    tap_ok(strcmp(edit.text, "x") == 0, "the first character replaces a proposal");
+    tap_ok(strcmp(edit.text, "x") == 0, "the first character typed replaces a proposed text");
     line_edit_begin(&edit, "abc", sizeof edit.text, true);
     line_edit_key(&edit, UI_LEFT);
     line_edit_key(&edit, 'x');
-    tap_ok(strcmp(edit.text, "abxc") == 0, "after moving it is kept");
+    tap_ok(strcmp(edit.text, "abxc") == 0,
+           "after moving the cursor, typing edits the proposed text");
     line_edit_key(&edit, UI_CTRL_U);
-    tap_ok(edit.text[0] == '\0', "C-u clears");
+    tap_ok(edit.text[0] == '\0', "C-u clears the line");
     line_edit_begin(&edit, "one/two", sizeof edit.text, false);
     line_edit_key(&edit, UI_CTRL_W);
-    tap_ok(strcmp(edit.text, "one/") == 0, "C-w takes a word away");
+    tap_ok(strcmp(edit.text, "one/") == 0, "C-w deletes a word");
     line_edit_begin(&edit, "", 5, false);
     for (int i = 0; i < 20; i++)
         line_edit_key(&edit, 'z');
-    tap_ok(strcmp(edit.text, "zzzz") == 0, "a full line takes no more");
+    tap_ok(strcmp(edit.text, "zzzz") == 0, "a full line ignores further characters");
     line_edit_begin(&edit, "idx:/et", sizeof edit.text, false);
     tap_ok(line_edit_complete_path(&edit) && strcmp(edit.text, "idx:/etc/") == 0,
-           "Tab completes a folder behind a kind of data");
+           "Tab completes a folder after a kind of data");
     size_t column, start = line_edit_window(&edit, 4, &column);
-    tap_ok(column < 4 && start > 0, "the cursor is in sight of a long line");
+    tap_ok(column < 4 && start > 0, "the cursor of a long line is visible");
 }
 
 static void test_problems(void)
@@ -193,18 +197,18 @@ static void test_problems(void)
     form_make_forecast(&form);
     tap_ok(form.problem.kind != ERROR_NONE &&
                strcmp(form.fields[form.problem_field]->key, "data") == 0,
-           "what cannot work is laid to the field at fault");
+           "a problem names the field that causes it");
     form_set(&form, "lenet");
     focus("batch");
     form_set(&form, "60000");
     form_make_forecast(&form);
     tap_ok(form.problem.kind == ERROR_MEMORY && strstr(form.problem.advice, "8192") &&
                strcmp(form.fields[form.problem_field]->key, "batch") == 0,
-           "what does not fit names the largest batch that does");
+           "if the memory is too small, the advice is the largest batch that fits");
     focus("data");
     form_set(&form, "");
     tap_ok(form.problem.kind != ERROR_NONE && form.problem_field == form.focus,
-           "a missing value is said at once");
+           "a missing value is reported at once");
 }
 
 static void test_scroll(void)
@@ -213,12 +217,12 @@ static void test_scroll(void)
     form_move(&form, FORM_MAX_FIELDS);
     form_scroll(&form, 5);
     tap_ok(form.focus == form.count - 1 && form.top == form.count - 5,
-           "the last field is in sight");
+           "the last field is visible after moving there");
     form_move(&form, -FORM_MAX_FIELDS);
     form_scroll(&form, 5);
-    tap_ok(form.focus == 0 && form.top == 0, "and the first");
+    tap_ok(form.focus == 0 && form.top == 0, "the first field is visible after moving there");
     form_scroll(&form, 0);
-    tap_ok(true, "no room at all is no trouble");
+    tap_ok(true, "a form without rows can be scrolled");
 }
 
 static void test_chooser(void)
@@ -229,19 +233,20 @@ static void test_chooser(void)
     focus("network");
     size_t count = form_items(&form, form.focus, items);
     chooser_begin(&chooser, "Network", items, count, "lenet", true);
-    tap_ok(strcmp(chooser_choice(&chooser), "lenet") == 0, "a list begins at the present value");
+    tap_ok(strcmp(chooser_choice(&chooser), "lenet") == 0, "a list begins at the current value");
     for (const char *c = "resnet56"; *c; c++)
         chooser_key(&chooser, *c);
     tap_ok(chooser.shown_count == 1 && chooser_key(&chooser, UI_ENTER) == CHOOSER_CHOSEN &&
                strcmp(chooser_choice(&chooser), "resnet56") == 0,
-           "typing narrows it");
+           "typing filters the list");
     for (const char *c = "-2.6"; *c; c++)
         chooser_key(&chooser, *c);
     tap_ok(chooser.shown_count == 0 && strcmp(chooser_choice(&chooser), "resnet56-2.6") == 0,
-           "what matches nothing is taken as typed");
+           "a text that matches no item is chosen as typed");
     chooser.free_text = false;
-    tap_ok(chooser_key(&chooser, UI_ENTER) == CHOOSER_OPEN, "unless only the list counts");
-    tap_ok(chooser_key(&chooser, UI_ESCAPE) == CHOOSER_CANCELLED, "Esc leaves");
+    tap_ok(chooser_key(&chooser, UI_ENTER) == CHOOSER_OPEN,
+           "without free text a text that matches no item is not chosen");
+    tap_ok(chooser_key(&chooser, UI_ESCAPE) == CHOOSER_CANCELLED, "Esc cancels the list");
     focus("data");
     count = form_items(&form, form.focus, items);
     bool folder = false;
@@ -256,12 +261,13 @@ static void test_dialog(void)
                             .choices = {{'y', 's', "yes"}, {'e', 0, "epoch"}, {'c', 'n', "no"}},
                             .choice_count = 3};
     tap_ok(dialog_key(&dialog, 'n') == DIALOG_ANSWERED && dialog.selected == 2,
-           "a letter answers at once");
-    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_STAYS && dialog.selected == 1, "arrows choose");
-    tap_ok(dialog_key(&dialog, 'z') == DIALOG_STAYS, "other keys do nothing");
+           "a letter answers a question at once");
+    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_STAYS && dialog.selected == 1,
+           "arrow keys select an answer");
+    tap_ok(dialog_key(&dialog, 'z') == DIALOG_STAYS, "other keys leave the question open");
     tap_ok(dialog_key(&dialog, UI_ENTER) == DIALOG_ANSWERED && dialog.selected == 1,
-           "Enter answers");
-    tap_ok(dialog_key(&dialog, UI_ESCAPE) == DIALOG_CANCELLED, "Esc cancels");
+           "Enter gives the selected answer");
+    tap_ok(dialog_key(&dialog, UI_ESCAPE) == DIALOG_CANCELLED, "Esc cancels the question");
 }
 
 static void test_queue(void)
@@ -274,20 +280,18 @@ static void test_queue(void)
         run_list_add(&list, &config, NULL, NULL);
     run_list_step(&list);
     tap_ok(run_list_active(&list) == &list.entries[0] && run_list_waiting(&list) == 2,
-           "one run is on, two wait");
+           "one run is active, two wait");
     tap_ok(!run_list_remove(&list, 0) && run_list_remove(&list, 1) && list.count == 2,
-           "only a run that waits can be dropped");
+           "only a waiting run can be removed");
     run_send(list.entries[0].run, COMMAND_STOP, 0);
     size_t ended = run_list_step(&list);
     tap_ok(ended == 0 && run_list_active(&list) == &list.entries[1],
-           "the next starts when one ends");
+           "the next run starts when one ends");
     run_list_add(&list, &config, NULL, NULL);
     run_list_stop(&list, COMMAND_STOP);
     run_list_step(&list);
     tap_ok(!run_list_active(&list) && run_list_waiting(&list) == 0 && list.count == 2,
-           "stopping drops what waits");
-    struct run *runs[2];
-    tap_ok(run_list_started(&list, runs) == 2, "what was started can be exported");
+           "stopping removes the waiting runs");
     run_list_free(&list);
 }
 

@@ -1,5 +1,5 @@
-/* Pictures on a terminal: which way is chosen, and that the bytes of each way, read as a terminal
- * reads them, are the picture again. */
+/* Tests pictures on a terminal: which method is chosen, and that the bytes of each method, decoded
+ * as a terminal does, give the picture. */
 #include "tap.h"
 #include "ui/terminal/graphics.h"
 #include "ui/terminal/halfblock.h"
@@ -43,10 +43,10 @@ static void test_colours(void)
     bool right = true;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         right = right && colour_nearest(known[i].rgb) == known[i].nearest;
-    tap_ok(right, "colours of xterm's table are found as themselves");
+    tap_ok(right, "a colour of xterm's table is nearest to itself");
 }
 
-/* The square of the distance to colour `index`, by the table's definition. */
+/* Returns the squared distance to colour `index`, from the definition of the table. */
 static int off(const uint8_t rgb[3], int index)
 {
     static const int levels[] = {0, 95, 135, 175, 215, 255};
@@ -91,19 +91,19 @@ static void test_halfblocks(void)
             same = same && memcmp(y % 2 ? cell->lower : cell->upper,
                                   image.pixels + (y * 20 + x) * 3, 3) == 0;
         }
-    tap_ok(same, "upper and lower pixel are where they belong");
+    tap_ok(same, "the upper and lower pixels are in the right cells");
     halfblocks_free(&blocks);
     tap_ok(halfblocks_make(&blocks, &image, 40, 10, NULL) && blocks.columns == 10 &&
                blocks.rows == 3,
-           "in a narrow place the width decides");
+           "in a narrow area the width limits the size");
     halfblocks_free(&blocks);
     tap_ok(halfblocks_make(&blocks, &image, 0, 0, NULL) && blocks.columns == 1 && blocks.rows == 1,
-           "and where there is no room, one cell");
+           "without space a picture has one cell");
     halfblocks_free(&blocks);
     image_free(&image);
 }
 
-/* Reads the SGR sequences of one row of cells; returns how many cells there were. */
+/* Reads the SGR sequences of one row of cells. Returns how many cells there were. */
 static size_t read_cells(const char *at, uint8_t upper[][3], uint8_t lower[][3], size_t most)
 {
     int fore[3] = {0}, back[3] = {0}, colour[3], which;
@@ -134,7 +134,8 @@ static void test_cells(void)
     const struct rect area = {1, 0, 9, 6};
     bool written = graphics_write_cells(&text, &image, area, true, NULL);
     const char *start = written ? strchr(text.data, 'H') : NULL;
-    tap_ok(start && strncmp(text.data, "\033[6;1H", 6) == 0, "it is in the middle of its area");
+    tap_ok(start && strncmp(text.data, "\033[6;1H", 6) == 0,
+           "half blocks are centred in their area");
     tap_ok(start && read_cells(start + 1, upper, lower, 6) == 6 &&
                memcmp(upper, image.pixels, 18) == 0 && memcmp(lower, image.pixels + 18, 18) == 0,
            "true colour: the cells read back as the picture");
@@ -211,8 +212,7 @@ static void put(struct screen *screen, size_t x, size_t y, const uint8_t rgb[3])
     screen->set[y * screen->width + x] = true;
 }
 
-/* What a terminal does with the data between DCS q and ST. Returns the end, NULL: not understood.
- */
+/* Decodes the data between DCS q and ST as a terminal does. Returns the end; NULL: invalid. */
 static const char *read_sixels(struct screen *screen, const char *at)
 {
     static uint8_t colours[256][3];
@@ -280,11 +280,12 @@ static void test_palette(void)
     bool stands = palette_make(palette, &image, NULL);
     for (size_t i = 0; stands && i < 64 * 64; i++)
         stands = palette->of_bin[palette_bin(image.pixels + 3 * i)] < palette->count;
-    tap_ok(stands && palette->count == PALETTE_MAX, "a palette is as large as it may be");
+    tap_ok(stands && palette->count == PALETTE_MAX,
+           "a picture with many colours uses the whole palette");
     memset(flat.pixels, 77, 8 * 8 * 3);
     tap_ok(palette_make(palette, &flat, NULL) && palette->count == 1 &&
                palette->colours[0][0] == 77 && palette->colours[0][2] == 77,
-           "or as small as the picture's colours, which it keeps");
+           "a picture with few colours keeps them exactly");
     free(palette);
     image_free(&flat);
     image_free(&image);
@@ -319,29 +320,31 @@ static void test_choice(void)
     tap_ok(chooses(facts, NULL, GRAPHICS_256) && chooses(facts, "auto", GRAPHICS_256),
            "256 colours");
     facts.colours = 1 << 24;
-    tap_ok(chooses(facts, NULL, GRAPHICS_TRUECOLOR), "true colour comes before");
+    tap_ok(chooses(facts, NULL, GRAPHICS_TRUECOLOR), "true colour is preferred to 256 colours");
     facts.sixel = true;
     tap_ok(chooses(facts, NULL, GRAPHICS_SIXEL), "then sixel");
     facts.kitty = true;
-    tap_ok(chooses(facts, NULL, GRAPHICS_KITTY), "and kitty's protocol before all");
-    tap_ok(chooses(facts, "256", GRAPHICS_256), "unless another is asked for");
+    tap_ok(chooses(facts, NULL, GRAPHICS_KITTY), "kitty's protocol is preferred to all others");
+    tap_ok(chooses(facts, "256", GRAPHICS_256), "a method that the user names is preferred");
     facts.utf8 = false;
     tap_ok(chooses(facts, NULL, GRAPHICS_KITTY), "pixels need no UTF-8");
-    tap_ok(refuses(facts, "truecolor", "UTF-8"), "half blocks do");
+    tap_ok(refuses(facts, "truecolor", "UTF-8"), "half blocks need UTF-8");
     facts = good;
     facts.colours = 8;
     tap_ok(refuses(facts, NULL, "only 8 colours"), "8 colours are too few");
     facts.colours = -1;
-    tap_ok(refuses(facts, NULL, "no colours"), "none all the more");
-    tap_ok(chooses(facts, "truecolor", GRAPHICS_TRUECOLOR), "but who asks is believed");
+    tap_ok(refuses(facts, NULL, "no colours"), "no colours are too few");
+    tap_ok(chooses(facts, "truecolor", GRAPHICS_TRUECOLOR),
+           "a method that the user names is not checked against the colours");
     facts = good;
     facts.no_color = true;
     tap_ok(refuses(facts, NULL, "pictures need colours") &&
                refuses(facts, "auto", "pictures need colours"),
            "NO_COLOR is obeyed");
-    tap_ok(chooses(facts, "256", GRAPHICS_256), "until colours are asked for");
+    tap_ok(chooses(facts, "256", GRAPHICS_256), "a method that the user names overrides NO_COLOR");
     facts.known = false;
-    tap_ok(refuses(facts, "256", "cannot be shown"), "an unknown terminal is refused always");
+    tap_ok(refuses(facts, "256", "cannot be shown"),
+           "an unknown terminal is refused even if the user names a method");
 }
 
 static void test_answers(void)
@@ -349,16 +352,17 @@ static void test_answers(void)
     struct graphics_facts facts = good;
     graphics_parse_reply(&facts, "\033_Gi=31;OK\033\\\033[6;20;9t\033[?62;4;22c");
     tap_ok(facts.kitty && facts.sixel && facts.cell_width == 9 && facts.cell_height == 20,
-           "a terminal that can do all");
+           "a reply with every method and the cell size is understood");
     facts = good;
     graphics_parse_reply(&facts, "\033_Gi=31;ENOTSUPPORTED:x\033\\\033[?64;14;44c");
     tap_ok(!facts.kitty && !facts.sixel && facts.cell_width == 0,
-           "attributes 14 and 44 are not 4, a refusal is not a yes");
+           "attributes 14 and 44 are not 4, and an error is not support");
     facts = good;
     graphics_parse_reply(&facts, "r\033[?4");
-    tap_ok(!facts.sixel, "an answer that was cut off says nothing");
+    tap_ok(!facts.sixel, "a reply that was cut off adds nothing");
     graphics_parse_reply(&facts, "\033[6;0;-3t\033[?4c");
-    tap_ok(facts.sixel && facts.cell_width == 0, "nor does an impossible size");
+    tap_ok(facts.sixel && facts.cell_width == 0,
+           "a reply with an impossible cell size adds nothing");
 }
 
 static void test_fit(void)
@@ -375,7 +379,7 @@ static void test_fit(void)
     bool said = size && sscanf(size, "c=%d,r=%d", &columns, &rows) == 2;
     tap_ok(said && columns == 30 && rows == 15, "at most three times its size: %dx%d cells",
            columns, rows);
-    tap_ok(text.data && strncmp(text.data, "\033[5;26H", 7) == 0, "in the middle");
+    tap_ok(text.data && strncmp(text.data, "\033[5;26H", 7) == 0, "the picture is centred");
     text_free(&text);
     image_free(&image);
 }

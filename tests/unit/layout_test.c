@@ -1,5 +1,5 @@
-/* Every screen's rectangles lie within the terminal and do not overlap, at every size; at the sizes
- * that are promised there is room for what is promised. */
+/* Tests that the rectangles of every screen lie within the terminal and do not overlap at any size,
+ * and that the promised parts fit at the promised sizes. */
 #include "tap.h"
 #include "ui/terminal/layout.h"
 #include "ui/widgets/table.h"
@@ -32,7 +32,7 @@ static bool good(const struct rect *rects, size_t count, int rows, int columns)
     return true;
 }
 
-/* Plots above each other, with and without the line for the cursor. */
+/* Tests plots above each other, with and without the line for the cursor. */
 static bool panels_are_good(struct rect view, int rows, int columns)
 {
     for (int wanted = 1; wanted <= LAYOUT_PANELS; wanted++)
@@ -100,15 +100,16 @@ static void test_table(void)
         {"a", 4, 0, false, false}, {"b", 10, 1, false, true}, {"c", 6, 2, true, false}};
     int starts[3], widths[3];
     table_fit(columns, 3, 40, starts, widths);
-    tap_ok(widths[0] == 4 && widths[2] == 6 && widths[1] == 28, "a growing column takes the rest");
-    tap_ok(starts[1] == 5 && starts[2] == 34, "one column of space between");
+    tap_ok(widths[0] == 4 && widths[2] == 6 && widths[1] == 28,
+           "a growing column takes the columns left over");
+    tap_ok(starts[1] == 5 && starts[2] == 34, "one space separates two columns");
     table_fit(columns, 3, 16, starts, widths);
-    tap_ok(widths[2] == 0 && widths[1] == 11, "what matters least goes first");
+    tap_ok(widths[2] == 0 && widths[1] == 11, "the least important column is left out first");
     table_fit(columns, 3, 3, starts, widths);
-    tap_ok(widths[0] == 4 && widths[1] == 0, "the first column always stays");
+    tap_ok(widths[0] == 4 && widths[1] == 0, "a column of priority 0 is always shown");
     tap_ok(table_scroll(0, 9, 5, 20) == 5 && table_scroll(8, 3, 5, 20) == 3 &&
                table_scroll(18, 19, 5, 20) == 15 && table_scroll(3, 1, 5, 4) == 0,
-           "the selected row stays in sight");
+           "the selected row stays visible");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* The plot's parts that need no terminal: axes, the raster, curves gathered into columns, text
- * measured in columns. */
+/* Tests the parts of plots that need no terminal: axes, the raster, curves binned into columns, the
+ * visible window and the width of text. */
 #include "base/axis.h"
 #include "tap.h"
 #include "ui/plot/curves.h"
@@ -25,15 +25,18 @@ static void test_axis(void)
     struct axis linear = {0, 50, false}, decades = {0.01, 100, true};
     double ticks[AXIS_MAX_TICKS];
     char text[32];
-    tap_ok(axis_position(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25, "a linear place");
-    tap_ok(fabs(axis_position(&decades, 1) - 0.5) < 1e-12, "a logarithmic place");
+    tap_ok(axis_position(&linear, 25) == 0.5 && axis_value(&linear, 0.5) == 25,
+           "a linear axis maps a value to its position");
+    tap_ok(fabs(axis_position(&decades, 1) - 0.5) < 1e-12,
+           "a logarithmic axis maps a value to its position");
     tap_ok(isnan(axis_position(&decades, 0)) && isnan(axis_position(&decades, -1)),
-           "zero and below have no place on a logarithmic axis");
+           "zero and below have no position on a logarithmic axis");
     size_t count = axis_ticks(&linear, 6, ticks);
-    tap_ok(count == 6 && ticks[0] == 0 && ticks[1] == 10 && ticks[5] == 50, "ticks 0, 10 .. 50");
+    tap_ok(count == 6 && ticks[0] == 0 && ticks[1] == 10 && ticks[5] == 50,
+           "a linear axis has the ticks 0, 10 .. 50");
     count = axis_ticks(&decades, 5, ticks);
     tap_ok(count == 5 && fabs(ticks[0] - 0.01) < 1e-9 && fabs(ticks[4] - 100) < 1e-6,
-           "a tick a decade");
+           "a logarithmic axis has a tick per decade");
     bool within = true;
     for (int e = -12; e < 12; e++)
         for (size_t limit = 2; limit <= AXIS_MAX_TICKS; limit++)
@@ -50,15 +53,16 @@ static void test_axis(void)
     tap_ok(strcmp(axis_label(1e-5, text, sizeof text), "1e-5") == 0, "1e-5 reads 1e-5");
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");
     tap_ok(axis_round_up(2.3) == 3 && axis_round_up(31) == 40 && axis_round_up(1) == 1,
-           "round numbers above");
+           "axis_round_up returns round numbers");
     struct axis around = axis_for_range(0.2, 2.3, false);
     tap_ok(around.low == 0 && around.high == 3, "an axis around losses begins at 0");
     around = axis_for_range(0, 5, true);
-    tap_ok(around.low > 0 && around.high == 5, "a zero does not break a logarithmic axis");
+    tap_ok(around.low > 0 && around.high == 5,
+           "a logarithmic axis can be made of data with a zero");
     around = axis_for_range(INFINITY, -INFINITY, false);
-    tap_ok(around.high > around.low, "no data make an axis all the same");
+    tap_ok(around.high > around.low, "an axis can be made without data");
     around = axis_for_range(7, 7, false);
-    tap_ok(around.low <= 7 && around.high > around.low, "nor does a constant break it");
+    tap_ok(around.low <= 7 && around.high > around.low, "an axis can be made of constant data");
 }
 
 static void test_raster(void)
@@ -72,10 +76,10 @@ static void test_raster(void)
            "the lowest left dot: U+2840");
     plot_dot(&plot, 1, 1, 3);
     tap_ok(strcmp(cell(&plot, 1, 0, PLOT_SOLID), "\xe2\xa1\x88") == 0,
-           "with the upper right: U+2848");
+           "the lowest left and upper right dot: U+2848");
     plot_dot(&plot, 2, 1, 0);
     tap_ok(strcmp(cell(&plot, 1, 0, PLOT_SOLID), "\xe2\xa2\x80") == 0 && plot.cells[3].series == 2,
-           "a later series takes the cell over");
+           "a later series takes over the cell of another one");
     plot_mark(&plot, 3, 5, 7, 'o');
     tap_ok(strcmp(cell(&plot, 0, 2, PLOT_SOLID), "o") == 0, "a mark fills its cell");
     plot_dot(&plot, 1, -1, 0);
@@ -83,28 +87,33 @@ static void test_raster(void)
     plot_dot(&plot, 1, 0, 8);
     plot_line(&plot, 1, -1000000000, 5, 1000000000, -1000000000);
     plot_span(&plot, 1, 2, -100, -50);
-    tap_ok(true, "what lies outside is clipped");
+    tap_ok(true, "lines outside the plot are clipped");
     plot_reset(&plot, 1, 2, SYMBOLS_BLOCK, NULL);
     plot_line(&plot, 1, 0, 0, 1, 1);
     tap_ok(strcmp(cell(&plot, 0, 0, PLOT_SOLID), "\xe2\x96\x9e") == 0,
            "a diagonal in quarters: U+259E");
-    tap_ok(strcmp(cell(&plot, 0, 1, PLOT_SOLID), "") == 0, "an empty cell is empty");
+    tap_ok(strcmp(cell(&plot, 0, 1, PLOT_SOLID), "") == 0, "the text of an empty cell is empty");
     plot_reset(&plot, 1, 2, SYMBOLS_ASCII, NULL);
     plot_dot(&plot, 1, 0, 0);
     plot_dot(&plot, 2, 1, 1);
     tap_ok(strcmp(cell(&plot, 0, 0, PLOT_DOTTED), ".") == 0 &&
                strcmp(cell(&plot, 0, 1, PLOT_SOLID), "\"") == 0,
-           "in ASCII characters tell the series apart");
+           "in ASCII the series have different characters");
     plot_free(&plot);
 }
 
-/* How many cells of a plot a series owns. */
+/* Returns how many cells of a plot belong to a series. */
 static size_t owned(const struct plot *plot, uint8_t series)
 {
     size_t count = 0;
     for (size_t i = 0; i < plot->rows * plot->columns; i++)
         count += plot->cells[i].series == series;
     return count;
+}
+
+static void add_value(struct curve *curve, long column, float value)
+{
+    curve_add_all(curve, column, &value, sizeof value, 1);
 }
 
 static void test_curve(void)
@@ -114,26 +123,26 @@ static void test_curve(void)
     struct axis y = {0, 10, false};
     curve_reset(&curve, 10, NULL);
     for (int i = 0; i < 1000; i++)
-        curve_add(&curve, curve_column_at(i / 999.0, 10), (float)(i % 10));
+        add_value(&curve, curve_column_at(i / 999.0, 10), (float)(i % 10));
     tap_ok(curve.columns[5].low == 0 && curve.columns[5].high == 9,
-           "a column keeps the least and the greatest of its points");
+           "a column stores the smallest and largest of its values");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
-    curve_add(&curve, 0, 5);
-    curve_add(&curve, 1, NAN);
-    curve_add(&curve, 9, 5);
+    add_value(&curve, 0, 5);
+    add_value(&curve, 1, NAN);
+    add_value(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
-    tap_ok(owned(&plot, 1) == 2, "what is no number leaves a gap");
+    tap_ok(owned(&plot, 1) == 2, "NaN leaves a gap in a curve");
     curve_reset(&curve, 10, NULL);
     plot_reset(&plot, 1, 10, SYMBOLS_ASCII, NULL);
-    curve_add(&curve, 0, 5);
-    curve_add(&curve, 9, 5);
+    add_value(&curve, 0, 5);
+    add_value(&curve, 9, 5);
     curve_draw(&curve, &y, &plot, 1);
-    tap_ok(owned(&plot, 1) == 10, "without one the points are joined");
+    tap_ok(owned(&plot, 1) == 10, "without a NaN the points are joined");
     double low = 1e9, high = -1e9;
-    curve_add(&curve, 5, -3);
+    add_value(&curve, 5, -3);
     curve_range(&curve, true, &low, &high);
-    tap_ok(low == 5 && high == 5, "a logarithmic range leaves out what is negative");
+    tap_ok(low == 5 && high == 5, "a logarithmic range leaves out negative values");
     curve_free(&curve);
     plot_free(&plot);
 }
@@ -165,10 +174,10 @@ static void test_adversarial(void)
     curves_update(&curves, &series, &view, NULL);
     tap_ok(fabs(curves_newest(&curves, TRACE_DISCRIMINATOR) - 0.5) < 1e-6 &&
                fabs(curves_newest(&curves, TRACE_L1) - 0.25) < 1e-6,
-           "each of the losses has a curve");
-    tap_ok(series_best(&series) == 1, "without classes the best epoch has the least loss");
+           "each of the three losses of adversarial training has a curve");
+    tap_ok(series_best(&series) == 1, "without classes the best epoch has the lowest loss");
     tap_ok(trace_has_values(&series, TRACE_PIXELS) && !trace_has_values(&series, TRACE_TOP1),
-           "pixels are right there, not classes");
+           "adversarial training has a pixel accuracy, not a top-1 accuracy");
     struct plot plot = {0};
     struct axis y = {0, 1, false};
     char text[5];
@@ -178,7 +187,7 @@ static void test_adversarial(void)
     bool found = false;
     for (size_t row = 0; row < 4; row++)
         found = found || plot_cell_text(&plot, row, 12, PLOT_SOLID, text)[0] == 'D';
-    tap_ok(found, "a letter on the curve tells it from others without colour");
+    tap_ok(found, "a letter on the curve distinguishes it from others without colour");
     plot_free(&plot);
     curves_free(&curves);
     series_free(&series);
@@ -205,17 +214,17 @@ static void test_curves(void)
         if (i == 60)
             curves_update(&curves, &series, &view, NULL);
     }
-    tap_ok(curves.gathered == 60 && curves.x.high == 60, "the x axis ends at a round number");
+    tap_ok(curves.binned == 60 && curves.x.high == 60, "the x axis ends at a round number");
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.gathered == 130 && curves.x.high == 150, "and grows in steps");
+    tap_ok(curves.binned == 130 && curves.x.high == 150, "the x axis grows in steps");
     tap_ok(fabs(curves_newest(&curves, TRACE_SMOOTHED) - 1) < 1e-9, "the mean of ones is one");
     tap_ok(fabs(axis_position(&curves.x, curves_x(&curves, 75, 0.75)) - 0.5) < 1e-9,
-           "an iteration finds its place");
+           "an iteration is converted to its x value");
     view.x = X_EPOCH;
     view.over = true;
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(fabs(curves.x.high - 1.3) < 1e-6, "a finished run's axis ends where it ended");
-    tap_ok(series_best(&series) == SIZE_MAX, "no validation, no best epoch");
+    tap_ok(fabs(curves.x.high - 1.3) < 1e-6, "the axis of a finished run ends with its last point");
+    tap_ok(series_best(&series) == SIZE_MAX, "without validations there is no best epoch");
     for (int i = 1; i <= 3; i++) {
         struct series_validation one = {.iteration = (uint64_t)i * 100,
                                         .epoch = (float)i,
@@ -226,17 +235,17 @@ static void test_curves(void)
     }
     tap_ok(series_best(&series) == 1, "the best epoch has the best accuracy");
     tap_ok(series_smooth(NAN, 3, 1) == 3 && series_smooth(2, NAN, 5) == 2,
-           "smoothing starts at the first loss and passes over what is no number");
+           "smoothing starts at the first loss and skips NaN");
     tap_ok(!trace_has_values(&series, TRACE_PIXELS) && trace_has_values(&series, TRACE_TOP1),
-           "what a run has no values of is not offered");
+           "traces without values are not offered");
     struct axis shared = {0, 400, false};
     view.x = X_ITERATION;
     view.axis = &shared;
     curves_update(&curves, &series, &view, NULL);
-    tap_ok(curves.x.high == 400 && curves.gathered == 130 &&
+    tap_ok(curves.x.high == 400 && curves.binned == 130 &&
                curves.trace[TRACE_SMOOTHED].columns[13].any &&
                !curves.trace[TRACE_SMOOTHED].columns[14].any,
-           "on an axis that runs share each keeps its own length");
+           "on a shared axis each run has the columns of its own length");
     curves_free(&curves);
     series_free(&series);
 }
@@ -261,29 +270,30 @@ static void test_unplaced(void)
     plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
     static const float values[10] = {5, 1, 0.1f, 0, -1e-8f, -2, 0.1f, 1, 2, 3};
     for (int i = 0; i < 10; i++)
-        curve_add(&curve, i, values[i]);
-    curve_add(&curve, 2, -7);
-    tap_ok(curve.nonpositive == 4, "what a logarithmic axis has no place for is counted");
+        add_value(&curve, i, values[i]);
+    add_value(&curve, 2, -7);
+    tap_ok(curve.nonpositive == 4, "values at or below zero are counted");
     curve_range(&curve, true, &low, &high);
-    tap_ok((float)low == 0.1f && high == 5, "the least value above zero begins the axis");
+    tap_ok((float)low == 0.1f && high == 5,
+           "a logarithmic range begins at the smallest positive value");
     curve_draw(&curve, &log, &plot, 1);
     curve_mark_nonpositive(&curve, &log, &plot, 1);
     tap_ok(marks_in_row(&plot, 3, CURVE_NONPOSITIVE) == 4,
-           "and marked at the foot, column by column");
+           "columns with values at or below zero are marked at the foot");
     tap_ok(plot.cells[3 * 10 + 4].mark == CURVE_NONPOSITIVE && plot.cells[3 * 10 + 7].mark == 0,
-           "where it is and nowhere else");
+           "only those columns are marked");
     tap_ok(plot.cells[2 * 10 + 2].series == 1,
-           "a column that holds both shows the positive one in its place");
+           "a column with both kinds of values shows the positive ones as well");
     plot_reset(&plot, 4, 10, SYMBOLS_ASCII, NULL);
     curve_mark_nonpositive(&curve, &linear, &plot, 1);
-    tap_ok(owned(&plot, 1) == 0, "a linear axis has a place for everything");
+    tap_ok(owned(&plot, 1) == 0, "a linear axis needs no marks at the foot");
     curve_reset(&curve, 10, NULL);
-    tap_ok(curve.nonpositive == 0, "another gathering counts afresh");
+    tap_ok(curve.nonpositive == 0, "curve_reset clears the count");
     curve_free(&curve);
     plot_free(&plot);
 }
 
-/* A loss that falls, with a needle at one iteration, and a Caffe-style mean that ends negative. */
+/* Makes a falling loss with a spike at one iteration, and a Caffe mean that ends negative. */
 static void fill(struct series *series, uint64_t iterations)
 {
     series_create(series, iterations, 10, NULL);
@@ -325,7 +335,7 @@ static void test_zoomed_gathering(void)
     size_t needle = (size_t)curve_column_at(0.5, 160);
     tap_ok(curves.trace[TRACE_RAW].columns[needle].high == 9,
            "one iteration of hundreds in a column is not lost");
-    tap_ok(curves.trace[TRACE_CAFFE].width == 0, "what is not shown is not gathered");
+    tap_ok(curves.trace[TRACE_CAFFE].width == 0, "curves that are not shown are not binned");
     double newest = curves_newest(&curves, TRACE_SMOOTHED);
     struct axis part = {49960, 50040, false};
     view.axis = &part;
@@ -335,23 +345,23 @@ static void test_zoomed_gathering(void)
     for (size_t i = 0; i < raw->width; i++)
         with += raw->columns[i].any;
     tap_ok(with == 81 && raw->columns[curve_column_at(0.5, 160)].low == 9,
-           "zoomed, each iteration has a column of its own");
+           "in a zoomed plot each iteration has its own column");
     tap_ok(curves_newest(&curves, TRACE_SMOOTHED) == newest,
-           "the newest smoothed value is the run's, wherever one looks");
+           "the newest smoothed value does not depend on the visible part");
     double state = NAN;
     for (size_t i = 0; i < 50000; i++)
         state = series_smooth(state, series.points[i].loss, i + 1);
     tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == state,
-           "a smoothed value in the middle is the one that the whole run gives");
+           "a smoothed value in the middle equals that of the whole run");
     size_t column = (size_t)curve_column_at(axis_position(&part, 50000), 160);
     tap_ok(curves.trace[TRACE_SMOOTHED].columns[column].last == (float)state,
-           "in the zoomed curve, too");
+           "the zoomed curve has the same smoothed values");
     struct series averaged = series;
     series_set_smoothing(&averaged, 20, true);
     curves_update(&curves, &averaged, &view, NULL);
     tap_ok(curves_value(&curves, TRACE_SMOOTHED, 49999) == 1 &&
                curves_newest(&curves, TRACE_SMOOTHED) == 1,
-           "with --average-loss 20 the smoothed loss is the mean that the points hold");
+           "with --average-loss 20 the smoothed loss is the running mean in the points");
     curves_update(&curves, &series, &view, NULL);
     view.axis = NULL;
     view.traces = TRACE_BIT(TRACE_CAFFE);
@@ -374,28 +384,29 @@ static void test_cursor_values(void)
     }
     curves_update(&curves, &series, &view, NULL);
     size_t at = curves_nearest(&series, X_EPOCH, 2.504);
-    tap_ok(series.points[at].iteration == 250, "the point nearest to the cursor, by epoch");
+    tap_ok(series.points[at].iteration == 250, "the nearest point is found by epoch");
     tap_ok(series.points[curves_nearest(&series, X_TIME, 5.011)].iteration == 251 &&
                curves_nearest(&series, X_ITERATION, -5) == 0 &&
                curves_nearest(&series, X_ITERATION, 1e9) == 999,
-           "by time, and at both ends");
+           "the nearest point is found by time and at both ends");
     tap_ok(curves_value(&curves, TRACE_RAW, at) == (double)1.75f &&
                curves_value(&curves, TRACE_RATE, at) == (double)0.1f,
-           "its values, also of curves that are not drawn");
-    tap_ok(isnan(curves_value(&curves, TRACE_RAW, 1000)), "no point, no value");
+           "a point has values of all traces, also of those not drawn");
+    tap_ok(isnan(curves_value(&curves, TRACE_RAW, 1000)),
+           "beyond the last point there is no value");
     tap_ok(curves_validation_value(&curves, TRACE_VALIDATION, 1.99) == 1 &&
                curves_validation_value(&curves, TRACE_VALIDATION, 2) == 2 &&
                isnan(curves_validation_value(&curves, TRACE_VALIDATION, 0.5)),
-           "of validations the last one up to there");
+           "the validation value is that of the last validation before the cursor");
     tap_ok(fabs(curves_convert(&series, X_EPOCH, X_ITERATION, 2.5) - 250) < 1e-3 &&
                fabs(curves_convert(&series, X_ITERATION, X_TIME, 500) - 10) < 1e-4 &&
                fabs(curves_convert(&series, X_TIME, X_ITERATION, 40) - 2000) < 1e-3,
-           "a place on one x axis is found on another");
+           "a value of one x axis is converted to another");
     curves_free(&curves);
     series_free(&series);
 }
 
-/* Validations at epochs 1 and 9, looked at between 4 and 6. */
+/* Shows epochs 4 to 6 of a run with validations at epochs 1 and 9. */
 static void test_zoomed_validations(void)
 {
     struct series series;
@@ -413,11 +424,11 @@ static void test_zoomed_validations(void)
     curves_update(&curves, &series, &view, NULL);
     validations_range(&curves, TRACE_VALIDATION, false, &low, &high);
     tap_ok(fabs(low - 4) < 1e-6 && fabs(high - 6) < 1e-6,
-           "between two validations the axis holds the line's part in sight");
+           "between two validations the y axis includes the visible part of the line");
     plot_reset(&plot, 10, 20, SYMBOLS_ASCII, NULL);
     validations_draw(&curves, TRACE_VALIDATION, &y, &plot, 1, 'o');
     tap_ok(plot.cells[5 * 20].series == 1 && plot.cells[4 * 20 + 19].series == 1,
-           "and the line crosses the plot where it should");
+           "between two validations the line crosses the plot at the right height");
     plot_free(&plot);
     curves_free(&curves);
     series_free(&series);
@@ -428,38 +439,41 @@ static void test_window(void)
     struct plot_window window = {0};
     struct plot_extent extent = {{0, 1000, false}, 1, 1000, 1000, 101, false};
     struct axis shown = plot_window_show(&window, &extent);
-    tap_ok(shown.low == 0 && shown.high == 1000 && !window.zoomed, "at first all is shown");
+    tap_ok(shown.low == 0 && shown.high == 1000 && !window.zoomed,
+           "at first the whole axis is shown");
     tap_ok(!plot_window_zoom(&window, false) && !plot_window_pan(&window, 0.5),
-           "there is nothing beyond it");
+           "the whole axis can be neither panned nor zoomed out");
     plot_window_move_cursor(&window, 0);
-    tap_ok(window.cursor_on && window.cursor == 1000, "the cursor comes at the newest point");
+    tap_ok(window.cursor_on && window.cursor == 1000, "the cursor starts at the newest point");
     plot_window_move_cursor(&window, -25);
-    tap_ok(window.cursor == 750 && plot_window_cursor_column(&window) == 75, "columns move it");
+    tap_ok(window.cursor == 750 && plot_window_cursor_column(&window) == 75,
+           "the cursor moves by columns");
     plot_window_zoom(&window, true);
     shown = plot_window_show(&window, &extent);
     tap_ok(shown.low == 375 && shown.high == 875 && plot_window_cursor_column(&window) == 75,
-           "zooming halves what is shown and leaves the cursor's column");
+           "zooming in halves the axis around the cursor");
     plot_window_set_cursor(&window, 2);
     tap_ok(window.shown.low == 0 && window.shown.high == 500,
-           "a cursor beyond is brought in sight");
+           "a cursor outside the window moves the window");
     plot_window_pan(&window, 0.25);
-    tap_ok(window.shown.low == 125 && window.shown.high == 625, "panning by a quarter");
+    tap_ok(window.shown.low == 125 && window.shown.high == 625,
+           "panning moves the window by a quarter");
     plot_window_pan(&window, 9);
-    tap_ok(window.shown.low == 500 && window.shown.high == 1000, "and not beyond the end");
+    tap_ok(window.shown.low == 500 && window.shown.high == 1000, "panning stops at the end");
     bool deeper = true;
     for (int i = 0; i < 40 && deeper; i++)
         deeper = plot_window_zoom(&window, true);
     tap_ok(!deeper && window.shown.high - window.shown.low >= 4, "zooming ends at a few points");
     plot_window_show_all(&window);
     shown = plot_window_show(&window, &extent);
-    tap_ok(shown.low == 0 && shown.high == 1000, "and back to all");
+    tap_ok(shown.low == 0 && shown.high == 1000, "zooming out leads back to the whole axis");
     extent.all = (struct axis){1, 1000, true};
     window = (struct plot_window){0};
     plot_window_show(&window, &extent);
     plot_window_zoom(&window, true);
     tap_ok(fabs(window.shown.low - pow(10, 0.75)) < 1e-9 &&
                fabs(window.shown.high - pow(10, 2.25)) < 1e-9,
-           "a logarithmic axis is halved in decades");
+           "zooming halves the decades of a logarithmic axis");
 }
 
 static void test_following(void)
@@ -469,7 +483,7 @@ static void test_following(void)
     plot_window_show(&window, &extent);
     plot_window_zoom(&window, true);
     tap_ok(window.follow && window.shown.low <= 900 && window.shown.high >= 900,
-           "a live run is zoomed where its newest points are");
+           "a live run is zoomed around its newest points");
     size_t steps = 0;
     bool in_sight = true;
     for (double last = 901; last < 3000; last++) {
@@ -481,14 +495,15 @@ static void test_following(void)
         steps += shown.low != before.low;
         in_sight = in_sight && shown.low <= last && shown.high >= last;
     }
-    tap_ok(in_sight && window.follow, "which stay in sight");
-    tap_ok(steps > 10 && steps < 60, "with a step now and then (%zu for 2099 points)", steps);
+    tap_ok(in_sight && window.follow, "the window follows the newest points");
+    tap_ok(steps > 10 && steps < 60, "the window follows in few steps (%zu for 2099 points)",
+           steps);
     plot_window_pan(&window, -1);
     double low = window.shown.low;
     extent.last = 3500;
     extent.all.high = 4000;
     tap_ok(!window.follow && plot_window_show(&window, &extent).low == low,
-           "who looks back is not taken along");
+           "a window panned to older points does not follow");
 }
 
 static void test_choice(void)
@@ -498,7 +513,8 @@ static void test_choice(void)
     enum trace items[TRACES];
     fill(&series, 100);
     unsigned loss = TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_RAW);
-    tap_ok(trace_choice_shown(&choice, &series) == loss, "at first the loss, smoothed and raw");
+    tap_ok(trace_choice_shown(&choice, &series) == loss,
+           "at first the smoothed and the raw loss are shown");
     trace_list_open(&choice, &series, loss);
     trace_list_key(&choice, &series, 'C');
     trace_list_key(&choice, &series, 'S');
@@ -510,23 +526,23 @@ static void test_choice(void)
         .iteration = 50, .loss = 1, .top1 = 50, .top5 = 90, .pixel_accuracy = NAN};
     series_add_validation(&series, &one);
     tap_ok(trace_choice_shown(&choice, &series) & TRACE_BIT(TRACE_VALIDATION),
-           "what was on before it had values comes when it has some");
+           "a trace that is switched on appears when it gets values");
     size_t count = trace_list_items(&series, items);
     bool letters = true;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             letters = letters && trace_letter(items[i], false) != trace_letter(items[j], false);
-    tap_ok(letters && count == 9, "each curve has a letter of its own, %zu in all", count);
+    tap_ok(letters && count == 9, "each of the %zu curves has a different letter", count);
     size_t pictures = 0;
     do
         trace_choice_next(&choice, &series);
     while (!choice.custom && choice.curve_set != 0 && ++pictures < 20);
     tap_ok(choice.curve_set == 0 && !choice.custom,
-           "pictures go round, away from one's own choice");
+           "the predefined sets repeat and replace the user's choice");
     series_free(&series);
 }
 
-/* Milliseconds of this process that an update took. */
+/* Returns the processor time of an update in milliseconds. */
 static double cost_of(struct curves *curves, const struct series *series,
                       const struct curve_view *view)
 {
@@ -535,7 +551,7 @@ static double cost_of(struct curves *curves, const struct series *series,
     return 1e3 * (double)(clock() - from) / CLOCKS_PER_SEC;
 }
 
-/* What a frame costs: a million points gathered afresh, a part of them, and only what is new. */
+/* Measures a frame: a million points binned again, a part of them, and only new ones. */
 static void test_cost(void)
 {
     enum { ITERATIONS = 1000000 };
@@ -554,7 +570,7 @@ static void test_cost(void)
     double again = cost_of(&curves, &series, &view);
     tap_note("10^6 points: first %.1f ms, another axis %.1f ms, a tenth %.1f ms, no news %.3f ms",
              first, afresh, tenth, again);
-    tap_ok(curves.gathered == 500000, "only the points up to the end of the axis are gone through");
+    tap_ok(curves.binned == 500000, "only the points up to the end of the axis are binned");
     curves_free(&curves);
     series_free(&series);
 }
@@ -566,7 +582,8 @@ static void test_columns(void)
     tap_ok(strcmp(text, "one two") == 0 && strcmp(rest, "three") == 0, "lines break at spaces");
     rest = columns_wrap("abcdefgh", 3, text, sizeof text);
     tap_ok(strcmp(text, "abc") == 0 && strcmp(rest, "defgh") == 0, "a long word is cut");
-    tap_ok(columns_lines("", 10) == 1 && columns_lines("a b c", 1) == 3, "lines are counted");
+    tap_ok(columns_lines("", 10) == 1 && columns_lines("a b c", 1) == 3,
+           "columns_lines counts the lines");
     columns_fit("a\033[31mb", 20, text, sizeof text);
     tap_ok(strcmp(text, "a?[31mb") == 0, "control characters cannot reach the terminal");
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
@@ -579,11 +596,11 @@ static void test_columns(void)
                        "b",
                        2, text, sizeof text) == 1 &&
                strcmp(text, "a") == 0,
-           "half a wide character is not shown");
+           "a wide character is not cut in half");
     columns_fit("\xff"
                 "a\xe9",
                 9, text, sizeof text);
-    tap_ok(strcmp(text, "?a?") == 0, "broken bytes become question marks");
+    tap_ok(strcmp(text, "?a?") == 0, "invalid bytes become question marks");
     tap_ok(columns_before("e\xcc\x81", 3) == 0 && columns_after("e\xcc\x81x", 0) == 3,
            "a combining mark moves with its letter");
 }

@@ -1,6 +1,7 @@
-/* The configuration file and the form as it was left: what is written is read again, what is wrong
- * is told by file, key and reason, and a good file is never lost. */
+/* Tests the configuration file and the saved form: values that are written are read again, errors
+ * name file, key and reason, and a good file is never lost. */
 #include "base/files/file.h"
+#include "session/config/user_settings.h"
 #include "tap.h"
 #include "ui/shared/last_form.h"
 #include "ui/shared/preferences.h"
@@ -14,7 +15,7 @@ static char folder[] = "/tmp/tinca-preferences-XXXXXX";
 
 static void put(const char *text)
 {
-    char *path = preferences_path(NULL);
+    char *path = user_settings_path(NULL);
     char *last = strrchr(path, '/');
     *last = '\0';
     file_make_directories(path, NULL);
@@ -26,7 +27,7 @@ static void put(const char *text)
 static bool file_holds(const char *expected)
 {
     size_t size;
-    char *path = preferences_path(NULL), *text = file_read(path, 1 << 16, &size, NULL);
+    char *path = user_settings_path(NULL), *text = file_read(path, 1 << 16, &size, NULL);
     const bool holds = text && strcmp(text, expected) == 0;
     free(text);
     free(path);
@@ -40,11 +41,12 @@ static void test_values(void)
     char text[512];
     preferences_defaults(&preferences);
     tap_ok(preferences.mouse && !preferences.slow && strcmp(preferences.language, "auto") == 0,
-           "the mouse is taken, the line is quick, the language is the environment's");
+           "by default the mouse is used, the connection is fast, and the environment sets the "
+           "language");
     tap_ok(!preferences_set(&preferences, "colours", "pink", &error) &&
                strstr(error.advice, "colour-blind"),
-           "a wrong name is refused with those that there are: %s", error.advice);
-    tap_ok(strcmp(preferences.colours, "default") == 0, "and changes nothing");
+           "an unknown name is refused with the list of valid ones: %s", error.advice);
+    tap_ok(strcmp(preferences.colours, "default") == 0, "an unknown name changes nothing");
     tap_ok(!preferences_set(&preferences, "mouse", "perhaps", &error), "a flag is yes or no");
     tap_ok(!preferences_set(&preferences, "hue", "3", &error), "an unknown setting is refused");
     memset(text, 'x', sizeof text);
@@ -64,7 +66,7 @@ static void test_round_trip(void)
     struct error error = {0};
     char a[512], b[512];
     tap_ok(preferences_read(&read, &error) && strcmp(read.colours, "default") == 0,
-           "no file is no error");
+           "a missing file is no error");
     preferences_defaults(&written);
     preferences_set(&written, "colours", "colour-blind", NULL);
     preferences_set(&written, "symbols", "ascii", NULL);
@@ -76,13 +78,14 @@ static void test_round_trip(void)
     preferences_set(&written, "x-axis", "time", NULL);
     preferences_set(&written, "log-x", "yes", NULL);
     preferences_set(&written, "log-y", "yes", NULL);
-    tap_ok(preferences_write(&written, &error), "writes, and makes the folder: %s", error.why);
-    tap_ok(preferences_read(&read, &error), "reads it again: %s", error.why);
+    tap_ok(preferences_write(&written, &error), "the file and its folder are written: %s",
+           error.why);
+    tap_ok(preferences_read(&read, &error), "the file is read: %s", error.why);
     for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
         const char *key = preference_table[i].key;
         tap_ok(strcmp(preferences_get(&written, key, a, sizeof a),
                       preferences_get(&read, key, b, sizeof b)) == 0,
-               "%s comes back", key);
+               "%s has the value that was written", key);
     }
 }
 
@@ -91,24 +94,27 @@ static void test_mistakes(void)
     struct preferences read;
     struct error error = {0};
     put("{\"colours\": \"mono\",\n \"shade\": 3,\n \"slow\": true}\n");
-    tap_ok(!preferences_read(&read, &error), "an unknown key is told");
+    tap_ok(!preferences_read(&read, &error), "an unknown key is reported");
     tap_ok(strstr(error.what, "config.json") && strstr(error.why, "line 2") &&
                strstr(error.why, "shade"),
-           "by file, line and key: %s: %s", error.what, error.why);
-    tap_ok(strcmp(read.colours, "mono") == 0 && read.slow, "what is understood holds");
+           "the error names file, line and key: %s: %s", error.what, error.why);
+    tap_ok(strcmp(read.colours, "mono") == 0 && read.slow, "the valid settings are filled in");
     error = (struct error){0};
     put("{\"mouse\": \"often\", \"symbols\": 7, \"colours\": \"pink\"}");
     tap_ok(!preferences_read(&read, &error) && strstr(error.why, "mouse") &&
                strstr(error.why, "true or false"),
-           "a value of the wrong kind: %s", error.why);
-    tap_ok(read.mouse && strcmp(read.colours, "default") == 0, "leaves the defaults");
+           "a value of the wrong kind is reported: %s", error.why);
+    tap_ok(read.mouse && strcmp(read.colours, "default") == 0,
+           "an invalid file leaves the defaults");
     error = (struct error){0};
     put("{\"colours\": ");
-    tap_ok(!preferences_read(&read, &error) && error.why[0], "half a file: %s", error.why);
+    tap_ok(!preferences_read(&read, &error) && error.why[0], "half a file is reported: %s",
+           error.why);
     tap_ok(file_holds("{\"colours\": "), "reading leaves the file as it is");
     error = (struct error){0};
     put("[1, 2]");
-    tap_ok(!preferences_read(&read, &error), "not an object: %s", error.why);
+    tap_ok(!preferences_read(&read, &error), "a file that is not an object is reported: %s",
+           error.why);
 }
 
 static void test_no_place(void)
@@ -121,14 +127,14 @@ static void test_no_place(void)
     file_write(path, "x", 1, true, NULL);
     setenv("XDG_CONFIG_HOME", path, 1);
     tap_ok(!preferences_write(&preferences, &error) && error.why[0],
-           "a folder that cannot be made is told: %s", error.why);
+           "a folder that cannot be made is reported: %s", error.why);
     if (geteuid() == 0) {
-        tap_skip("root writes everywhere");
+        tap_skip("root can write everywhere");
     } else {
         snprintf(path, sizeof path, "%s/readonly", folder);
         mkdir(path, 0500);
         setenv("XDG_CONFIG_HOME", path, 1);
-        tap_ok(!preferences_write(&preferences, &error), "so is one that is read only");
+        tap_ok(!preferences_write(&preferences, &error), "a read-only folder is reported");
     }
     setenv("XDG_CONFIG_HOME", folder, 1);
 }
@@ -138,17 +144,18 @@ static void test_last_form(void)
     struct run_config form, read;
     struct error error = {0}, skipped;
     tap_ok(!last_form_read(&read, &skipped) && skipped.kind == ERROR_NONE,
-           "at first there is no form to go back to");
+           "at first there is no saved form");
     config_defaults(&form);
     config_set(&form, "preset", "cifar", NULL);
     config_set(&form, "batch", "48", NULL);
     config_set(&form, "iterations", "77", NULL);
-    tap_ok(last_form_write(&form, &error), "the form is kept: %s", error.why);
-    tap_ok(last_form_read(&read, &skipped) && skipped.kind == ERROR_NONE, "and comes back");
-    tap_ok(memcmp(&read, &form, sizeof form) == 0, "as it was, also what was not set by hand");
+    tap_ok(last_form_write(&form, &error), "the form is saved: %s", error.why);
+    tap_ok(last_form_read(&read, &skipped) && skipped.kind == ERROR_NONE, "the form is read");
+    tap_ok(memcmp(&read, &form, sizeof form) == 0,
+           "the form has the same values, also those not given by the user");
     config_set(&read, "preset", "", NULL);
     tap_ok(read.batch == 48 && !config_is_given(&read, "lr"),
-           "what the preset had filled in is still nobody's choice");
+           "values that the preset filled in do not count as given");
 }
 
 static void test_form_grown_old(void)
@@ -160,14 +167,14 @@ static void test_form_grown_old(void)
                        "\"batch\": \"12\", \"seed\": 4}";
     snprintf(path, sizeof path, "%s/tinca/form.json", folder);
     file_write(path, text, strlen(text), true, NULL);
-    tap_ok(last_form_read(&read, &skipped), "a form with settings that are gone is read");
-    tap_ok(skipped.kind != ERROR_NONE && strstr(skipped.why, "warp"), "the first is told: %s",
-           skipped.why);
+    tap_ok(last_form_read(&read, &skipped), "a form with unknown settings is read");
+    tap_ok(skipped.kind != ERROR_NONE && strstr(skipped.why, "warp"),
+           "the first unknown setting is reported: %s", skipped.why);
     tap_ok(strcmp(read.network, "mlp") == 0 && read.batch == 12 && read.seed == 1,
-           "and the others are taken");
+           "the valid settings of that form are filled in");
     file_write(path, "{", 1, true, NULL);
     tap_ok(!last_form_read(&read, &skipped) && skipped.kind != ERROR_NONE,
-           "a broken one is told: %s", skipped.why);
+           "an unreadable form is reported: %s", skipped.why);
 }
 
 int main(void)

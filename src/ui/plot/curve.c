@@ -1,3 +1,5 @@
+/* curve_add_all bins values into a column; curve_draw then draws a vertical line from the smallest
+ * to the largest value of each column, and joins neighbouring columns from last to first value. */
 #include "ui/plot/curve.h"
 
 #include "base/language.h"
@@ -33,7 +35,8 @@ long curve_column_at(double place, size_t width)
     return (long)(place * (double)(width - 1) + 0.5);
 }
 
-/* A copy is widened: it stays in registers, which matters for a million points. */
+/* The column is updated in a local copy, which stays in registers: that matters for a million
+ * points. */
 void curve_add_all(struct curve *curve, long column, const float *values, size_t stride,
                    size_t count)
 {
@@ -64,11 +67,6 @@ void curve_add_all(struct curve *curve, long column, const float *values, size_t
         curve->columns[column] = to;
 }
 
-void curve_add(struct curve *curve, long column, float value)
-{
-    curve_add_all(curve, column, &value, sizeof value, 1);
-}
-
 void curve_range(const struct curve *curve, bool log, double *low, double *high)
 {
     for (size_t i = 0; i < curve->width; i++) {
@@ -80,7 +78,7 @@ void curve_range(const struct curve *curve, bool log, double *low, double *high)
     }
 }
 
-/* The dot row of a value. What has no place on a log axis lies on the lowest row. */
+/* Returns the dot row of a value, the lowest for values that a logarithmic axis cannot show. */
 static long dot_row(const struct axis *y, const struct plot *plot, double value)
 {
     double place = axis_position(y, value);
@@ -89,6 +87,7 @@ static long dot_row(const struct axis *y, const struct plot *plot, double value)
     return lround(fmax(-4, fmin(5, place)) * (double)(plot_height(plot) - 1));
 }
 
+/* Returns whether the axis can show the value. */
 static bool has_place(const struct axis *y, float value)
 {
     return !y->log || value > 0;
@@ -103,7 +102,8 @@ void curve_draw(const struct curve *curve, const struct axis *y, struct plot *pl
         const struct curve_column *column = &curve->columns[i];
         if (!column->any)
             continue;
-        /* a line to the foot shows where a curve leaves a log axis; along the foot it would lie */
+        /* a line to the foot shows where the curve drops out of a logarithmic axis; between two
+         * columns at the foot it would suggest values */
         bool joined =
             before && !column->gap && (has_place(y, before->last) || has_place(y, column->first));
         if (joined)

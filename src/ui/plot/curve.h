@@ -1,8 +1,8 @@
-/* curve.h: one curve gathered into the columns of a plot.
+/* curve.h: one curve, binned into the dot columns of a plot (min/max decimation).
  *
- * A run may have millions of points and a plot a hundred columns. Each dot column keeps the least,
- * greatest, first and last value that fell into it, so new points cost only themselves. Knows
- * neither ncurses nor colours nor runs.
+ * A run may have millions of points and a plot a hundred columns. Each dot column stores the
+ * smallest, largest, first and last value in it, so a new point costs constant time. This module
+ * knows nothing of ncurses, colours or runs.
  */
 #ifndef TINCA_UI_PLOT_CURVE_H
 #define TINCA_UI_PLOT_CURVE_H
@@ -16,40 +16,48 @@
 #include <stdint.h>
 
 struct curve_column {
-    float low, high, first, last;
-    float positive; /* the least value above zero; INFINITY: none */
-    bool any;
-    bool gap; /* a value that is no number lies between this column and the one before */
+    float low, high, first, last; /* the values in this column, if `any` */
+    float positive;               /* the smallest value above zero; INFINITY: none */
+    bool any;                     /* it has values */
+    bool gap; /* a NaN or infinity lies between the previous column and this one */
 };
 
 struct curve {
     struct curve_column *columns;
-    size_t width, capacity;
-    size_t nonpositive; /* values at or below zero, which a logarithmic axis has no place for */
-    bool gap;           /* before the next value */
+    size_t width, capacity; /* dot columns in use and allocated */
+    size_t nonpositive;     /* values at or below zero, which a logarithmic axis cannot show */
+    bool gap;               /* the last value added was NaN or infinity */
 };
 
-/* What stands at the foot of a logarithmic plot for values that have no place there. */
+/* The mark at the foot of a logarithmic plot for values at or below zero. */
 enum { CURVE_NONPOSITIVE = 'v' };
 
-bool curve_reset(struct curve *curve, size_t width, struct error *error); /* starts as {0} */
+/* Empties the curve (which starts as {0}) and gives it `width` columns. Fails without memory. */
+bool curve_reset(struct curve *curve, size_t width, struct error *error);
+
+/* Frees the columns and leaves `*curve` {0}. */
 void curve_free(struct curve *curve);
 
-/* The dot column, of `width`, of a place (axis_position's on the x axis); -1: outside 0..1. */
+/* Returns the dot column, of `width`, for a position along the x axis (axis_position); -1 if the
+ * position is outside 0..1. */
 long curve_column_at(double place, size_t width);
-/* NaN makes a gap, column -1 is left out. */
-void curve_add(struct curve *curve, long column, float value);
-/* The same for `count` values that lie `stride` bytes apart. */
+
+/* Adds `count` values, which lie `stride` bytes apart, to one column. NaN and infinity leave a gap
+ * in the curve. Column -1 ignores the values. */
 void curve_add_all(struct curve *curve, long column, const float *values, size_t stride,
                    size_t count);
 
-/* Widens *low..*high to hold the curve's finite values (positive ones only, for a log axis). */
+/* Widens *low..*high to include the curve's values; with `log` only the positive ones. */
 void curve_range(const struct curve *curve, bool log, double *low, double *high);
+
+/* Draws the curve as series `series` of the plot. */
 void curve_draw(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series);
-/* Marks at the foot of a logarithmic plot the columns that hold values without a place. */
+
+/* Marks the columns with values at or below zero at the foot of a logarithmic plot. */
 void curve_mark_nonpositive(const struct curve *curve, const struct axis *y, struct plot *plot,
                             uint8_t series);
-/* A character on the curve, at its last value up to `place` (0..1 along the x axis). */
+
+/* Draws a character on the curve, at its last value up to `place` (0..1 along the x axis). */
 void curve_mark(const struct curve *curve, const struct axis *y, struct plot *plot, uint8_t series,
                 double place, char mark);
 

@@ -1,10 +1,13 @@
+/* Points are ordered along every x axis, so binary search finds the first point of the axis and the
+ * end of each column; all points of one column are then binned in one call, in chunks. If the axis
+ * and the view are those of the last update, binning goes on where it stopped. */
 #include "ui/plot/curves.h"
 
 #include "base/language.h"
 
 #include <math.h>
 
-enum { CHUNK = 512 }; /* points gathered at a time */
+enum { CHUNK = 512 }; /* points binned at a time */
 
 const char *curve_x_name(enum curve_x x)
 {
@@ -12,7 +15,7 @@ const char *curve_x_name(enum curve_x x)
     return gettext(names[x]);
 }
 
-double curves_point_x(const struct series_point *point, enum curve_x x)
+static double point_x(const struct series_point *point, enum curve_x x)
 {
     if (x == X_ITERATION)
         return (double)point->iteration;
@@ -22,7 +25,7 @@ double curves_point_x(const struct series_point *point, enum curve_x x)
 enum curve_x curves_available_x(const struct series *series, enum curve_x wanted)
 {
     const size_t count = series_count(series);
-    const bool known = count == 0 || !isnan(curves_point_x(&series->points[count - 1], wanted));
+    const bool known = count == 0 || !isnan(point_x(&series->points[count - 1], wanted));
     return known ? wanted : X_ITERATION;
 }
 
@@ -31,12 +34,12 @@ bool curves_extent(const struct series *series, enum curve_x x, double *first, d
     size_t count = series_count(series);
     if (count == 0)
         return false;
-    *first = curves_point_x(&series->points[0], x);
-    *last = curves_point_x(&series->points[count - 1], x);
+    *first = point_x(&series->points[0], x);
+    *last = point_x(&series->points[count - 1], x);
     return true;
 }
 
-/* --- gathering --- */
+/* --- binning --- */
 
 struct axis curves_axis(const struct series *series, const struct curve_view *view)
 {
@@ -54,13 +57,13 @@ struct axis curves_axis(const struct series *series, const struct curve_view *vi
     return axis;
 }
 
-/* The first of `count` points at or beyond a value of the x axis. */
+/* Returns the first of `count` points at or after a value of the x axis. */
 static size_t first_from(const struct series *series, size_t count, enum curve_x x, double value)
 {
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (curves_point_x(&series->points[middle], x) < value)
+        if (point_x(&series->points[middle], x) < value)
             low = middle + 1;
         else
             high = middle;
@@ -68,16 +71,16 @@ static size_t first_from(const struct series *series, size_t count, enum curve_x
     return low;
 }
 
-static bool same_gathering(const struct curves *curves, const struct series *series,
-                           const struct curve_view *view, const struct axis *x)
+static bool same_bins(const struct curves *curves, const struct series *series,
+                      const struct curve_view *view, const struct axis *x)
 {
     return curves->series == series && curves->view.x == view->x &&
            curves->view.width == view->width && curves->view.traces == view->traces &&
            curves->x.low == x->low && curves->x.high == x->high && curves->x.log == x->log;
 }
 
-static bool begin_gathering(struct curves *curves, const struct series *series, size_t count,
-                            const struct curve_view *view, struct error *error)
+static bool start_bins(struct curves *curves, const struct series *series, size_t count,
+                       const struct curve_view *view, struct error *error)
 {
     if (curves->series != series)
         smoothing_clear(&curves->smoothing);
@@ -87,17 +90,17 @@ static bool begin_gathering(struct curves *curves, const struct series *series, 
         if (!curve_reset(&curves->trace[trace], view->traces & TRACE_BIT(trace) ? view->width : 0,
                          error))
             return false;
-    curves->gathered = first_from(series, count, view->x, curves->x.low);
+    curves->binned = first_from(series, count, view->x, curves->x.low);
     return true;
 }
 
 static long column_of(const struct curves *curves, size_t point)
 {
-    double x = curves_point_x(&curves->series->points[point], curves->view.x);
+    double x = point_x(&curves->series->points[point], curves->view.x);
     return curve_column_at(axis_position(&curves->x, x), curves->view.width);
 }
 
-/* The end of the points from `from` on that share its column. */
+/* Returns the end of the points that share the column of point `from`, at most `limit`. */
 static size_t end_of_column(const struct curves *curves, size_t from, size_t limit)
 {
     const long column = column_of(curves, from);
@@ -112,15 +115,15 @@ static size_t end_of_column(const struct curves *curves, size_t from, size_t lim
     return low;
 }
 
-/* Points of one column, at most CHUNK of them. */
-static void gather_chunk(struct curves *curves, size_t count, struct smoothed *state)
+/* Bins the next `count` points, at most CHUNK, which lie in one column. */
+static void bin_chunk(struct curves *curves, size_t count, struct smoothed *state)
 {
     float smoothed[TRACES_SMOOTHED][CHUNK];
-    const struct series_point *points = &curves->series->points[curves->gathered];
-    const long column = column_of(curves, curves->gathered);
+    const struct series_point *points = &curves->series->points[curves->binned];
+    const long column = column_of(curves, curves->binned);
     bool smooth = curves->view.traces & (TRACE_BIT(TRACES_SMOOTHED) - 1);
     for (size_t i = 0; i < count && smooth; i++) {
-        smoothing_step(state, curves->series, curves->gathered + i);
+        smoothing_step(state, curves->series, curves->binned + i);
         for (enum trace trace = 0; trace < TRACES_SMOOTHED; trace++)
             smoothed[trace][i] = (float)state->values[trace];
     }
@@ -133,21 +136,20 @@ static void gather_chunk(struct curves *curves, size_t count, struct smoothed *s
             curve_add_all(&curves->trace[trace], column, trace_values(points, trace),
                           sizeof *points, count);
     }
-    curves->gathered += count;
+    curves->binned += count;
 }
 
-static void gather(struct curves *curves)
+static void bin_points(struct curves *curves)
 {
     size_t end = first_from(curves->series, curves->count, curves->view.x,
                             nextafter(curves->x.high, INFINITY));
-    if (curves->gathered >= end)
+    if (curves->binned >= end)
         return;
     struct smoothed state =
-        smoothing_state_before(&curves->smoothing, curves->series, curves->gathered);
-    while (curves->gathered < end) {
-        size_t limit = curves->gathered + CHUNK < end ? curves->gathered + CHUNK : end;
-        gather_chunk(curves, end_of_column(curves, curves->gathered, limit) - curves->gathered,
-                     &state);
+        smoothing_state_before(&curves->smoothing, curves->series, curves->binned);
+    while (curves->binned < end) {
+        size_t limit = curves->binned + CHUNK < end ? curves->binned + CHUNK : end;
+        bin_chunk(curves, end_of_column(curves, curves->binned, limit) - curves->binned, &state);
     }
 }
 
@@ -156,20 +158,20 @@ bool curves_update(struct curves *curves, const struct series *series,
 {
     size_t count = series_count(series);
     struct axis x = view->axis ? *view->axis : curves_axis(series, view);
-    if (!same_gathering(curves, series, view, &x)) {
+    if (!same_bins(curves, series, view, &x)) {
         curves->x = x;
-        if (!begin_gathering(curves, series, count, view, error))
+        if (!start_bins(curves, series, count, view, error))
             return false;
     }
     curves->series = series;
     curves->view = *view;
-    curves->view.axis = NULL; /* the caller's; curves->x holds what it said */
+    curves->view.axis = NULL; /* it belongs to the caller; curves->x is a copy */
     curves->count = count;
     if (!smoothing_extend(&curves->smoothing, series, count, error)) {
         curves_invalidate(curves);
         return false;
     }
-    gather(curves);
+    bin_points(curves);
     return true;
 }
 
@@ -184,7 +186,7 @@ void curves_free(struct curves *curves)
 void curves_invalidate(struct curves *curves)
 {
     curves->series = NULL;
-    curves->count = curves->gathered = 0;
+    curves->count = curves->binned = 0;
     smoothing_clear(&curves->smoothing);
 }
 
@@ -195,7 +197,7 @@ double curves_newest(const struct curves *curves, enum trace trace)
     return curves_value(curves, trace, curves->count - 1);
 }
 
-/* --- places --- */
+/* --- positions --- */
 
 double curves_x(const struct curves *curves, uint64_t iteration, double epoch)
 {
@@ -222,11 +224,11 @@ size_t curves_nearest(const struct series *series, enum curve_x x, double value)
         return SIZE_MAX;
     if (at == 0 || at == count)
         return at == 0 ? 0 : count - 1;
-    double after = curves_point_x(&series->points[at], x) - value;
-    return value - curves_point_x(&series->points[at - 1], x) < after ? at - 1 : at;
+    double after = point_x(&series->points[at], x) - value;
+    return value - point_x(&series->points[at - 1], x) < after ? at - 1 : at;
 }
 
-/* Between two points in proportion, beyond the ends as far in proportion to the end. */
+/* Interpolates between two points; beyond the ends it scales the value of the end point. */
 double curves_convert(const struct series *series, enum curve_x from, enum curve_x to, double value)
 {
     size_t count = series_count(series), at = first_from(series, count, from, value);
@@ -234,8 +236,8 @@ double curves_convert(const struct series *series, enum curve_x from, enum curve
         return value;
     at = at < 1 ? 1 : at > count - 1 ? count - 1 : at;
     const struct series_point *low = &series->points[at - 1], *high = &series->points[at];
-    double x0 = curves_point_x(low, from), x1 = curves_point_x(high, from);
-    double y0 = curves_point_x(low, to), y1 = curves_point_x(high, to);
+    double x0 = point_x(low, from), x1 = point_x(high, from);
+    double y0 = point_x(low, to), y1 = point_x(high, to);
     if (value > x1)
         return x1 > 0 ? y1 * value / x1 : y1;
     if (value < x0)

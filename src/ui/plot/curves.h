@@ -1,8 +1,7 @@
-/* curves.h: the curves of one run, gathered for one stretch of the x axis.
+/* curves.h: the curves of one run, binned for one range of the x axis.
  *
- * New points cost only themselves; everything is gathered afresh when the axis, the width or the
- * choice of traces changes, and then only the points within the axis. Knows neither ncurses nor
- * colours.
+ * A new point costs constant time. All points within the axis are binned again when the axis, the
+ * width or the choice of traces changes. This module knows nothing of ncurses or colours.
  */
 #ifndef TINCA_UI_PLOT_CURVES_H
 #define TINCA_UI_PLOT_CURVES_H
@@ -11,77 +10,98 @@
 #include "ui/plot/smoothing.h"
 #include "ui/plot/trace.h"
 
+/* The quantities that an x axis can show; X_TIME is in seconds. */
 enum curve_x { X_ITERATION, X_EPOCH, X_TIME, X_KINDS };
-const char *curve_x_name(enum curve_x x); /* translated */
 
-/* What is to be gathered. */
+/* Returns the translated name of the quantity. */
+const char *curve_x_name(enum curve_x x);
+
+/* What is to be shown. */
 struct curve_view {
     enum curve_x x;
     bool log_x;
     size_t width;              /* dots */
-    unsigned traces;           /* a set */
-    double iterations, epochs; /* of the whole run; 0: not known */
-    bool over;                 /* the axis ends where the run does */
-    const struct axis *axis;   /* the part to be seen; NULL: all */
+    unsigned traces;           /* a set of TRACE_BIT */
+    double iterations, epochs; /* the length of the whole run; 0: unknown */
+    bool over;                 /* the run is over, so the axis ends where its points do */
+    const struct axis *axis;   /* the part of the x axis to show; NULL: the whole run */
 };
 
 struct curves { /* starts as {0} */
     struct curve trace[TRACES_PER_ITERATION];
-    struct axis x;
-    /* what the columns were gathered for, and how far */
+    struct axis x; /* the axis in use */
+    /* the points in the columns */
     const struct series *series;
     struct curve_view view;
-    size_t gathered, count; /* points with a column or before the axis; in all */
+    size_t binned; /* points that are in a column or before the axis */
+    size_t count;  /* points of the series at the last update */
     struct smoothing smoothing;
 };
 
-/* The axis on which the whole run has a place; it ends at a round number and grows in steps, or
- * where the run ends. */
+/* Returns an axis for the whole run. While the run goes on, the axis ends at a round number, so
+ * that it grows in steps. */
 struct axis curves_axis(const struct series *series, const struct curve_view *view);
 
-/* Takes in what is new in `series`. */
+/* Adds the points that are new in `series`. Fails without memory. */
 bool curves_update(struct curves *curves, const struct series *series,
                    const struct curve_view *view, struct error *error);
+
+/* Frees everything and leaves `*curves` {0}. */
 void curves_free(struct curves *curves);
-/* The series may be another one at the same address: nothing that was gathered holds. */
+
+/* Makes the next update bin all points again. Needed when another series may have taken the
+ * address of the last one. */
 void curves_invalidate(struct curves *curves);
 
-/* The newest smoothed value; NaN: none yet. */
+/* Returns the newest value of a trace with one value per iteration; NaN: none yet. */
 double curves_newest(const struct curves *curves, enum trace trace);
 
-/* --- places --- */
+/* --- positions on the x axis --- */
 
-double curves_point_x(const struct series_point *point, enum curve_x x);
-/* `wanted`, or X_ITERATION where the points do not know that: imported runs may have no epochs. */
+/* Returns `wanted`, or X_ITERATION if the points lack that quantity (imported runs may have no
+ * epochs). */
 enum curve_x curves_available_x(const struct series *series, enum curve_x wanted);
-/* Where a series has a point first and last on an x axis of this kind; false: it has none. */
+
+/* Sets the x values of the first and the last point. Returns false if there are no points. */
 bool curves_extent(const struct series *series, enum curve_x x, double *first, double *last);
 
-/* Where an iteration lies, as a value of the x axis; NaN: nowhere yet. */
+/* Returns the x value of an iteration, of which the caller gives the epoch as well; NaN if its time
+ * is unknown. */
 double curves_x(const struct curves *curves, uint64_t iteration, double epoch);
+
+/* Returns the x value of a validation; NaN: unknown. */
 double curves_x_of_validation(const struct curves *curves,
                               const struct series_validation *validation);
 
-/* A value of one x axis on another, by the nearest point. */
+/* Converts a value of the x axis `from` to the x axis `to`, by linear interpolation between
+ * points. */
 double curves_convert(const struct series *series, enum curve_x from, enum curve_x to,
                       double value);
 
 /* --- values under a cursor --- */
 
-/* The point nearest to a value of the x axis; SIZE_MAX: there is none. */
+/* Returns the index of the point nearest to a value of the x axis; SIZE_MAX: there are none. */
 size_t curves_nearest(const struct series *series, enum curve_x x, double value);
-/* Of a point below series_count; NaN: no number, or not taken in yet. */
+
+/* Returns the value of a trace at a point; NaN if it has none or the point came after the last
+ * update. */
 double curves_value(const struct curves *curves, enum trace trace, size_t point);
-/* Of the last validation up to a value of the x axis; NaN: none yet. */
+
+/* Returns the value of the last validation at or before a value of the x axis; NaN: none yet. */
 double curves_validation_value(const struct curves *curves, enum trace trace, double x);
 
-/* --- traces of validations: lines between marks (lines alone where marks would crowd) --- */
+/* --- traces of validations: lines between marks, or lines alone where marks would crowd --- */
 
+/* Widens *low..*high to include the visible parts of the lines; with `log` only positive values. */
 void validations_range(const struct curves *curves, enum trace trace, bool log, double *low,
                        double *high);
+
+/* Draws the lines and marks as series `number` of the plot. */
 void validations_draw(const struct curves *curves, enum trace trace, const struct axis *y,
                       struct plot *plot, uint8_t number, char mark);
-/* How many in sight a logarithmic axis has no place for. */
+
+/* Returns how many visible validations are at or below zero, which a logarithmic axis cannot show.
+ */
 size_t validations_nonpositive(const struct curves *curves, enum trace trace);
 
 #endif

@@ -1,6 +1,6 @@
-/* Braille patterns are U+2800 plus eight bits, whose order is historical: the left column's upper
- * three dots, the right column's upper three, then the two lowest. Quarter blocks lie scattered in
- * U+2580..U+259F. Lines are Bresenham's (IBM Systems Journal 4, 1965). */
+/* Braille patterns are U+2800 plus eight bits, in a historical order: the upper three dots of the
+ * left column, the upper three of the right column, then the two lowest. Quarter blocks lie
+ * scattered in U+2580..U+259F. Lines follow Bresenham (IBM Systems Journal 4, 1965). */
 #include "ui/plot/plot.h"
 
 #include "base/memory.h"
@@ -52,7 +52,7 @@ void plot_free(struct plot *plot)
     *plot = (struct plot){0};
 }
 
-/* The cell of a dot, taken over by `series`; NULL outside. */
+/* Makes the cell of a dot one of `series` and returns it; NULL outside the plot. */
 static struct plot_cell *take_cell(struct plot *plot, uint8_t series, long x, long y)
 {
     if (x < 0 || y < 0 || (size_t)x >= plot_width(plot) || (size_t)y >= plot_height(plot))
@@ -93,7 +93,7 @@ void plot_span(struct plot *plot, uint8_t series, long x, long y_from, long y_to
 
 void plot_line(struct plot *plot, uint8_t series, long x0, long y0, long x1, long y1)
 {
-    /* points far outside are brought near first, so that the loop is never long */
+    /* points far outside are moved nearer, which bounds the length of the loop */
     long reach = 4 * (long)(plot_width(plot) + plot_height(plot)) + 16;
     x0 = clamp(x0, -reach, reach);
     x1 = clamp(x1, -reach, reach);

@@ -1,8 +1,9 @@
-/* plot.h: a picture of curves in character cells.
+/* plot.h: a raster of dots in character cells, for curves.
  *
- * The raster has dots: 2x4 in a cell with braille, 2x2 with quarter blocks, 1x2 with ASCII. One
- * series owns a cell: a later one that comes to a cell clears it and takes it over, so that no cell
- * ever mixes two colours; draw what matters most last. Knows neither ncurses nor runs.
+ * A cell has 2x4 dots with braille, 2x2 with quarter blocks and 1x2 with ASCII. A cell belongs to
+ * one series: a series that draws into the cell of another one clears it and takes it over, so no
+ * cell mixes two colours. Draw the most important series last. This module knows nothing of
+ * ncurses or runs.
  */
 #ifndef TINCA_UI_PLOT_PLOT_H
 #define TINCA_UI_PLOT_PLOT_H
@@ -16,38 +17,55 @@
 struct plot_cell {
     uint8_t series; /* 0: empty */
     uint8_t dots;   /* bit row * dots_across + column */
-    char mark;      /* a whole-cell character instead, or 0 */
+    char mark;      /* a character that replaces the dots, or 0 */
 };
 
 struct plot {
     size_t rows, columns; /* in cells */
     enum graph_symbols symbols;
-    struct plot_cell *cells;
+    struct plot_cell *cells; /* [rows][columns] */
     size_t capacity;
 };
 
-/* How a series looks where only characters can tell it from others (ASCII). */
+/* The characters of a series in ASCII, where they alone distinguish it from others. */
 enum plot_style { PLOT_DOTTED, PLOT_SOLID };
 
-/* Empties the picture and sets its size. Starts as {0}. */
+/* Empties the plot (which starts as {0}) and sets its size. Fails without memory. */
 bool plot_reset(struct plot *plot, size_t rows, size_t columns, enum graph_symbols symbols,
                 struct error *error);
+
+/* Frees the cells and leaves `*plot` {0}. */
 void plot_free(struct plot *plot);
 
-/* The raster's size, in dots. */
+/* Returns the raster's width in dots. */
 size_t plot_width(const struct plot *plot);
+
+/* Returns the raster's height in dots. */
 size_t plot_height(const struct plot *plot);
-size_t plot_dots_across(enum graph_symbols symbols); /* of one cell */
+
+/* Returns how many dots a cell has across. */
+size_t plot_dots_across(enum graph_symbols symbols);
+
+/* Returns how many dots a cell has down. */
 size_t plot_dots_down(enum graph_symbols symbols);
 
-/* Coordinates in dots, (0, 0) at the bottom left; what lies outside is clipped. `series` >= 1. */
+/* The drawing functions take coordinates in dots, with (0, 0) at the bottom left, and clip what
+ * lies outside. `series` is at least 1. */
+
+/* Draws one dot. */
 void plot_dot(struct plot *plot, uint8_t series, long x, long y);
+
+/* Draws a vertical line. */
 void plot_span(struct plot *plot, uint8_t series, long x, long y_from, long y_to);
+
+/* Draws a straight line. */
 void plot_line(struct plot *plot, uint8_t series, long x0, long y0, long x1, long y1);
-/* A whole cell's character, at the cell that holds the dot. */
+
+/* Replaces the cell that contains the dot by a character. */
 void plot_mark(struct plot *plot, uint8_t series, long x, long y, char mark);
 
-/* The text of a cell: "" when empty, else one character. `text` holds 5 bytes. Row 0 is the top. */
+/* Writes a cell as one UTF-8 character, "" if it is empty; row 0 is the top. `text` has at least 5
+ * bytes. Returns `text`. */
 char *plot_cell_text(const struct plot *plot, size_t row, size_t column, enum plot_style style,
                      char *text);
 

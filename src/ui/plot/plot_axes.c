@@ -1,3 +1,5 @@
+/* Ticks come from axis_ticks, as many as the space allows. A number is left out if it would be cut
+ * off or would touch the previous one or the name of the axis. */
 #include "ui/plot/plot_axes.h"
 
 #include "base/language.h"
@@ -7,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A space before the axis where there is room; a number that would be cut is not there at all. */
+/* Draws a number flush right, with a space before the axis if it fits; draws nothing if the number
+ * does not fit. */
 static void draw_number(struct canvas *canvas, struct rect numbers, int row, const char *text)
 {
     int spare = numbers.columns - (int)columns_of(text);

@@ -1,4 +1,4 @@
-/* plot_axes.h: what stands around a plot: the axes with their numbers. */
+/* plot_axes.h: draws a plot and its axes on the screen. */
 #ifndef TINCA_UI_PLOT_PLOT_AXES_H
 #define TINCA_UI_PLOT_PLOT_AXES_H
 
@@ -6,14 +6,15 @@
 #include "ui/plot/curves.h"
 #include "ui/terminal/draw.h"
 
-/* In layout_plot's `labels`. */
+/* Draws the y axis and its numbers into the `labels` of a plot_layout. */
 void plot_axes_draw_y(struct canvas *canvas, struct rect labels, const struct axis *y);
 
-/* In layout_plot's `axis`; the rule goes around the corner when there are labels on the left. */
+/* Draws the x axis, its numbers and its name into the `axis` of a plot_layout. `labelled_left`:
+ * there are labels on the left, so the line meets the y axis in a corner. */
 void plot_axes_draw_x(struct canvas *canvas, struct rect area, const struct axis *axis,
                       enum curve_x x, bool labelled_left);
 
-/* Draws a plot cell by cell. `roles` and `styles` are indexed by series; series 0 is not used. */
+/* Draws a plot cell by cell. `roles` and `styles` are indexed by series; index 0 is not used. */
 void plot_draw(struct canvas *canvas, struct rect area, const struct plot *plot,
                const enum role *roles, const enum plot_style *styles);
 

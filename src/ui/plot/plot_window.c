@@ -1,14 +1,15 @@
-/* Windows are moved in places of the axis that was shown last (0 its left end, 1 its right), which
- * makes linear and logarithmic axes alike. A window that follows moves on by an eighth of its width
- * at a time or more: between two such steps a new point changes only its own cells. */
+/* Zooming and panning compute with positions on the axis of the last frame (0 at its left end, 1 at
+ * its right), which treats linear and logarithmic axes alike. A window that follows new points
+ * shifts by at least an eighth of its width: between two shifts a new point changes only its own
+ * cells, so little is sent to the terminal. */
 #include "ui/plot/plot_window.h"
 
 #include <math.h>
 
-static const double FOLLOW_STEP = 0.125, FOLLOW_MOST = 0.5;
+static const double SHIFT_LEAST = 0.125, SHIFT_MOST = 0.5;
 enum {
-    LEAST_POINTS = 8, /* in sight at the deepest zoom */
-    FOLLOW_REST = 8, /* frames: a plot that is drawn as a whole each time would flood a slow link */
+    LEAST_POINTS = 8,   /* visible at the deepest zoom */
+    SHIFT_INTERVAL = 8, /* frames at least: a shift sends the whole plot */
 };
 
 static double clamp(double value, double low, double high)
@@ -21,13 +22,13 @@ static bool has_points(const struct plot_window *window)
     return window->extent.points > 0 && window->extent.first <= window->extent.last;
 }
 
-static bool is_in_sight(const struct plot_window *window, double x)
+static bool is_visible(const struct plot_window *window, double x)
 {
     double place = axis_position(&window->shown, x);
     return place >= -1e-9 && place <= 1 + 1e-9;
 }
 
-/* Shows the part between two places of what is shown now. */
+/* Shows the part between two positions on the current axis. */
 static void show_places(struct plot_window *window, double from, double to)
 {
     const struct axis *all = &window->extent.all, now = window->shown;
@@ -36,11 +37,11 @@ static void show_places(struct plot_window *window, double from, double to)
     window->zoomed = window->low > all->low || window->high < all->high;
     window->shown = window->zoomed ? (struct axis){window->low, window->high, all->log} : *all;
     window->follow = window->zoomed && window->extent.live && has_points(window) &&
-                     is_in_sight(window, window->extent.last);
+                     is_visible(window, window->extent.last);
 }
 
-/* The window may not fit the axis of this frame: a run has grown, or its axis is logarithmic now.
- */
+/* Limits the window to the axis of this frame, which may differ from the last one: the run has
+ * grown, or the axis has become logarithmic. */
 static void fit(struct plot_window *window)
 {
     const struct axis *all = &window->extent.all;
@@ -55,24 +56,25 @@ struct axis plot_window_show(struct plot_window *window, const struct plot_exten
     window->extent = *extent;
     fit(window);
     double newest = has_points(window) ? axis_position(&window->shown, extent->last) : 0;
-    window->rested++;
-    if (window->zoomed && window->follow && newest > 1 && window->rested >= FOLLOW_REST) {
-        /* the faster points come the more room is left for them */
-        double step = newest - 1 + clamp(newest - 1, FOLLOW_STEP, FOLLOW_MOST);
+    window->frames_since_shift++;
+    if (window->zoomed && window->follow && newest > 1 &&
+        window->frames_since_shift >= SHIFT_INTERVAL) {
+        /* the faster points arrive, the more space is left for them */
+        double step = newest - 1 + clamp(newest - 1, SHIFT_LEAST, SHIFT_MOST);
         window->low = axis_value(&window->shown, step);
-        window->high = axis_value(&window->shown, 1 + step); /* beyond all: points will come */
-        window->rested = 0;
+        window->high = axis_value(&window->shown, 1 + step); /* space for points to come */
+        window->frames_since_shift = 0;
         fit(window);
     }
     return window->shown;
 }
 
-/* The place that stays where it is. */
+/* Returns the position that zooming does not move. */
 static double anchor(const struct plot_window *window)
 {
-    if (window->cursor_on && is_in_sight(window, window->cursor))
+    if (window->cursor_on && is_visible(window, window->cursor))
         return axis_position(&window->shown, window->cursor);
-    if (window->extent.live && has_points(window) && is_in_sight(window, window->extent.last))
+    if (window->extent.live && has_points(window) && is_visible(window, window->extent.last))
         return axis_position(&window->shown, window->extent.last);
     return 0.5;
 }
@@ -121,7 +123,7 @@ void plot_window_set_cursor(struct plot_window *window, double x)
     window->cursor_on = true;
     window->cursor = clamp(x, window->extent.first, window->extent.last);
     double place = axis_position(&window->shown, window->cursor);
-    if (isfinite(place) && !is_in_sight(window, window->cursor))
+    if (isfinite(place) && !is_visible(window, window->cursor))
         plot_window_pan(window, place - 0.5);
 }
 
@@ -139,7 +141,7 @@ void plot_window_move_cursor(struct plot_window *window, long columns)
 
 long plot_window_cursor_column(const struct plot_window *window)
 {
-    if (!window->cursor_on || window->extent.columns == 0 || !is_in_sight(window, window->cursor))
+    if (!window->cursor_on || window->extent.columns == 0 || !is_visible(window, window->cursor))
         return -1;
     return lround(axis_position(&window->shown, window->cursor) *
                   (double)(window->extent.columns - 1));

@@ -15,7 +15,7 @@ void smoothing_clear(struct smoothing *smoothing)
 
 void smoothing_free(struct smoothing *smoothing)
 {
-    free(smoothing->kept);
+    free(smoothing->states);
     *smoothing = (struct smoothing){0};
 }
 
@@ -33,12 +33,12 @@ bool smoothing_extend(struct smoothing *smoothing, const struct series *series, 
 {
     if (smoothing->count == 0)
         smoothing->newest = nothing;
-    if (!memory_grow(&smoothing->kept, &smoothing->capacity, count / SMOOTHING_STRIDE + 1,
-                     sizeof *smoothing->kept, "the smoothed curves", error))
+    if (!memory_grow(&smoothing->states, &smoothing->capacity, count / SMOOTHING_STRIDE + 1,
+                     sizeof *smoothing->states, "the smoothed curves", error))
         return false;
     for (; smoothing->count < count; smoothing->count++) {
         if (smoothing->count % SMOOTHING_STRIDE == 0)
-            smoothing->kept[smoothing->count / SMOOTHING_STRIDE] = smoothing->newest;
+            smoothing->states[smoothing->count / SMOOTHING_STRIDE] = smoothing->newest;
         smoothing_step(&smoothing->newest, series, smoothing->count);
     }
     return true;
@@ -49,7 +49,7 @@ struct smoothed smoothing_state_before(const struct smoothing *smoothing,
 {
     if (index == smoothing->count)
         return smoothing->count > 0 ? smoothing->newest : nothing;
-    struct smoothed state = smoothing->kept[index / SMOOTHING_STRIDE];
+    struct smoothed state = smoothing->states[index / SMOOTHING_STRIDE];
     for (size_t i = index / SMOOTHING_STRIDE * SMOOTHING_STRIDE; i < index; i++)
         smoothing_step(&state, series, i);
     return state;

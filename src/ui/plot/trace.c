@@ -1,29 +1,32 @@
+/* One table describes the traces. Functions read names, letters and units from it, and read values
+ * at the offset that it gives within a point or a validation. */
 #include "ui/plot/trace.h"
 
 #include "base/language.h"
 
 #include <math.h>
 
-enum runs { ANY, CLASSIFIERS, CONTESTS };
+/* The kinds of runs that have a trace. */
+enum run_kind { ANY, CLASSIFIERS, ADVERSARIAL };
 
 static const struct {
     const char *name, *legend;
-    const char *contest_name, *contest_legend; /* NULL: the same */
-    char letter, contest_letter;               /* '\0': the same */
+    const char *adversarial_name, *adversarial_legend; /* NULL: the same */
+    char letter, adversarial_letter;                   /* '\0': the same */
     enum trace_unit unit;
     enum trace_kind kind;
     enum role role;
-    enum runs runs;
-    size_t offset; /* of its value in a point, or in a validation */
+    enum run_kind runs;
+    size_t offset; /* of the value in struct series_point or struct series_validation */
 } traces[TRACES] = {
     [TRACE_SMOOTHED] = {N_("smoothed loss"), N_("smoothed"), N_("generator loss"), N_("generator"),
                         'S', 'G', UNIT_LOSS, TRACE_IS_LINE, ROLE_SMOOTHED, ANY,
                         offsetof(struct series_point, loss)},
     [TRACE_DISCRIMINATOR] = {N_("discriminator loss"), N_("discriminator"), NULL, NULL, 'D', '\0',
-                             UNIT_LOSS, TRACE_IS_LINE, ROLE_SERIES + 1, CONTESTS,
+                             UNIT_LOSS, TRACE_IS_LINE, ROLE_SERIES + 1, ADVERSARIAL,
                              offsetof(struct series_point, loss_discriminator)},
     [TRACE_L1] = {N_("L1"), N_("L1"), NULL, NULL, 'L', '\0', UNIT_LOSS, TRACE_IS_LINE,
-                  ROLE_SERIES + 2, CONTESTS, offsetof(struct series_point, loss_l1)},
+                  ROLE_SERIES + 2, ADVERSARIAL, offsetof(struct series_point, loss_l1)},
     [TRACE_MEAN] = {N_("exact running mean"), N_("exact mean"), NULL, NULL, 'E', '\0', UNIT_LOSS,
                     TRACE_IS_LINE, ROLE_SERIES + 3, CLASSIFIERS,
                     offsetof(struct series_point, loss_mean)},
@@ -34,10 +37,10 @@ static const struct {
                    'g', UNIT_LOSS, TRACE_IS_RAW, ROLE_RAW, ANY,
                    offsetof(struct series_point, loss)},
     [TRACE_DISCRIMINATOR_RAW] = {N_("raw discriminator loss"), N_("raw discriminator"), NULL, NULL,
-                                 'd', '\0', UNIT_LOSS, TRACE_IS_RAW, ROLE_RAW, CONTESTS,
+                                 'd', '\0', UNIT_LOSS, TRACE_IS_RAW, ROLE_RAW, ADVERSARIAL,
                                  offsetof(struct series_point, loss_discriminator)},
     [TRACE_L1_RAW] = {N_("raw L1"), N_("raw L1"), NULL, NULL, 'l', '\0', UNIT_LOSS, TRACE_IS_RAW,
-                      ROLE_RAW, CONTESTS, offsetof(struct series_point, loss_l1)},
+                      ROLE_RAW, ADVERSARIAL, offsetof(struct series_point, loss_l1)},
     [TRACE_MS] = {N_("ms/image"), N_("ms/image"), NULL, NULL, 'M', '\0', UNIT_MS, TRACE_IS_LINE,
                   ROLE_SERIES + 5, ANY, offsetof(struct series_point, ms_per_image)},
     [TRACE_RATE] = {N_("learning rate"), N_("learning rate"), NULL, NULL, 'R', '\0', UNIT_RATE,
@@ -52,33 +55,33 @@ static const struct {
                     TRACE_IS_VALIDATION, ROLE_SERIES + 3, CLASSIFIERS,
                     offsetof(struct series_validation, top5)},
     [TRACE_PIXELS] = {N_("pixel accuracy (%)"), N_("pixels"), NULL, NULL, 'p', '\0', UNIT_PERCENT,
-                      TRACE_IS_VALIDATION, ROLE_VALIDATION, CONTESTS,
+                      TRACE_IS_VALIDATION, ROLE_VALIDATION, ADVERSARIAL,
                       offsetof(struct series_validation, pixel_accuracy)},
 };
 
-const char *trace_name(enum trace trace, bool contest)
+const char *trace_name(enum trace trace, bool adversarial)
 {
-    const char *other = traces[trace].contest_name;
-    return gettext(contest && other ? other : traces[trace].name);
+    const char *other = traces[trace].adversarial_name;
+    return gettext(adversarial && other ? other : traces[trace].name);
 }
 
-const char *trace_legend(enum trace trace, bool contest)
+const char *trace_legend(enum trace trace, bool adversarial)
 {
-    const char *other = traces[trace].contest_legend;
-    return gettext(contest && other ? other : traces[trace].legend);
+    const char *other = traces[trace].adversarial_legend;
+    return gettext(adversarial && other ? other : traces[trace].legend);
 }
 
-const char *trace_unit_name(enum trace_unit unit, bool contest)
+const char *trace_unit_name(enum trace_unit unit, bool adversarial)
 {
     static const char *const names[UNITS] = {N_("loss"), N_("accuracy (%)"), N_("ms/image"),
                                              N_("learning rate")};
-    return unit == UNIT_LOSS && contest ? _("losses") : gettext(names[unit]);
+    return unit == UNIT_LOSS && adversarial ? _("losses") : gettext(names[unit]);
 }
 
-char trace_letter(enum trace trace, bool contest)
+char trace_letter(enum trace trace, bool adversarial)
 {
-    char other = traces[trace].contest_letter;
-    return contest && other ? other : traces[trace].letter;
+    char other = traces[trace].adversarial_letter;
+    return adversarial && other ? other : traces[trace].letter;
 }
 
 enum trace_unit trace_unit(enum trace trace)
@@ -120,15 +123,15 @@ float trace_validation_value(const struct series_validation *validation, enum tr
 
 bool trace_is_adversarial(const struct series *series)
 {
-    return trace_has_values(series,
-                            TRACE_DISCRIMINATOR); /* it is there from the first iteration on */
+    /* such a run has a discriminator loss from its first iteration on */
+    return trace_has_values(series, TRACE_DISCRIMINATOR);
 }
 
 bool trace_has_values(const struct series *series, enum trace trace)
 {
     if (trace < TRACES_PER_ITERATION)
         return series_count(series) > 0 &&
-               (traces[trace].runs != CONTESTS || isfinite(value_at(&series->points[0], trace)));
+               (traces[trace].runs != ADVERSARIAL || isfinite(value_at(&series->points[0], trace)));
     for (size_t i = 0; i < series_validation_count(series); i++)
         if (isfinite(value_at(&series->validations[i], trace)))
             return true;
@@ -137,7 +140,7 @@ bool trace_has_values(const struct series *series, enum trace trace)
 
 bool trace_is_possible(const struct series *series, enum trace trace)
 {
-    enum runs runs = traces[trace].runs;
+    enum run_kind runs = traces[trace].runs;
     return runs == ANY || trace_has_values(series, trace) ||
-           (runs == CONTESTS) == trace_is_adversarial(series);
+           (runs == ADVERSARIAL) == trace_is_adversarial(series);
 }

@@ -1,8 +1,8 @@
-/* trace.h: what can be drawn of a run, in one table: its name, its letter, its unit, where its
- * values come from. Knows neither ncurses nor plots.
+/* trace.h: the traces: the quantities of a run that a plot can show. One table gives each its name,
+ * letter, unit and the place of its values. This module knows nothing of ncurses or plots.
  *
- * The letter stands on the curve where colour alone would have to tell it from others, before its
- * name in the legend, and switches it on and off in the list of curves.
+ * The letter is drawn on the curve where only colour would distinguish it from others, and before
+ * its name in the legend. In the list of curves it is the key that switches the curve on and off.
  */
 #ifndef TINCA_UI_PLOT_TRACE_H
 #define TINCA_UI_PLOT_TRACE_H
@@ -15,52 +15,75 @@
 #include <stdint.h>
 
 enum trace {
-    TRACE_SMOOTHED, /* loss; with a discriminator: the generator's */
+    TRACE_SMOOTHED, /* the smoothed loss; in adversarial training the generator's */
     TRACE_DISCRIMINATOR,
     TRACE_L1,
-    TRACE_MEAN,  /* Caffe's running mean without its drift */
-    TRACE_CAFFE, /* as Caffe prints it */
+    TRACE_MEAN,  /* the running mean of Caffe, computed without its rounding drift */
+    TRACE_CAFFE, /* the running mean as Caffe prints it */
     TRACE_RAW,
     TRACE_DISCRIMINATOR_RAW,
     TRACE_L1_RAW,
     TRACE_MS,
     TRACE_RATE,
-    /* from here on a value a validation, not one an iteration */
+    /* from here on one value per validation, before one per iteration */
     TRACE_VALIDATION,
     TRACE_TOP1,
     TRACE_TOP5,
     TRACE_PIXELS,
     TRACES,
     TRACES_PER_ITERATION = TRACE_VALIDATION,
-    TRACES_SMOOTHED = TRACE_MEAN /* those before it are smoothed */
+    TRACES_SMOOTHED = TRACE_MEAN /* the traces before it are smoothed */
 };
 
-/* Traces of one unit share a y axis. */
+/* Traces of the same unit share a y axis. */
 enum trace_unit { UNIT_LOSS, UNIT_PERCENT, UNIT_MS, UNIT_RATE, UNITS };
 
+/* How a trace is drawn. */
 enum trace_kind { TRACE_IS_LINE, TRACE_IS_RAW, TRACE_IS_VALIDATION, TRACE_KINDS };
 
-/* A set of traces: one bit each. */
+/* Sets of traces are bit masks. */
 #define TRACE_BIT(trace) (1u << (trace))
 
-const char *trace_name(enum trace trace, bool contest);   /* "smoothed loss", translated */
-const char *trace_legend(enum trace trace, bool contest); /* "smoothed" */
-const char *trace_unit_name(enum trace_unit unit, bool contest);
-char trace_letter(enum trace trace, bool contest);
+/* Functions with the parameter `adversarial` return what fits a run of adversarial training. */
+
+/* Returns the translated name: "smoothed loss". */
+const char *trace_name(enum trace trace, bool adversarial);
+
+/* Returns the translated short name for a legend: "smoothed". */
+const char *trace_legend(enum trace trace, bool adversarial);
+
+/* Returns the translated name of a unit. */
+const char *trace_unit_name(enum trace_unit unit, bool adversarial);
+
+/* Returns the letter. */
+char trace_letter(enum trace trace, bool adversarial);
+
+/* Returns the unit. */
 enum trace_unit trace_unit(enum trace trace);
+
+/* Returns how the trace is drawn. */
 enum trace_kind trace_kind(enum trace trace);
+
+/* Returns the colour. */
 enum role trace_role(enum trace trace);
 
-/* Of a smoothed trace: what it is smoothed from. NaN: there is none. */
+/* Returns the value at a point; for a smoothed trace the value before smoothing. NaN: none. */
 float trace_point_value(const struct series_point *point, enum trace trace);
-/* Where the first of many points holds it; the others' lie sizeof(struct series_point) apart. */
+
+/* Returns the address of the value in the first of many points; the values of the following points
+ * lie sizeof(struct series_point) bytes apart. */
 const float *trace_values(const struct series_point *points, enum trace trace);
+
+/* Returns the value of a validation. NaN: none. */
 float trace_validation_value(const struct series_validation *validation, enum trace trace);
 
-/* Two networks are trained against each other. */
+/* Returns whether the run trains a generator against a discriminator. */
 bool trace_is_adversarial(const struct series *series);
-/* Whether any value of it is there; whether a run of this kind will ever have one. */
+
+/* Returns whether the series has any value of the trace. */
 bool trace_has_values(const struct series *series, enum trace trace);
+
+/* Returns whether a run of this kind can have values of the trace. */
 bool trace_is_possible(const struct series *series, enum trace trace);
 
 #endif

@@ -1,54 +1,58 @@
+/* The predefined sets of curves are rows of one table. A row is offered if it fits the kind of run
+ * and its main trace has values; the user walks through the offered rows in order. */
 #include "ui/plot/trace_choice.h"
 
 #include "base/language.h"
 #include "ui/terminal/keys.h"
 
-enum runs { BOTH, CLASSIFIERS, CONTESTS };
+/* The kinds of runs that a set is offered for. */
+enum run_kind { BOTH, CLASSIFIERS, ADVERSARIAL };
 
 static const struct {
     const char *name;
-    enum runs runs;
-    enum trace needed; /* the picture is offered when this one has values */
+    enum run_kind runs;
+    enum trace needed; /* the set is offered if this trace has values */
     unsigned traces;
-} pictures[] = {
+} curve_sets[] = {
     {N_("the loss"), CLASSIFIERS, TRACE_SMOOTHED,
      TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_RAW) | TRACE_BIT(TRACE_VALIDATION)},
-    {N_("the three losses"), CONTESTS, TRACE_SMOOTHED,
+    {N_("the three losses"), ADVERSARIAL, TRACE_SMOOTHED,
      TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_DISCRIMINATOR) | TRACE_BIT(TRACE_L1)},
-    {N_("generator loss"), CONTESTS, TRACE_SMOOTHED,
+    {N_("generator loss"), ADVERSARIAL, TRACE_SMOOTHED,
      TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_RAW)},
-    {N_("discriminator loss"), CONTESTS, TRACE_DISCRIMINATOR,
+    {N_("discriminator loss"), ADVERSARIAL, TRACE_DISCRIMINATOR,
      TRACE_BIT(TRACE_DISCRIMINATOR) | TRACE_BIT(TRACE_DISCRIMINATOR_RAW)},
-    {N_("L1"), CONTESTS, TRACE_L1, /* which is what the generator is validated by */
+    {N_("L1"), ADVERSARIAL, TRACE_L1, /* the validation loss of a generator is L1 */
      TRACE_BIT(TRACE_L1) | TRACE_BIT(TRACE_L1_RAW) | TRACE_BIT(TRACE_VALIDATION)},
     {N_("top-1 and top-5 accuracy"), CLASSIFIERS, TRACE_TOP1,
      TRACE_BIT(TRACE_TOP1) | TRACE_BIT(TRACE_TOP5)},
-    {N_("pixel accuracy"), CONTESTS, TRACE_PIXELS, TRACE_BIT(TRACE_PIXELS)},
+    {N_("pixel accuracy"), ADVERSARIAL, TRACE_PIXELS, TRACE_BIT(TRACE_PIXELS)},
     {N_("loss and accuracy"), CLASSIFIERS, TRACE_TOP1,
      TRACE_BIT(TRACE_SMOOTHED) | TRACE_BIT(TRACE_VALIDATION) | TRACE_BIT(TRACE_TOP1)},
     {N_("Caffe's running mean and the exact one"), CLASSIFIERS, TRACE_CAFFE,
      TRACE_BIT(TRACE_CAFFE) | TRACE_BIT(TRACE_MEAN)},
     {N_("milliseconds per image"), BOTH, TRACE_MS, TRACE_BIT(TRACE_MS)},
 };
-enum { PICTURES = sizeof pictures / sizeof *pictures };
+enum { CURVE_SETS = sizeof curve_sets / sizeof *curve_sets };
 
-static bool is_offered(size_t picture, const struct series *series)
+static bool is_offered(size_t curve_set, const struct series *series)
 {
-    enum runs runs = trace_is_adversarial(series) ? CONTESTS : CLASSIFIERS;
-    return (pictures[picture].runs == BOTH || pictures[picture].runs == runs) &&
-           trace_has_values(series, pictures[picture].needed);
+    enum run_kind runs = trace_is_adversarial(series) ? ADVERSARIAL : CLASSIFIERS;
+    return (curve_sets[curve_set].runs == BOTH || curve_sets[curve_set].runs == runs) &&
+           trace_has_values(series, curve_sets[curve_set].needed);
 }
 
-/* Another kind of run than the picture was chosen for has others. */
-static size_t offered_from(size_t picture, const struct series *series)
+/* Returns the first offered set from `curve_set` on, beginning again after the last one. */
+static size_t offered_from(size_t curve_set, const struct series *series)
 {
-    for (size_t tried = 0; tried < PICTURES; tried++, picture++)
-        if (is_offered(picture % PICTURES, series))
-            return picture % PICTURES;
+    for (size_t tried = 0; tried < CURVE_SETS; tried++, curve_set++)
+        if (is_offered(curve_set % CURVE_SETS, series))
+            return curve_set % CURVE_SETS;
     return 0;
 }
 
-static size_t picture_of(const struct trace_choice *choice, const struct series *series)
+/* Returns the set in use, or the first one offered if that set does not fit this run. */
+static size_t curve_set_of(const struct trace_choice *choice, const struct series *series)
 {
     return is_offered(choice->curve_set, series) ? choice->curve_set : offered_from(0, series);
 }
@@ -56,7 +60,8 @@ static size_t picture_of(const struct trace_choice *choice, const struct series 
 unsigned trace_choice_shown(const struct trace_choice *choice, const struct series *series)
 {
     unsigned shown = 0;
-    unsigned wanted = choice->custom ? choice->chosen : pictures[picture_of(choice, series)].traces;
+    unsigned wanted =
+        choice->custom ? choice->chosen : curve_sets[curve_set_of(choice, series)].traces;
     for (enum trace trace = 0; trace < TRACES; trace++)
         if (wanted & TRACE_BIT(trace) && trace_has_values(series, trace))
             shown |= TRACE_BIT(trace);
@@ -65,9 +70,9 @@ unsigned trace_choice_shown(const struct trace_choice *choice, const struct seri
 
 const char *trace_choice_next(struct trace_choice *choice, const struct series *series)
 {
-    choice->curve_set = offered_from(choice->custom ? 0 : picture_of(choice, series) + 1, series);
+    choice->curve_set = offered_from(choice->custom ? 0 : curve_set_of(choice, series) + 1, series);
     choice->custom = false;
-    return gettext(pictures[choice->curve_set].name);
+    return gettext(curve_sets[choice->curve_set].name);
 }
 
 /* --- the list --- */
@@ -88,8 +93,8 @@ size_t trace_list_items(const struct series *series, enum trace items[TRACES])
 
 void trace_list_open(struct trace_choice *choice, const struct series *series, unsigned shown)
 {
-    if (!choice->custom) /* also what has no values yet */
-        choice->chosen = shown | pictures[picture_of(choice, series)].traces;
+    if (!choice->custom) /* include curves of the set that have no values yet */
+        choice->chosen = shown | curve_sets[curve_set_of(choice, series)].traces;
     choice->open = true;
 }
 

@@ -1,14 +1,14 @@
-/* Validations are few and far between: each is joined to the one before by a line, which is cut
- * where the plot ends, so that a zoomed plot between two of them still shows how they run. */
+/* Validations are far apart. A line joins each to the one before it and is cut off at the edges of
+ * the plot, so a zoomed plot that lies between two validations still shows their course. */
 #include "ui/plot/curves.h"
 
 #include <math.h>
 
 struct spot {
-    double place, value; /* on the x axis 0..1, and on the y axis */
+    double place, value; /* position on the x axis (visible: 0..1), value on the y axis */
 };
 
-/* False: it has no place. */
+/* Sets the spot of a validation. Returns false if its position or value is unknown. */
 static bool spot_of(const struct curves *curves, enum trace trace, size_t index, struct spot *spot)
 {
     const struct series_validation *one = &curves->series->validations[index];
@@ -17,18 +17,19 @@ static bool spot_of(const struct curves *curves, enum trace trace, size_t index,
     return isfinite(spot->place) && isfinite(spot->value);
 }
 
-static bool in_sight(const struct spot *spot)
+static bool is_visible(const struct spot *spot)
 {
     return spot->place >= 0 && spot->place <= 1;
 }
 
+/* Returns the point of the line at a position. */
 static struct spot cut(struct spot from, struct spot to, double place)
 {
     double part = (place - from.place) / (to.place - from.place);
     return (struct spot){place, from.value + part * (to.value - from.value)};
 }
 
-/* The part of a line within the plot; false: there is none. */
+/* Cuts a line to its visible part. Returns false if there is none. */
 static bool cut_line(struct spot *from, struct spot *to)
 {
     if (to->place < 0 || from->place > 1 || to->place < from->place)
@@ -59,7 +60,7 @@ void validations_range(const struct curves *curves, enum trace trace, bool log, 
             any = false;
             continue;
         }
-        if (in_sight(&here))
+        if (is_visible(&here))
             widen(&here, log, low, high);
         struct spot from = before, to = here;
         if (any && cut_line(&from, &to)) {
@@ -76,7 +77,7 @@ size_t validations_nonpositive(const struct curves *curves, enum trace trace)
     struct spot spot;
     size_t count = 0;
     for (size_t i = 0; i < series_validation_count(curves->series); i++)
-        count += spot_of(curves, trace, i, &spot) && in_sight(&spot) && spot.value <= 0;
+        count += spot_of(curves, trace, i, &spot) && is_visible(&spot) && spot.value <= 0;
     return count;
 }
 
@@ -111,12 +112,12 @@ static void draw_lines(const struct curves *curves, enum trace trace, const stru
     }
 }
 
-static size_t count_in_sight(const struct curves *curves, enum trace trace, size_t *last)
+static size_t count_visible(const struct curves *curves, enum trace trace, size_t *last)
 {
     struct spot spot;
     size_t count = 0;
     for (size_t i = 0; i < series_validation_count(curves->series); i++)
-        if (spot_of(curves, trace, i, &spot) && in_sight(&spot)) {
+        if (spot_of(curves, trace, i, &spot) && is_visible(&spot)) {
             *last = i;
             count++;
         }
@@ -127,13 +128,13 @@ void validations_draw(const struct curves *curves, enum trace trace, const struc
                       struct plot *plot, uint8_t number, char mark)
 {
     struct spot spot;
-    size_t last = 0, count = count_in_sight(curves, trace, &last);
+    size_t last = 0, count = count_visible(curves, trace, &last);
     bool marks = count * 4 * plot_dots_across(plot->symbols) <= plot_width(plot);
     if (plot_height(plot) == 0)
         return;
     draw_lines(curves, trace, y, plot, number);
-    for (size_t i = 0; i <= last && count > 0; i++) { /* last: lines would go over them */
-        if (!spot_of(curves, trace, i, &spot) || !in_sight(&spot))
+    for (size_t i = 0; i <= last && count > 0; i++) { /* marks lie over the lines */
+        if (!spot_of(curves, trace, i, &spot) || !is_visible(&spot))
             continue;
         bool placed = !y->log || spot.value > 0;
         if (marks || i == last || !placed)

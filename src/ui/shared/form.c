@@ -1,3 +1,6 @@
+/* Every change of a value goes through form_set or form_replace, which choose the fields again (a
+ * value can make others meaningless), check the configuration and mark the forecast as stale. The
+ * forecast itself takes longer, so the screen asks for it when the user pauses. */
 #include "ui/shared/form.h"
 
 #include "base/language.h"
@@ -12,7 +15,7 @@
 
 _Static_assert(FORM_MAX_FIELDS >= 64, "config_fields has at most 64 rows");
 
-/* Which fields there are, with the focus on the same one. */
+/* Chooses the fields to show and leaves the focus on the same field if it is still shown. */
 static void choose_fields(struct form *form)
 {
     const struct config_field *focused = form->count ? form->fields[form->focus] : NULL;
@@ -29,6 +32,36 @@ static void choose_fields(struct form *form)
         form->focus = form->count - 1;
 }
 
+/* Returns whether `what` names the option: "--batch 12", "--data". */
+static bool names_option(const char *what, const char *key)
+{
+    char option[64];
+    snprintf(option, sizeof option, "--%s", key);
+    size_t length = strlen(option);
+    return strncmp(what, option, length) == 0 && (what[length] == '\0' || what[length] == ' ');
+}
+
+/* Returns the field that an error is about, by its option, value, key or label, or FORM_NO_FIELD.
+ */
+static size_t field_of_error(const struct form *form, const struct error *error)
+{
+    char value[FORM_TEXT];
+    for (size_t i = 0; i < form->count; i++)
+        if (names_option(error->what, form->fields[i]->key))
+            return i;
+    for (size_t i = 0; i < form->count; i++)
+        if (form->fields[i]->kind == CONFIG_TEXT && form_value(form, i, value, sizeof value)[0] &&
+            strstr(error->what, value))
+            return i;
+    for (size_t i = 0; i < form->count; i++)
+        if (strcasestr(error->what, form->fields[i]->key) ||
+            strcasestr(error->what, form->fields[i]->label) ||
+            strcasestr(error->what, gettext(form->fields[i]->label)))
+            return i;
+    return FORM_NO_FIELD;
+}
+
+/* Marks the forecast as stale and checks the configuration. */
 static void changed(struct form *form)
 {
     form->forecast_stale = true;
@@ -37,7 +70,7 @@ static void changed(struct form *form)
     form->problem_field = FORM_NO_FIELD;
     choose_fields(form);
     if (!config_check(&form->config, &form->problem))
-        form->problem_field = form_blame(form, &form->problem);
+        form->problem_field = field_of_error(form, &form->problem);
 }
 
 void form_begin(struct form *form, const struct run_config *config)
@@ -59,7 +92,7 @@ void form_show_all(struct form *form, bool all)
     form->all = all;
     choose_fields(form);
     if (form->problem.kind != ERROR_NONE)
-        form->problem_field = form_blame(form, &form->problem);
+        form->problem_field = field_of_error(form, &form->problem);
 }
 
 static char *typed_into(struct form *form, const struct config_field *field)
@@ -75,12 +108,6 @@ const struct config_field *form_focused(const struct form *form)
 char *form_value(const struct form *form, size_t field, char *text, size_t size)
 {
     return config_get(&form->config, form->fields[field]->key, text, size);
-}
-
-bool form_is_optional(const struct config_field *field)
-{
-    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
-           strcmp(field->key, "iterations") == 0;
 }
 
 void form_move(struct form *form, int steps)
@@ -102,11 +129,18 @@ void form_scroll(struct form *form, size_t rows)
         form->top = form->count - rows;
 }
 
-/* --- what fields offer --- */
+/* --- the values that fields offer --- */
+
+/* Returns whether the field may be empty. */
+static bool is_optional(const struct config_field *field)
+{
+    return strcmp(field->key, "preset") == 0 || strcmp(field->key, "validate") == 0 ||
+           strcmp(field->key, "iterations") == 0;
+}
 
 enum { USUAL_VALUES = 8 };
 
-/* Usual values of fields for which the session has no suggestions. */
+/* Usual values of fields for which config_suggestion has none. */
 static const struct {
     const char *key, *values[USUAL_VALUES];
 } usual[] = {{"groups", {"0", "2", "3", "4", "8"}},
@@ -153,10 +187,11 @@ static bool takes_data(const struct config_field *field)
     return strcmp(field->key, "data") == 0 || strcmp(field->key, "validate") == 0;
 }
 
-/* Kinds of data sets that need a folder: "idx:" and so on, with `what` they hold. */
+/* Adds the kinds of data sets: those that need a folder as "idx:" and so on, and a description as
+ * the note of each. */
 static void add_data_kinds(struct chooser_item *items, size_t *count)
 {
-    static char prefixes[16][32]; /* the same at every call */
+    static char prefixes[16][32]; /* every call writes the same texts */
     size_t kinds_count;
     const struct dataset_kind *kinds = dataset_kinds(&kinds_count);
     for (size_t i = 0; i < kinds_count && i < 16; i++) {
@@ -170,12 +205,12 @@ static void add_data_kinds(struct chooser_item *items, size_t *count)
     }
 }
 
-/* Suggestions, and what was typed before. */
+/* Fills `items` with the suggestions and the last typed value. Returns how many there are. */
 static size_t cycle_items(const struct form *form, size_t field, struct chooser_item *items)
 {
     size_t count = 0;
     const char *text;
-    if (form_is_optional(form->fields[field]))
+    if (is_optional(form->fields[field]))
         add_item(items, &count, "", _("none"));
     for (size_t n = 0; (text = suggestion(form->fields[field], n)); n++)
         add_item(items, &count, text, "");
@@ -203,7 +238,7 @@ static size_t find_item(const struct chooser_item *items, size_t count, const ch
     return count;
 }
 
-/* The offered number that is next to the value in that direction. */
+/* Returns the offered number nearest to the value in that direction, or NULL. */
 static const char *next_number(const struct chooser_item *items, size_t count, double value,
                                int direction)
 {
@@ -271,7 +306,7 @@ bool form_set(struct form *form, const char *text)
         size_t count = 0;
         for (size_t n = 0; n < CHOOSER_MAX_ITEMS && suggestion(field, n); n++)
             add_item(items, &count, suggestion(field, n), "");
-        if (!has_item(items, count, before)) /* it would be lost otherwise */
+        if (!has_item(items, count, before)) /* stepping through suggestions would lose it */
             memcpy(typed_into(form, field), before, sizeof before);
     }
     changed(form);
@@ -327,34 +362,7 @@ void form_edit_key(struct form *form, int key)
         form->edit_error.kind = ERROR_NONE;
 }
 
-/* --- what is wrong, and what it takes --- */
-
-/* Whether `what` names the option: "--batch 12", "--data". */
-static bool names_option(const char *what, const char *key)
-{
-    char option[64];
-    snprintf(option, sizeof option, "--%s", key);
-    size_t length = strlen(option);
-    return strncmp(what, option, length) == 0 && (what[length] == '\0' || what[length] == ' ');
-}
-
-size_t form_blame(const struct form *form, const struct error *error)
-{
-    char value[FORM_TEXT];
-    for (size_t i = 0; i < form->count; i++)
-        if (names_option(error->what, form->fields[i]->key))
-            return i;
-    for (size_t i = 0; i < form->count; i++)
-        if (form->fields[i]->kind == CONFIG_TEXT && form_value(form, i, value, sizeof value)[0] &&
-            strstr(error->what, value))
-            return i;
-    for (size_t i = 0; i < form->count; i++)
-        if (strcasestr(error->what, form->fields[i]->key) ||
-            strcasestr(error->what, form->fields[i]->label) ||
-            strcasestr(error->what, gettext(form->fields[i]->label)))
-            return i;
-    return FORM_NO_FIELD;
-}
+/* --- the forecast --- */
 
 void form_make_forecast(struct form *form)
 {
@@ -364,7 +372,7 @@ void form_make_forecast(struct form *form)
     form->problem = (struct error){0};
     if (!config_check(&form->config, &form->problem) ||
         !forecast_make(&form->config, &form->forecast, &form->problem)) {
-        form->problem_field = form_blame(form, &form->problem);
+        form->problem_field = field_of_error(form, &form->problem);
         return;
     }
     form->forecast_known = true;
@@ -374,8 +382,9 @@ void form_make_forecast(struct form *form)
     if (form->forecast.largest_batch > 0)
         snprintf(advice, sizeof advice, _("the largest batch that fits is %zu"),
                  form->forecast.largest_batch);
-    error_set(&form->problem, ERROR_MEMORY, "--batch", advice, "it takes %s, and %s are free",
+    error_set(&form->problem, ERROR_MEMORY, "--batch", advice,
+              "it needs %s of memory, but only %s are free",
               text_bytes(forecast_needed(&form->forecast), need, sizeof need),
               text_bytes(form->forecast.memory_free, free_bytes, sizeof free_bytes));
-    form->problem_field = form_blame(form, &form->problem);
+    form->problem_field = field_of_error(form, &form->problem);
 }

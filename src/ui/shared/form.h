@@ -1,5 +1,6 @@
-/* form.h: deciding in the form: which fields there are, what they offer, what is typed into them
- * and what is wrong. Everything comes from config_fields; no drawing here. */
+/* form.h: the state of the configuration form: which fields it has, the values they offer, the text
+ * being edited, and the forecast or the error of the configuration. The fields come from
+ * config_fields. No drawing. */
 #ifndef TINCA_UI_SHARED_FORM_H
 #define TINCA_UI_SHARED_FORM_H
 
@@ -17,65 +18,71 @@ enum { FORM_MAX_FIELDS = 64, FORM_TEXT = 512 };
 
 struct form {
     struct run_config config;
-    bool all; /* every field, also those that mean nothing beside the others */
+    bool all; /* shows every field, even those without effect in this configuration */
     const struct config_field *fields[FORM_MAX_FIELDS];
-    size_t count, focus, top; /* `top`: the first field in sight */
-    /* what was typed into a text field, by its place in config_fields, kept while its suggestions
-     * are looked through */
+    size_t count, focus, top; /* number of fields; the focused one; the first visible one */
+    /* the last typed value of each text field, by its index in config_fields; it stays among the
+     * values that the field offers */
     char typed[FORM_MAX_FIELDS][FORM_TEXT];
 
     bool editing; /* the focused field */
     struct line_edit edit;
-    struct error edit_error; /* why the text was not taken; kind ERROR_NONE: none */
+    struct error edit_error; /* why the typed text is invalid; kind ERROR_NONE: it is valid */
 
-    bool forecast_stale; /* the forecast is of an older configuration */
-    bool forecast_known; /* the forecast is there */
+    bool forecast_stale; /* the configuration has changed since the forecast */
+    bool forecast_known; /* `forecast` is valid */
     struct forecast forecast;
-    struct error problem; /* why this cannot work; kind ERROR_NONE: it can */
-    size_t problem_field; /* which field's fault it is, or FORM_NO_FIELD */
+    struct error problem; /* why the configuration cannot run; kind ERROR_NONE: it can */
+    size_t problem_field; /* the field that causes the problem, or FORM_NO_FIELD */
 };
 
+/* Begins a form with a configuration. */
 void form_begin(struct form *form, const struct run_config *config);
 
-/* Another configuration in the same form: what is shown and where the focus is stay. */
+/* Replaces the configuration. The visible fields and the focus stay. */
 void form_replace(struct form *form, const struct run_config *config);
 
-/* Shows every field, or only those that mean something (config_applies). The focus stays where it
- * is if its field does. */
+/* Shows every field, or only those with an effect (config_applies). The focus stays on its field if
+ * that is still shown. */
 void form_show_all(struct form *form, bool all);
 
+/* Returns the focused field. */
 const struct config_field *form_focused(const struct form *form);
-/* The field's value as text; "" when empty. Returns `text`. */
+
+/* Writes the value of the field with this index as text, "" if it is empty. Returns `text`. */
 char *form_value(const struct form *form, size_t field, char *text, size_t size);
-bool form_is_optional(const struct config_field *field);
 
-void form_move(struct form *form, int steps); /* the focus; stops at the ends */
+/* Moves the focus by `steps` fields, at most to the first or the last one. */
+void form_move(struct form *form, int steps);
 
-/* What a field offers, for a list. `note` may be "". An item that ends in ':' wants more typed
- * after it. Returns how many. The texts live as long as the form is not changed. */
+/* Fills `items` (CHOOSER_MAX_ITEMS of them) with the values that a field offers. An item that ends
+ * in ':' needs more text after it. Returns how many there are. The texts are valid until the form
+ * changes. */
 size_t form_items(const struct form *form, size_t field, struct chooser_item *items);
 
-/* The next (+1) or previous (-1) value of the focused field: the next suggestion, the other flag,
- * or a step for numbers without suggestions. */
+/* Sets the focused field to its next (+1) or previous (-1) value: the next offered one, the other
+ * of yes and no, or for a number without offered values the next integer. */
 void form_cycle(struct form *form, int direction);
 
-/* Begins to edit the focused field with its value, or with `text` instead. */
+/* Begins to edit the focused field, with `text` or (NULL) its value. Fields with a fixed choice of
+ * values cannot be edited. */
 void form_edit(struct form *form, const char *text);
-/* The same by typing: false when this key does not begin anything there. */
+
+/* Begins to edit the focused field with the key as the first one typed. Returns false if the key
+ * does not begin a value of that field. */
 bool form_edit_by_typing(struct form *form, int key);
-/* A key while editing. Enter takes the text, Esc leaves the old value, Tab completes a path. */
+
+/* Handles a key while editing: Enter sets the value, Esc restores the old one, Tab completes a
+ * path. */
 void form_edit_key(struct form *form, int key);
 
-/* Sets the focused field from text; false with edit_error. */
+/* Sets the focused field from text. Returns false and sets edit_error if the text is invalid. */
 bool form_set(struct form *form, const char *text);
 
-/* Makes the forecast of the configuration as it is now. */
+/* Computes the forecast of the configuration, or sets the problem. */
 void form_make_forecast(struct form *form);
 
-/* Which field an error speaks of, or FORM_NO_FIELD. */
-size_t form_blame(const struct form *form, const struct error *error);
-
-/* Scrolls so that the focused field lies within `rows` rows. */
+/* Scrolls so that the focused field is one of the `rows` visible ones. */
 void form_scroll(struct form *form, size_t rows);
 
 #endif

@@ -1,3 +1,5 @@
+/* The file is one object with a member for each setting that the user has given, as text. Reading
+ * applies the members in order. */
 #include "ui/shared/last_form.h"
 
 #include "base/files/file.h"
@@ -11,7 +13,7 @@
 
 enum { FILE_LIMIT = 1 << 20 };
 
-/* Beside the folder of runs. Owned by the caller. */
+/* Returns the path of the file, beside the folder of runs. Owned by the caller. */
 static char *form_path(struct error *error)
 {
     char *home = run_directory_home(error);
@@ -27,17 +29,19 @@ static char *form_path(struct error *error)
 
 /* --- reading --- */
 
-/* The first that is left out is told. */
-static void take_member(struct run_config *config, const struct json_document *document,
-                        const struct json *member, struct error *skipped)
+/* Applies a setting. *skipped describes the first setting that is left out. */
+static void apply_member(struct run_config *config, const struct json_document *document,
+                         const struct json *member, struct error *skipped)
 {
     const char *key = json_key(member), *value = json_string(member);
     struct error inner = {0};
     if (value && config_set(config, key, value, &inner))
         return;
     if (skipped->kind == ERROR_NONE)
-        error_set(skipped, ERROR_INPUT, document->name, _("the rest of the form is as it was"),
-                  _("\"%s\" was left out: %s"), key, value ? inner.why : _("a text was expected"));
+        error_set(skipped, ERROR_INPUT, document->name,
+                  _("the other settings of the form were restored"),
+                  _("the setting \"%s\" was left out: %s"), key,
+                  value ? inner.why : _("a text was expected"));
 }
 
 bool last_form_read(struct run_config *config, struct error *skipped)
@@ -51,7 +55,7 @@ bool last_form_read(struct run_config *config, struct error *skipped)
         return false;
     config_defaults(config);
     for (const struct json *member = json_first(document.root); member; member = json_next(member))
-        take_member(config, &document, member, skipped);
+        apply_member(config, &document, member, skipped);
     json_document_free(&document);
     return true;
 }

@@ -3,31 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
-void log_add(struct log *book, enum role role, const char *text)
+void log_add(struct log *log, enum role role, const char *text)
 {
-    size_t place = (book->first + book->count) % LOG_LINES;
-    if (book->count < LOG_LINES)
-        book->count++;
+    size_t place = (log->first + log->count) % LOG_LINES;
+    if (log->count < LOG_LINES)
+        log->count++;
     else {
-        book->first = (book->first + 1) % LOG_LINES;
-        book->forgotten++;
+        log->first = (log->first + 1) % LOG_LINES;
     }
-    struct log_line *line = &book->lines[place];
+    struct log_line *line = &log->lines[place];
     *line = (struct log_line){.when = time(NULL), .role = role};
     snprintf(line->text, sizeof line->text, "%s", text);
 }
 
-void log_set_run_directory(struct log *book, const char *directory)
+void log_set_run_directory(struct log *log, const char *directory)
 {
-    if (book->count == 0 || !directory)
+    if (log->count == 0 || !directory)
         return;
-    struct log_line *line = &book->lines[(book->first + book->count - 1) % LOG_LINES];
+    struct log_line *line = &log->lines[(log->first + log->count - 1) % LOG_LINES];
     snprintf(line->directory, sizeof line->directory, "%s", directory);
 }
 
-const struct log_line *log_line(const struct log *book, size_t n)
+const struct log_line *log_line(const struct log *log, size_t n)
 {
-    return &book->lines[(book->first + n) % LOG_LINES];
+    return &log->lines[(log->first + n) % LOG_LINES];
 }
 
 bool log_matches(const struct log_line *line, const char *search)

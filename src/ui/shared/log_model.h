@@ -1,5 +1,5 @@
-/* log_model.h: what the workbench told in this sitting: messages, findings, starts, ends, errors. A
- * ring: of very many lines the oldest are forgotten. No drawing. */
+/* log_model.h: the messages of this session: findings, starts and ends of runs, errors. They form a
+ * ring buffer of LOG_LINES lines, in which new lines replace the oldest. No drawing. */
 #ifndef TINCA_UI_SHARED_LOG_MODEL_H
 #define TINCA_UI_SHARED_LOG_MODEL_H
 
@@ -14,24 +14,24 @@ struct log_line {
     time_t when;
     enum role role;
     char text[480];
-    char directory[512]; /* of the run that it concerns; "": of none */
+    char directory[512]; /* of the run that the line is about; "": none */
 };
 
-struct log {
+struct log { /* starts as {0} */
     struct log_line lines[LOG_LINES];
-    size_t first, count;
-    size_t forgotten;
+    size_t first, count; /* the index of the oldest line; the number of lines */
 };
 
-void log_add(struct log *book, enum role role, const char *text);
+/* Adds a line with the present time. */
+void log_add(struct log *log, enum role role, const char *text);
 
-/* The newest line concerns the run in this directory; NULL: nothing changes. */
-void log_set_run_directory(struct log *book, const char *directory);
+/* Records that the newest line is about the run in `directory`; NULL changes nothing. */
+void log_set_run_directory(struct log *log, const char *directory);
 
-/* The n-th line, oldest first. */
-const struct log_line *log_line(const struct log *book, size_t n);
+/* Returns the n-th line, the oldest first. */
+const struct log_line *log_line(const struct log *log, size_t n);
 
-/* Returns whether the text occurs in the line; an empty one occurs in every line. */
+/* Returns whether the line contains the text in upper or lower case; every line contains "". */
 bool log_matches(const struct log_line *line, const char *search);
 
 #endif

@@ -1,3 +1,5 @@
+/* Each row of the table gives the place of its value in struct preferences, so setting and getting
+ * need no code of their own for any preference. */
 #include "ui/shared/preferences.h"
 
 #include "base/language.h"
@@ -19,14 +21,13 @@ const struct preference preference_table[] = {
      N_("The colours of the screen; NO_COLOR in the environment wins."), PREFERENCE_NAME,
      MEMBER(colours), ui_colours},
     {"symbols", N_("Symbols"), "NAME",
-     N_("What curves are drawn with; auto: what the locale can show."), PREFERENCE_NAME,
+     N_("The characters of curves; auto: the best that the locale can show."), PREFERENCE_NAME,
      MEMBER(symbols), symbols},
     {"mouse", N_("Mouse"), "yes|no",
-     N_("Take clicks and the wheel; no leaves them to the terminal."), PREFERENCE_FLAG,
+     N_("Use the mouse; no leaves clicks and the wheel to the terminal."), PREFERENCE_FLAG,
      MEMBER(mouse), NULL},
-    {"slow", N_("Slow line"), "yes|no",
-     N_("Draw seldom and little, for a connection of few bytes a second."), PREFERENCE_FLAG,
-     MEMBER(slow), NULL},
+    {"slow", N_("Slow line"), "yes|no", N_("Draw less often and send less, for a slow connection."),
+     PREFERENCE_FLAG, MEMBER(slow), NULL},
     {"language", N_("Language"), "NAME",
      N_("The language of the messages from the next start on; auto: the environment's."),
      PREFERENCE_NAME, MEMBER(language), languages},
@@ -37,8 +38,8 @@ const struct preference preference_table[] = {
      N_("The format that is proposed when a comparison is exported."), PREFERENCE_NAME,
      MEMBER(export_format), formats},
     {"x-axis", N_("Curves along"), "NAME",
-     N_("What curves are drawn over; the last choice is remembered."), PREFERENCE_NAME,
-     MEMBER(x_axis), x_axes},
+     N_("The x axis of curves; the last choice is remembered."), PREFERENCE_NAME, MEMBER(x_axis),
+     x_axes},
     {"log-x", N_("Log x axis"), "yes|no",
      N_("A logarithmic x axis for curves; the last choice is remembered."), PREFERENCE_FLAG,
      MEMBER(log_x), NULL},

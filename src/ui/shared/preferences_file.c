@@ -1,5 +1,5 @@
-/* The file is one object; a member a setting, of the setting's own kind: {"colours": "mono",
- * "mouse": false}. What is left out has its default. */
+/* The file is one object with a member for each preference, a string or a boolean: {"colours":
+ * "mono", "mouse": false}. A missing member means the default. */
 #include "ui/shared/preferences.h"
 
 #include "base/files/file.h"
@@ -12,11 +12,6 @@
 #include <string.h>
 
 enum { FILE_LIMIT = 1 << 20 };
-
-char *preferences_path(struct error *error)
-{
-    return user_settings_path(error);
-}
 
 /* --- reading --- */
 
@@ -47,7 +42,7 @@ static bool read_member(struct preferences *preferences, const struct json_docum
            fail_at(document, member, inner.why, inner.advice, error);
 }
 
-/* All members, whatever is wrong with some; the error is the first one's. */
+/* Reads all members, even after an invalid one; the error describes the first invalid one. */
 static bool read_members(struct preferences *preferences, const struct json_document *document,
                          struct error *error)
 {
@@ -65,7 +60,7 @@ bool preferences_read(struct preferences *preferences, struct error *error)
 {
     struct json_document document;
     preferences_defaults(preferences);
-    char *path = preferences_path(NULL);
+    char *path = user_settings_path(NULL);
     if (!path || !file_exists(path)) {
         free(path);
         return true;
@@ -116,7 +111,7 @@ static bool make_folder_of(const char *path, struct error *error)
 
 bool preferences_write(const struct preferences *preferences, struct error *error)
 {
-    char *path = preferences_path(error);
+    char *path = user_settings_path(error);
     char *text = path && make_folder_of(path, error) ? make_text(preferences, error) : NULL;
     bool written = text && file_write(path, text, strlen(text), true, error);
     free(text);

@@ -1,3 +1,6 @@
+/* An entry of this session waits, then is active, then over, or is refused when it cannot be
+ * started. Entries move when the list grows or shrinks, so callers look them up again after that.
+ * Saved runs are added by directory first; readers fill in the rest later (run_entry_update). */
 #include "ui/shared/run_list.h"
 
 #include "base/files/file.h"
@@ -24,11 +27,11 @@ bool run_list_add(struct run_list *list, const struct run_config *config,
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error)
 {
-    const struct run_config asked = *config; /* it may lie in the list, which moves */
-    if (!run_list_add(list, &asked, NULL, error))
+    const struct run_config copy = *config; /* `config` may lie in the list, which moves */
+    if (!run_list_add(list, &copy, NULL, error))
         return false;
     struct run_entry *entry = &list->entries[list->count - 1];
-    snprintf(entry->resumes, sizeof entry->resumes, "%s", directory);
+    snprintf(entry->resumed_directory, sizeof entry->resumed_directory, "%s", directory);
     run_name_read(directory, entry->name);
     return true;
 }
@@ -54,8 +57,8 @@ const char *run_entry_status(const struct run_entry *entry)
 
 static void start(struct run_entry *entry)
 {
-    entry->run = entry->resumes[0]
-                     ? run_resume(entry->resumes, NULL, &entry->options, &entry->error)
+    entry->run = entry->resumed_directory[0]
+                     ? run_resume(entry->resumed_directory, NULL, &entry->options, &entry->error)
                      : run_start(&entry->config, &entry->options, &entry->error);
     entry->refused = !entry->run;
     if (entry->run)
@@ -137,16 +140,7 @@ void run_list_free(struct run_list *list)
     *list = (struct run_list){0};
 }
 
-size_t run_list_started(const struct run_list *list, struct run **runs)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < list->count; i++)
-        if (list->entries[i].run)
-            runs[count++] = list->entries[i].run;
-    return count;
-}
-
-/* --- kept runs --- */
+/* --- saved runs --- */
 
 bool run_entry_is_saved(const struct run_entry *entry)
 {
@@ -158,86 +152,88 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The IDs of all runs of both lists, sorted; their texts are borrowed. */
-static const char **known_ids(const struct run_list *kept, const struct run_list *sitting,
+/* Returns the IDs of all runs of both lists, sorted. The caller frees the array; the texts are
+ * borrowed. */
+static const char **known_ids(const struct run_list *saved, const struct run_list *session,
                               size_t *count, struct error *error)
 {
     const char **ids =
-        memory_new(kept->count + sitting->count, sizeof *ids, "the list of runs", error);
+        memory_new(saved->count + session->count, sizeof *ids, "the list of runs", error);
     *count = 0;
-    for (size_t i = 0; ids && i < kept->count; i++)
-        ids[(*count)++] = file_base_name(kept->entries[i].directory);
-    for (size_t i = 0; ids && i < sitting->count; i++)
-        if (sitting->entries[i].run)
-            ids[(*count)++] = run_facts(sitting->entries[i].run)->id;
-        else if (run_entry_is_waiting(&sitting->entries[i]) && sitting->entries[i].resumes[0])
-            ids[(*count)++] = file_base_name(sitting->entries[i].resumes);
+    for (size_t i = 0; ids && i < saved->count; i++)
+        ids[(*count)++] = file_base_name(saved->entries[i].directory);
+    for (size_t i = 0; ids && i < session->count; i++)
+        if (session->entries[i].run)
+            ids[(*count)++] = run_facts(session->entries[i].run)->id;
+        else if (run_entry_is_waiting(&session->entries[i]) &&
+                 session->entries[i].resumed_directory[0])
+            ids[(*count)++] = file_base_name(session->entries[i].resumed_directory);
     if (ids)
         qsort(ids, *count, sizeof *ids, by_text);
     return ids;
 }
 
-bool run_list_add_saved(struct run_list *kept, const char *directory, struct error *error)
+bool run_list_add_saved(struct run_list *saved, const char *directory, struct error *error)
 {
-    if (!memory_grow(&kept->entries, &kept->capacity, kept->count + 1, sizeof *kept->entries,
+    if (!memory_grow(&saved->entries, &saved->capacity, saved->count + 1, sizeof *saved->entries,
                      "the list of runs", error))
         return false;
-    struct run_entry *entry = &kept->entries[kept->count];
+    struct run_entry *entry = &saved->entries[saved->count];
     *entry = (struct run_entry){0};
     int length = snprintf(entry->directory, sizeof entry->directory, "%s", directory);
     if (length < 0 || (size_t)length >= sizeof entry->directory)
         return error_set(error, ERROR_SYSTEM, directory, "set XDG_STATE_HOME to a shorter path",
                          "its path is too long");
-    kept->count++;
+    saved->count++;
     return true;
 }
 
-static bool add_kept(struct run_list *kept, const char *home, const char *id, struct error *error)
+static bool add_run(struct run_list *saved, const char *home, const char *id, struct error *error)
 {
     char *directory = file_join(home, id);
-    bool added = directory ? run_list_add_saved(kept, directory, error)
+    bool added = directory ? run_list_add_saved(saved, directory, error)
                            : error_set_memory(error, "a path", 0);
     free(directory);
     return added;
 }
 
-/* Another process may have ended them since. */
-static void read_unfinished_again(struct run_list *kept)
+/* Marks runs that had not ended when they were read: other processes may have ended them. */
+static void mark_unfinished_outdated(struct run_list *saved)
 {
-    for (size_t i = 0; i < kept->count; i++) {
-        struct run_entry *entry = &kept->entries[i];
+    for (size_t i = 0; i < saved->count; i++) {
+        struct run_entry *entry = &saved->entries[i];
         if (!entry->run && entry->outline_known && !run_status_is_over(entry->snapshot.status))
             entry->outdated = true;
     }
 }
 
-/* Adds those of `ids` that are new; adding moves the texts of the known ones, so what is new is
- * found out first. */
-static bool add_new(struct run_list *kept, const struct run_list *sitting, char *const *ids,
+/* Adds those of `ids` that are new. They are determined first, since adding moves the entries and
+ * with them the texts of the known IDs. */
+static bool add_new(struct run_list *saved, const struct run_list *session, char *const *ids,
                     size_t count, const char *home, struct error *error)
 {
     size_t known_count;
-    const char **known = known_ids(kept, sitting, &known_count, error);
+    const char **known = known_ids(saved, session, &known_count, error);
     bool *is_new = memory_new(count, sizeof *is_new, "the list of runs", error);
     bool added = known && is_new;
     for (size_t i = 0; added && i < count; i++)
         is_new[i] = !bsearch(&ids[i], known, known_count, sizeof *known, by_text);
     for (size_t i = 0; added && i < count; i++)
         if (is_new[i])
-            added = add_kept(kept, home, ids[i], error);
+            added = add_run(saved, home, ids[i], error);
     free(known);
     free(is_new);
     return added;
 }
 
-bool run_list_add_saved_ids(struct run_list *kept, const struct run_list *sitting, const char *home,
-                            char *const *ids, size_t count, struct error *error)
+bool run_list_add_saved_ids(struct run_list *saved, const struct run_list *session,
+                            const char *home, char *const *ids, size_t count, struct error *error)
 {
-    read_unfinished_again(kept);
-    return add_new(kept, sitting, ids, count, home, error);
+    mark_unfinished_outdated(saved);
+    return add_new(saved, session, ids, count, home, error);
 }
 
-static void take_outline(struct run_entry *entry, const struct run_outline *outline)
+static void copy_outline(struct run_entry *entry, const struct run_outline *outline)
 {
     entry->config = outline->config;
     entry->snapshot = outline->snapshot;
@@ -245,7 +241,7 @@ static void take_outline(struct run_entry *entry, const struct run_outline *outl
     entry->live = !run_status_is_over(entry->snapshot.status);
 }
 
-static void take_run(struct run_entry *entry, struct run *run)
+static void replace_run(struct run_entry *entry, struct run *run)
 {
     run_free(entry->run);
     entry->run = run;
@@ -261,12 +257,12 @@ void run_entry_update(struct run_entry *entry, struct run_read *read)
     entry->refused = read->error.kind != ERROR_NONE;
     entry->error = read->error;
     if (entry->outline_known) {
-        take_outline(entry, &read->outline);
+        copy_outline(entry, &read->outline);
         memcpy(entry->name, read->name, sizeof entry->name);
         memcpy(entry->models, read->saved, sizeof entry->models);
     }
     if (read->run)
-        take_run(entry, read->run);
+        replace_run(entry, read->run);
     read->run = NULL;
 }
 

@@ -1,5 +1,6 @@
-/* run_list.h: the runs of this sitting, of which one trains at a time while the others wait their
- * turn; and, in a list of their own, the kept runs of earlier ones, which are only looked at. */
+/* run_list.h: lists of runs. The list of this session holds the runs that it starts: one trains at
+ * a time, the others wait. A second list holds the saved runs, of earlier sessions or of other
+ * processes, which are only read. */
 #ifndef TINCA_UI_SHARED_RUN_LIST_H
 #define TINCA_UI_SHARED_RUN_LIST_H
 
@@ -14,88 +15,99 @@
 struct run_entry {
     struct run_config config;
     struct run_options options;
-    struct run *run;          /* NULL: still waiting, refused, or kept and not opened yet */
-    bool refused;             /* see `error`; kept: it cannot be read */
-    bool deletion_candidate;  /* the question in sight is whether to delete it */
+    struct run *run;          /* NULL: waiting, refused, or saved and its curves are not read */
+    bool refused;             /* it could not be started, or (saved) not be read; see `error` */
+    bool deletion_candidate;  /* the open question is whether to delete it */
     bool marked;              /* for a comparison, an export or deletion */
-    char name[RUN_NAME_SIZE]; /* the user's own for it; "": none, or not read yet */
-    bool pause_asked;         /* ahead of the snapshot, which learns of it later */
+    char name[RUN_NAME_SIZE]; /* given by the user; "": none, or not read yet */
+    bool pause_asked;         /* the user paused it; the snapshot shows that later */
     struct error error;
     struct run_snapshot snapshot; /* as of the last step */
+    char resumed_directory[512];  /* the directory of the run that it continues; "": a new run */
+    bool models[RUN_SAVED_KINDS]; /* which models are on disk, as last read (run_reader.h) */
+    char imported[16]; /* the framework whose log it was imported from; "": none, or not read */
 
-    char resumes[512];            /* where the run lies that this one goes on with; "": a new one */
-    char directory[512];          /* kept: where it lies; else "" */
-    bool outline_known;           /* kept: config and snapshot are there */
-    bool outdated;                /* kept: they are to be read again */
-    bool models[RUN_SAVED_KINDS]; /* which models are there, as of the last look (run_reader.h) */
-    char imported[16]; /* the framework whose log it was taken from; "": none, or not read yet */
-
-    bool live;              /* kept: another process has it, and it is not over */
-    bool followed;          /* kept: its journal has been read to where it grows (others.h) */
-    struct run_owner owner; /* of a live one, as of the last look */
-    bool reopen_due;        /* kept: another process goes on with it; `run` is out of date */
+    /* saved runs only */
+    char directory[512];    /* "": the run belongs to this session */
+    bool outline_known;     /* config and snapshot have been read */
+    bool outdated;          /* they must be read again */
+    bool live;              /* another process runs it */
+    bool followed;          /* its journal is read as it grows (other_runs.h) */
+    struct run_owner owner; /* the process of a live run, as last read */
+    bool reopen_due;        /* another process has resumed it, so `run` must be opened again */
 };
 
-struct run_list {
+struct run_list { /* starts as {0} */
     struct run_entry *entries;
     size_t count, capacity;
 };
 
-/* Puts a run at the end. It starts with the next step when nothing else is on. */
+/* --- the runs of this session --- */
+
+/* Adds a run at the end; `options` NULL: the defaults. It starts at the next step at which no other
+ * run is active. Fails without memory. */
 bool run_list_add(struct run_list *list, const struct run_config *config,
                   const struct run_options *options, struct error *error);
 
-/* The same for a run that is to go on in its directory (session/run/resume.h). */
+/* Adds a run that continues the run in `directory` (session/run/resume.h). Fails without memory. */
 bool run_list_resume(struct run_list *list, const struct run_config *config, const char *directory,
                      struct error *error);
 
-/* Copies what is new of every run, and starts the next one when none is on. Returns the index of a
- * run that has ended since the last step, or list->count. */
+/* Copies the snapshots of all runs, and starts the next waiting run if none is active. Returns the
+ * index of a run that has ended since the last step, or list->count. */
 size_t run_list_step(struct run_list *list);
 
-/* The run that is on, or NULL. */
+/* Returns the active run, or NULL. */
 struct run_entry *run_list_active(const struct run_list *list);
-bool run_entry_is_waiting(const struct run_entry *entry);
-bool run_entry_is_active(const struct run_entry *entry);
-const char *run_entry_status(const struct run_entry *entry); /* "waiting", "running", ... */
+
+/* Returns how many runs wait. */
 size_t run_list_waiting(const struct run_list *list);
 
-/* Takes a waiting run out. False when it does not wait. */
+/* Removes a waiting run. Returns false if it is not waiting. */
 bool run_list_remove(struct run_list *list, size_t index);
 
-/* Frees a run that is not on and takes it out of the list; its files stay. */
+/* Frees a run that is not active and removes it from the list; its files stay. */
 void run_list_drop(struct run_list *list, size_t index);
 
-/* The directory of a run that has one, or NULL. */
-const char *run_entry_directory(const struct run_entry *entry);
-
-/* Drops what waits and tells the run that is on to stop. */
+/* Removes the waiting runs and sends `command` (one that stops) to the active run. */
 void run_list_stop(struct run_list *list, enum run_command command);
 
-/* Waits for what is on, and frees everything. */
+/* Waits for the active run to end, frees everything and leaves `*list` {0}. */
 void run_list_free(struct run_list *list);
 
-/* The started runs, for an export; `runs` holds list->count. Returns how many. */
-size_t run_list_started(const struct run_list *list, struct run **runs);
+/* --- one entry --- */
 
-/* --- kept runs --- */
+/* Returns whether the run waits to be started. */
+bool run_entry_is_waiting(const struct run_entry *entry);
 
+/* Returns whether this session has started the run and it has not ended. */
+bool run_entry_is_active(const struct run_entry *entry);
+
+/* Returns whether the entry is a saved run, as opposed to one of this session. */
 bool run_entry_is_saved(const struct run_entry *entry);
 
-/* Adds the runs `ids` (sorted) of the folder `home` that are not in the list yet and are none of
- * this sitting's; nothing of them is read yet. Those that were not over when they were read will be
- * read again. */
-bool run_list_add_saved_ids(struct run_list *kept, const struct run_list *sitting, const char *home,
-                            char *const *ids, size_t count, struct error *error);
+/* Returns the untranslated status: "waiting", "running", ... */
+const char *run_entry_status(const struct run_entry *entry);
 
-/* Adds one that lies elsewhere. */
-bool run_list_add_saved(struct run_list *kept, const char *directory, struct error *error);
+/* Returns the run's directory, or NULL if it has none yet. */
+const char *run_entry_directory(const struct run_entry *entry);
 
-/* Takes over what a reader has read of a kept run; curves that it has read are the entry's from
- * then on, in the place of those that were there. */
+/* --- saved runs --- */
+
+/* Adds the runs `ids` (sorted) of the folder `home`, without those that are in the list already or
+ * belong to this session. Reads nothing of them. Marks runs that had not ended when they were last
+ * read as outdated. Fails without memory. */
+bool run_list_add_saved_ids(struct run_list *saved, const struct run_list *session,
+                            const char *home, char *const *ids, size_t count, struct error *error);
+
+/* Adds the run in `directory`. Fails without memory or if the path is too long. */
+bool run_list_add_saved(struct run_list *saved, const char *directory, struct error *error);
+
+/* Copies into a saved run what a reader has read. If the reader has read the curves, the entry
+ * takes ownership of them (read->run becomes NULL) and frees those it had. */
 void run_entry_update(struct run_entry *entry, struct run_read *read);
 
-/* Forgets the curves of a kept run. */
+/* Frees the curves of a saved run. */
 void run_entry_unload_curves(struct run_entry *entry);
 
 #endif

@@ -1,5 +1,5 @@
-/* shared.h: the data that several screens show and change: the runs, the form's configuration, the
- * preferences, the sweep, the export that is being written and the log. No drawing. */
+/* shared.h: the data that several screens show and change: the runs, the form with its
+ * configuration, the preferences, the sweep, the running export and the log. No drawing. */
 #ifndef TINCA_UI_SHARED_SHARED_H
 #define TINCA_UI_SHARED_SHARED_H
 
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How all plots of curves show their axes. */
+/* The axes of all plots of curves. */
 struct axes {
     enum curve_x x, previous_x; /* previous_x: before the last change of x */
     bool log_x, log_y;
@@ -27,12 +27,12 @@ struct shared {
     struct axes axes;
 
     struct form form;
-    uint64_t forecast_at; /* when the forecast is made if form.forecast_stale (clock_nanoseconds) */
+    uint64_t forecast_at; /* when a stale forecast is made again (clock_nanoseconds) */
 
     struct run_list runs;         /* of this session */
     struct run_list saved_runs;   /* saved by earlier sessions or by other processes */
-    bool shown_is_saved;          /* the run that the run screen shows is one of `kept` */
-    size_t shown;                 /* its index in that list; SIZE_MAX: none */
+    bool shown_is_saved;          /* the run screen shows one of `saved_runs`, not of `runs` */
+    size_t shown;                 /* the index of its run in that list; SIZE_MAX: none */
     bool runs_changed;            /* the run table has to be sorted again */
     struct line_edit runs_search; /* the words that a run must match to be listed */
     char subject[512];            /* the directory of the run that the open dialog is about */

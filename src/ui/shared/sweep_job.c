@@ -1,6 +1,7 @@
-/* The sweep that is open. While it is on, each step of the list of runs that has nothing else to do
- * starts the next cell that is due; a run that the form adds comes between two cells. Cells that
- * other processes compute are read once a second. */
+/* While the sweep is on, sweep_job_step starts the next due cell whenever the list of runs has
+ * nothing else to do; a run that the form adds runs between two cells. A cell is locked before it
+ * starts, so several processes can share a sweep. The cells that other processes run are read once
+ * a second. */
 #include "ui/shared/sweep_job.h"
 
 #include "base/clock.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEPT_LOOKED_AT = 100 };
+enum { SAVED_RUNS_READ = 100 }; /* for the estimate of times */
 
 void sweep_job_free(struct sweep_job *job)
 {
@@ -24,10 +25,10 @@ void sweep_job_free(struct sweep_job *job)
     *job = (struct sweep_job){0};
 }
 
-/* --- work --- */
+/* --- reading --- */
 
-/* The result of a cell, when it has come to be there. */
-static void take_result(struct sweep_job *job, size_t index)
+/* Reads the result of a cell, and adds it to the estimate when it becomes known. */
+static void read_result(struct sweep_job *job, size_t index)
 {
     struct sweep_cell *cell = &job->sweep.cells[index];
     bool known = cell->result.known;
@@ -44,11 +45,12 @@ bool sweep_job_read(struct sweep_job *job)
     if (!job->run || i != job->cell)
         sweep_refresh(&job->sweep, i);
     sweep_forecast(&job->sweep, i, 1);
-    take_result(job, i);
+    read_result(job, i);
     return ++job->read < job->sweep.count;
 }
 
-/* As much as keys can wait for; true when all cells were read. */
+/* Reads cells for 30 ms at most, so that keys are handled promptly. Returns whether all cells have
+ * been read. */
 static bool read_some(struct sweep_job *job)
 {
     const double patience = 0.03;
@@ -61,17 +63,17 @@ static bool read_some(struct sweep_job *job)
 
 bool sweep_job_add_saved_times(struct sweep_job *job)
 {
-    if (job->learnt)
+    if (job->has_saved_times)
         return false;
-    job->learnt = true;
-    sweep_estimate_add_kept(&job->estimate, KEPT_LOOKED_AT, NULL);
+    job->has_saved_times = true;
+    sweep_estimate_add_kept(&job->estimate, SAVED_RUNS_READ, NULL);
     return true;
 }
 
-/* --- beginning --- */
+/* --- starting --- */
 
-/* Prepares for the sweep that has just been made or read. */
-static bool take_sweep(struct sweep_job *job, struct error *error)
+/* Prepares for the sweep that has just been made or read. Frees it if there is no memory. */
+static bool prepare_sweep(struct sweep_job *job, struct error *error)
 {
     job->read = 0;
     free(job->tried);
@@ -84,8 +86,8 @@ static bool take_sweep(struct sweep_job *job, struct error *error)
 static bool refuse_while_on(const struct sweep_job *job, struct error *error)
 {
     return (!job->on && !job->run) ||
-           error_set(error, ERROR_USAGE, job->sweep.grid.name, _("stop it first: s, under Cells"),
-                     _("this sweep is on"));
+           error_set(error, ERROR_USAGE, job->sweep.grid.name,
+                     _("stop it first: press s in the tab Cells"), _("this sweep is running"));
 }
 
 bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct error *error)
@@ -93,7 +95,7 @@ bool sweep_job_start(struct sweep_job *job, struct sweep_grid *grid, struct erro
     if (!refuse_while_on(job, error))
         return false;
     sweep_free(&job->sweep);
-    return sweep_make(&job->sweep, grid, error) && take_sweep(job, error) &&
+    return sweep_make(&job->sweep, grid, error) && prepare_sweep(job, error) &&
            sweep_keep(&job->sweep, error) && sweep_job_continue(job, error);
 }
 
@@ -102,23 +104,24 @@ bool sweep_job_open(struct sweep_job *job, const char *name, struct error *error
     if (!refuse_while_on(job, error))
         return false;
     sweep_free(&job->sweep);
-    return sweep_open(&job->sweep, name, error) && take_sweep(job, error);
+    return sweep_open(&job->sweep, name, error) && prepare_sweep(job, error);
 }
 
 bool sweep_job_continue(struct sweep_job *job, struct error *error)
 {
     if (job->sweep.count == 0)
         return error_set(error, ERROR_USAGE, _("the sweep"),
-                         _("set one up, or open an earlier one"), _("there is none in sight"));
-    job->read = 0; /* other processes may have worked at it */
+                         _("set one up, or open an earlier one"), _("no sweep is open"));
+    job->read = 0; /* other processes may have changed it */
     memset(job->tried, 0, job->sweep.count * sizeof *job->tried);
     job->on = true;
     job->paused = job->stop_after = false;
     return true;
 }
 
-/* --- working --- */
+/* --- running cells --- */
 
+/* Returns the entry of a run, or NULL. */
 static struct run_entry *entry_of(const struct run *run, struct run_list *runs)
 {
     for (size_t i = runs->count; run && i-- > 0;)
@@ -136,8 +139,8 @@ struct run_entry *sweep_job_entry(const struct sweep_job *job, struct run_list *
     return NULL;
 }
 
-/* Marks a cell that could not be started. Only a failure is written down: memory may be free again
- * the next time. */
+/* Marks a cell that could not be started. Only a failure is saved; a lack of memory is not, since
+ * there may be enough the next time. */
 static void refuse_cell(struct sweep_job *job, size_t index, const struct error *refusal)
 {
     struct sweep_cell *cell = &job->sweep.cells[index];
@@ -147,7 +150,7 @@ static void refuse_cell(struct sweep_job *job, size_t index, const struct error 
         sweep_note(&job->sweep, index, NULL, refusal, NULL);
 }
 
-/* What was interrupted goes on. */
+/* Adds the cell's run to the list; a run that was interrupted is resumed. */
 static bool add_cell(const struct sweep_job *job, struct run_list *runs, size_t index,
                      struct error *error)
 {
@@ -159,6 +162,7 @@ static bool add_cell(const struct sweep_job *job, struct run_list *runs, size_t 
     return added;
 }
 
+/* Locks a cell and starts its run. Does nothing if another process holds the lock. */
 static void start_cell(struct sweep_job *job, struct run_list *runs, size_t index)
 {
     struct error error = {0};
@@ -190,13 +194,14 @@ static void start_cell(struct sweep_job *job, struct run_list *runs, size_t inde
     job->lock = lock;
 }
 
-/* True: it is still on. */
+/* Copies the progress of the current cell and, at its end, its result. Returns whether it is still
+ * active. */
 static bool follow_cell(struct sweep_job *job, struct run_list *runs)
 {
     const struct run_entry *entry = entry_of(job->run, runs);
     struct sweep_cell *cell = &job->sweep.cells[job->cell];
     if (entry && run_entry_is_active(entry)) {
-        job->paused = entry->pause_asked; /* the screen Run can do that, too */
+        job->paused = entry->pause_asked; /* the screen Run can pause it too */
         cell->iteration = entry->snapshot.iteration;
         cell->iterations = entry->snapshot.iterations;
         return true;
@@ -204,25 +209,26 @@ static bool follow_cell(struct sweep_job *job, struct run_list *runs)
     close(job->lock);
     job->run = NULL;
     sweep_refresh(&job->sweep, job->cell);
-    take_result(job, job->cell);
+    read_result(job, job->cell);
     if (job->stop_after)
         sweep_job_stop(job);
     return false;
 }
 
-/* Among those that were read. */
+/* Returns the next cell to start, or the number of cells. All cells must have been read. */
 static size_t next_cell(struct sweep_job *job)
 {
     for (size_t i = 0; i < job->sweep.count; i++) {
         if (job->tried[i] || !sweep_is_due(&job->sweep, i))
             continue;
-        sweep_refresh(&job->sweep, i); /* another process may have done it meanwhile */
+        sweep_refresh(&job->sweep, i); /* another process may have run it meanwhile */
         if (sweep_is_due(&job->sweep, i))
             return i;
     }
     return job->sweep.count;
 }
 
+/* Returns whether another process runs the cell. */
 static bool is_elsewhere(const struct sweep_job *job, size_t index)
 {
     return job->sweep.cells[index].state == SWEEP_RUNNING && !(job->run && job->cell == index);
@@ -236,7 +242,7 @@ bool sweep_job_is_live(const struct sweep_job *job)
     return live;
 }
 
-/* Cells that other processes compute, once a second. */
+/* Reads the cells that other processes run, once a second. */
 static void poll_elsewhere(struct sweep_job *job)
 {
     uint64_t now = clock_nanoseconds();
@@ -248,7 +254,7 @@ static void poll_elsewhere(struct sweep_job *job)
             continue;
         sweep_refresh(&job->sweep, i);
         sweep_watch(&job->sweep, i);
-        take_result(job, i);
+        read_result(job, i);
     }
 }
 

@@ -1,4 +1,4 @@
-/* ui_options.h: what the command line asks of the workbench. */
+/* ui_options.h: what the command line passes to the workbench. */
 #ifndef TINCA_UI_SHARED_UI_OPTIONS_H
 #define TINCA_UI_SHARED_UI_OPTIONS_H
 
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 
 struct ui_options {
-    struct run_config config;              /* what the form shows first */
-    bool start;                            /* run it at once, and show that run */
+    struct run_config config;              /* the form's first configuration */
+    bool start;                            /* start a run with it and show that run */
     const struct preferences *preferences; /* in force; NULL: the defaults */
-    const struct preferences *saved; /* what the configuration file holds; NULL: the defaults */
-    struct error broken;    /* what is wrong with that file, which then is not written; else none */
-    struct error skipped;   /* what of the last form was left out; else none */
-    bool remember;          /* keep the form and the last choices of the curves for the next time */
-    struct run_options run; /* where the first run goes; the others get their own places */
-    const char *attach;     /* the folder of a run that is shown first; NULL: none */
-    const char *export_path; /* what the export dialog proposes; NULL: a name with the date */
+    const struct preferences *saved;       /* those of the file; NULL: the defaults */
+    struct error broken;     /* what is wrong with that file, which is then not written; or none */
+    struct error skipped;    /* the first setting of the saved form that was left out; or none */
+    bool remember;           /* save the form and the axes of the curves for the next session */
+    struct run_options run;  /* where the first run is stored; later runs use the defaults */
+    const char *attach;      /* the folder of a run to show first; NULL: none */
+    const char *export_path; /* the path that the export dialog proposes; NULL: one with the date */
 };
 
 #endif

@@ -1,3 +1,5 @@
+/* All functions walk a text with next_character, which treats a byte that begins no complete
+ * character like a character that cannot be shown: one column wide, replaced by '?'. */
 #include "ui/terminal/columns.h"
 
 #include "base/character.h"
@@ -5,10 +7,9 @@
 #include <string.h>
 #include <wchar.h>
 
-/* One character: its bytes, and its columns or -1 when it cannot be shown. */
 struct character {
     size_t bytes;
-    int width;
+    int width; /* columns; -1: it cannot be shown */
 };
 
 static struct character next_character(const char *text)
@@ -16,7 +17,7 @@ static struct character next_character(const char *text)
     mbstate_t state = {0};
     wchar_t wide;
     size_t bytes = mbrtowc(&wide, text, strlen(text), &state);
-    if (bytes == 0 || bytes > strlen(text)) /* the end, a broken or an unfinished sequence */
+    if (bytes == 0 || bytes > strlen(text)) /* the end, or an invalid or incomplete sequence */
         return (struct character){*text != '\0', -1};
     return (struct character){bytes, character_is_visible((uint32_t)wide) ? wcwidth(wide) : -1};
 }
@@ -68,7 +69,7 @@ const char *columns_wrap(const char *text, size_t columns, char *out, size_t siz
     if (*end && *end != ' ' && space && space > text)
         end = space;
     else if (end == text && *end)
-        end += next_character(end).bytes; /* wider than the line: go on all the same */
+        end += next_character(end).bytes; /* wider than the line, but each call must advance */
     size_t length = (size_t)(end - text) < size ? (size_t)(end - text) : size - 1;
     memcpy(out, text, length);
     out[length] = '\0';

@@ -1,32 +1,34 @@
-/* columns.h: text measured in the terminal's columns, not in bytes.
+/* columns.h: the width of text in terminal columns, as opposed to bytes.
  *
- * Everything follows LC_CTYPE. What the locale cannot show, and what base/character.h hides
- * (control characters, bidirectional overrides, zero widths), becomes '?', so that nothing from a
- * file name or a class name can disturb the screen. A line feed is such a character, too: the
- * workbench's own texts contain none, so one that is there came out of a file.
+ * Widths follow LC_CTYPE. A character that the locale cannot show, or that base/character.h hides
+ * (control characters, bidirectional overrides, zero widths), counts as one column and is replaced
+ * by '?'. File names and class names therefore cannot send control sequences to the terminal. A
+ * line feed is replaced as well: the texts of the program contain none, so it came from a file.
  */
 #ifndef TINCA_UI_TERMINAL_COLUMNS_H
 #define TINCA_UI_TERMINAL_COLUMNS_H
 
 #include <stddef.h>
 
-/* How many columns the whole text takes. */
+/* Returns how many columns the text occupies. */
 size_t columns_of(const char *text);
 
-/* Copies what fits into `columns` columns and `size` bytes, whole characters only; returns the
- * columns used. */
+/* Copies as many whole characters as fit into `columns` columns and `size` bytes. Returns the
+ * number of columns used. */
 size_t columns_fit(const char *text, size_t columns, char *out, size_t size);
 
-/* The next line of a paragraph that is broken at spaces: copies it to `out` and returns where the
- * following line begins, or NULL when this was the last. A word longer than a line is cut. */
+/* Copies the next line of a paragraph to `out`, broken at a space. Returns where the following line
+ * begins, or NULL after the last line. A word that is longer than a line is cut. */
 const char *columns_wrap(const char *text, size_t columns, char *out, size_t size);
 
-/* How many lines columns_wrap makes of it (at least 1). */
+/* Returns how many lines columns_wrap makes of the text, at least 1. */
 size_t columns_lines(const char *text, size_t columns);
 
-/* The byte offset of the character before, or after, byte offset `at`. Combining marks stay with
- * their base. */
+/* Returns the byte offset of the character before byte offset `at`. Combining marks stay with their
+ * base character. */
 size_t columns_before(const char *text, size_t at);
+
+/* Returns the byte offset of the character after byte offset `at`. */
 size_t columns_after(const char *text, size_t at);
 
 #endif

@@ -1,3 +1,5 @@
+/* Text passes columns_fit, which removes control characters, before it reaches ncurses. Pictures
+ * are drawn in colour pairs of half blocks, or as characters of increasing brightness. */
 #include "ui/terminal/draw.h"
 
 #include "base/language.h"
@@ -9,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_BYTES = 2048 }; /* enough for the widest terminal's line */
+enum { LINE_BYTES = 2048 }; /* enough for a line of the widest terminal */
 
 static void write_at(struct canvas *canvas, int row, int column, enum role role, const char *text)
 {
@@ -77,7 +79,7 @@ struct rect draw_box(struct canvas *canvas, struct rect area, const char *title)
 {
     const struct glyphs *glyphs = canvas->glyphs;
     draw_fill(canvas, area, ROLE_TEXT);
-    if (area.rows < 3 || area.columns < 6) /* no room for an edge */
+    if (area.rows < 3 || area.columns < 6) /* too small for an edge */
         return area;
     draw_rule(canvas, area, 0, glyphs->top_left, glyphs->top_right);
     draw_rule(canvas, area, area.rows - 1, glyphs->bottom_left, glyphs->bottom_right);
@@ -126,8 +128,8 @@ static void mean_colour(const struct halfblock *cell, uint8_t rgb[3])
         rgb[i] = (uint8_t)((cell->upper[i] + cell->lower[i] + 1) / 2);
 }
 
-/* Pairs are ncurses' own cache's, which forgets those least used; beyond 255 they do not fit into
- * an attribute. */
+/* alloc_pair reuses the pairs that were used least recently. Pairs beyond 255 do not fit into an
+ * attribute, so they are passed to attr_set separately. */
 static void draw_coloured(const struct canvas *canvas, int row, int column,
                           const struct halfblock *cell)
 {
@@ -143,7 +145,7 @@ static void draw_coloured(const struct canvas *canvas, int row, int column,
     mvaddstr(row, column, half && upper != lower ? half : " ");
 }
 
-/* As the eye weighs colours (ITU-R BT.601), 0..255. */
+/* Returns the luma of a cell (ITU-R BT.601), 0..255. */
 static int brightness(const struct halfblock *cell)
 {
     uint8_t rgb[3];

@@ -1,3 +1,4 @@
+/* Two tables with the same members, in UTF-8 and in ASCII, and the choice between them. */
 #include "ui/terminal/glyphs.h"
 
 #include <langinfo.h>
@@ -79,7 +80,7 @@ bool glyphs_parse_symbols(const char *name, enum graph_symbols *symbols)
 
 enum graph_symbols glyphs_default_symbols(bool unicode, const char *terminal)
 {
-    /* the Linux console's font has no braille and no quarter blocks */
+    /* the font of the Linux console has neither braille nor quarter blocks */
     if (!unicode || strcmp(terminal, "linux") == 0)
         return SYMBOLS_ASCII;
     return SYMBOLS_BRAILLE;

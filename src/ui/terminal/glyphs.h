@@ -1,8 +1,8 @@
-/* glyphs.h: the characters that drawing uses besides letters, in UTF-8 or plain ASCII.
+/* glyphs.h: the decorative characters of the screen, in UTF-8 or plain ASCII.
  *
- * In a locale that is not UTF-8 (or whose characters are two columns wide) ncurses drops such
- * characters silently, so they never appear in other files: sentences are ASCII, and decoration
- * comes from here.
+ * In a locale that is not UTF-8, or that shows these characters two columns wide, ncurses drops
+ * them silently. Therefore no other file contains them: sentences are ASCII, and decoration comes
+ * from these tables.
  */
 #ifndef TINCA_UI_TERMINAL_GLYPHS_H
 #define TINCA_UI_TERMINAL_GLYPHS_H
@@ -10,34 +10,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The characters that curves are drawn with. */
 enum graph_symbols { SYMBOLS_BRAILLE, SYMBOLS_BLOCK, SYMBOLS_ASCII, SYMBOLS_KINDS };
 
 struct glyphs {
-    const char *horizontal, *vertical;
-    const char *top_left, *top_right, *bottom_left, *bottom_right;
-    const char *tick_left, *tick_down, *corner; /* of a plot's axes */
-    const char *left, *right, *up, *down;       /* that there is more */
-    const char *sorted;                         /* the column that sorts a table */
-    const char *dot;                            /* between things in one line */
-    const char *best;                           /* the best epoch */
-    const char *full, *empty;                   /* of a gauge */
-    const char *eighths[8];                     /* of a gauge's last cell; [0] is empty */
-    const char *levels[8];                      /* of a sparkline, lowest first */
-    const char *shades[4];                      /* kinds of areas, told apart without colour */
-    const char *upper_half;                     /* two pixels of a picture; NULL: one a cell */
+    const char *horizontal, *vertical; /* lines of boxes, rules and axes */
+    const char *top_left, *top_right, *bottom_left, *bottom_right; /* corners of a box */
+    const char *tick_left, *tick_down, *corner;                    /* the axes of a plot */
+    const char *left, *right, *up, *down; /* marks that there is more in that direction */
+    const char *sorted;                   /* marks the column that a table is sorted by */
+    const char *dot;                      /* separates items in one line */
+    const char *best;                     /* marks the best epoch */
+    const char *full, *empty;             /* cells of a gauge */
+    const char *eighths[8];               /* a gauge's last cell by eighths filled; [0] is empty */
+    const char *levels[8];                /* a sparkline's cell, lowest first */
+    const char *shades[4];                /* fill patterns that differ without colour */
+    const char *upper_half;               /* two pixels in a cell; NULL: a cell shows one */
 };
 
-/* `unicode`: the locale shows UTF-8 in single columns. */
+/* Returns the table in UTF-8 (see glyphs_unicode_works) or in ASCII. */
 const struct glyphs *glyphs_for(bool unicode);
 
-/* Whether the locale in force shows the characters above. */
+/* Returns whether the current locale shows the UTF-8 characters, each in one column. */
 bool glyphs_unicode_works(void);
 
 /* The names of enum graph_symbols, NULL-terminated. */
 extern const char *const ui_symbols[];
 
-/* The symbols by name, or the best that this locale and terminal can show. */
+/* Sets `*symbols` from a name. Returns false if the name is unknown. */
 bool glyphs_parse_symbols(const char *name, enum graph_symbols *symbols);
+
+/* Returns the best symbols that the locale and the terminal type `terminal` ($TERM) can show. */
 enum graph_symbols glyphs_default_symbols(bool unicode, const char *terminal);
 
 #endif

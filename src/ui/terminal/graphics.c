@@ -1,3 +1,5 @@
+/* Chooses the method from the facts and fits a picture into an area. Kitty scales pictures itself;
+ * for sixel the picture is resized here to the size in pixels that fills the area. */
 #include "ui/terminal/graphics.h"
 
 #include "base/language.h"
@@ -9,7 +11,8 @@
 const char *const graphics_names[] = {"kitty", "sixel", "truecolor", "256", "auto", NULL};
 
 enum { TRUECOLOR_COLOURS = 1 << 24 };
-/* Where the terminal does not say: the VT340's cell, which most emulators of sixel imitate. */
+/* The cell in pixels if the terminal does not report it: that of the VT340, which most sixel
+ * emulators imitate. */
 enum { CELL_WIDTH = 10, CELL_HEIGHT = 20, LARGEST_SCALE = 3 };
 
 /* --- choosing --- */
@@ -17,7 +20,7 @@ enum { CELL_WIDTH = 10, CELL_HEIGHT = 20, LARGEST_SCALE = 3 };
 static const char advice[] = N_("use a terminal with 256 colours or more (TERM=xterm-256color, "
                                 "COLORTERM=truecolor), kitty's graphics or sixel");
 
-/* Whether the user names a way instead of leaving it to the terminal. */
+/* Returns whether the user asks for a certain method. */
 static bool is_named(const char *name)
 {
     return name && strcmp(name, "auto") != 0;
@@ -44,7 +47,7 @@ static bool check_wanted(const struct graphics_facts *facts, enum graphics wante
     if (wanted <= GRAPHICS_SIXEL || facts->utf8)
         return true;
     return error_set(error, ERROR_UNSUPPORTED, "the locale", "set LANG=C.UTF-8",
-                     "half blocks need UTF-8, which this locale is not");
+                     "half blocks need UTF-8, but the locale has another encoding");
 }
 
 static bool choose_best(const struct graphics_facts *facts, enum graphics *chosen,
@@ -84,7 +87,7 @@ bool graphics_choose(const struct graphics_facts *facts, const char *name, enum 
 
 /* --- showing --- */
 
-/* The size in pixels at which a picture fills the area. */
+/* Sets the size in pixels at which the picture fills the area. */
 static void fit(const struct graphics_facts *facts, const struct image *image, struct rect area,
                 double *width, double *height)
 {
@@ -97,9 +100,10 @@ static void fit(const struct graphics_facts *facts, const struct image *image, s
     *height = scale * (double)image->height;
 }
 
-static int cells_of(double pixels, int cell, int otherwise, int most)
+/* Returns how many cells of `cell` pixels (0: unknown) hold so many pixels, 1..most. */
+static int cells_for(double pixels, int cell, int fallback, int most)
 {
-    const int cells = (int)ceil(pixels / (cell ? cell : otherwise) - 1e-9);
+    const int cells = (int)ceil(pixels / (cell ? cell : fallback) - 1e-9);
     return cells < 1 ? 1 : cells > most ? most : cells;
 }
 
@@ -120,8 +124,8 @@ static bool write_pixels(struct text *out, enum graphics graphics,
 {
     double width, height;
     fit(facts, image, area, &width, &height);
-    const int columns = cells_of(width, facts->cell_width, CELL_WIDTH, area.columns);
-    const int rows = cells_of(height, facts->cell_height, CELL_HEIGHT, area.rows);
+    const int columns = cells_for(width, facts->cell_width, CELL_WIDTH, area.columns);
+    const int rows = cells_for(height, facts->cell_height, CELL_HEIGHT, area.rows);
     text_append(out, "\033[%d;%dH", area.row + (area.rows - rows) / 2 + 1,
                 area.column + (area.columns - columns) / 2 + 1);
     if (graphics == GRAPHICS_SIXEL)

@@ -1,9 +1,9 @@
-/* graphics.h: pictures on a terminal: which way it can show them, and the bytes that do.
+/* graphics.h: pictures on a terminal: chooses a method and encodes the picture for it.
  *
- * Four ways, best first: kitty's graphics protocol and sixel show the picture's own pixels; half
- * blocks (halfblock.h) show two pixels a cell, in true colour or in xterm's 256 colours. What a
- * terminal offers is gathered by graphics_read_environment; choosing and encoding are plain
- * functions of it.
+ * There are four methods, best first: kitty's graphics protocol and sixel show the pixels
+ * themselves; half blocks (halfblock.h) show two pixels in a cell, in true colour or in xterm's 256
+ * colours. struct graphics_facts holds what the terminal can do. Choosing and encoding depend on
+ * nothing else.
  */
 #ifndef TINCA_UI_TERMINAL_GRAPHICS_H
 #define TINCA_UI_TERMINAL_GRAPHICS_H
@@ -19,69 +19,73 @@
 
 enum graphics { GRAPHICS_KITTY, GRAPHICS_SIXEL, GRAPHICS_TRUECOLOR, GRAPHICS_256, GRAPHICS_KINDS };
 
-/* What users call them, by value, then "auto" (the best); NULL-terminated. */
+/* The names on the command line, by value, then "auto" (the best); NULL-terminated. */
 extern const char *const graphics_names[];
 
-/* The least size at which a picture can be judged. */
+/* The smallest size in cells at which a reader can judge a picture. */
 enum { GRAPHICS_MIN_COLUMNS = 32, GRAPHICS_MIN_ROWS = 16 };
 
 struct graphics_facts {
     char terminal[64];           /* $TERM */
-    bool known;                  /* to terminfo, and it can place its cursor */
-    bool no_color;               /* the user wishes no colours */
+    bool known;                  /* terminfo knows the terminal, and it can place its cursor */
+    bool no_color;               /* NO_COLOR is set */
     bool utf8;                   /* the locale shows U+2580 in one column */
-    long colours;                /* by terminfo; COLORTERM and its like count as 2^24 */
-    bool kitty, sixel;           /* it said so when asked */
-    int cell_width, cell_height; /* pixels; 0: not known */
+    long colours;                /* number of colours; true colour (COLORTERM) counts as 2^24 */
+    bool kitty, sixel;           /* the terminal reported the method when queried */
+    int cell_width, cell_height; /* pixels; 0: unknown */
 };
 
-/* What the environment says: $TERM and its terminfo entry, $COLORTERM, $NO_COLOR, the locale. */
+/* Fills the facts from $TERM, its terminfo entry, $COLORTERM, $NO_COLOR and the locale. */
 void graphics_read_environment(struct graphics_facts *facts);
 
-/* Asks the open terminal for kitty's protocol, sixel and its cells' size; waits at most a moment.
- * Whatever was typed before is lost. Terminals that would print the question are not asked. */
+/* Asks the open terminal whether it supports kitty's protocol and sixel and how large its cells
+ * are, and adds the reply to the facts. Waits at most two seconds. Discards keys typed before.
+ * Terminals that would print kitty's query are only asked for the rest. */
 void graphics_query_terminal(struct graphics_facts *facts);
 
-/* What the bytes that a terminal answered say, whatever else is among them. */
-void graphics_parse_reply(struct graphics_facts *facts, const char *answer);
+/* Adds the facts in the bytes that a terminal replied, whatever else is among them. Separate from
+ * the query so that replies can be tested without a terminal. */
+void graphics_parse_reply(struct graphics_facts *facts, const char *reply);
 
-/* The part of graphics_choose that needs no answer of the terminal: for a terminal that is not
- * even to be opened. */
+/* Returns false, with the reason, if the environment alone rules out pictures: the check of
+ * graphics_choose that needs no open terminal. */
 bool graphics_check_possible(const struct graphics_facts *facts, const char *name,
                              struct error *error);
 
-/* The best way, or the one called `name` (NULL or "auto": the best): what the user names is
- * believed, but for half blocks where the locale lacks the character. Fails with what is missing
- * and what would do.
- */
+/* Chooses the best method, or the one called `name` (NULL or "auto": the best). A method that the
+ * user names is not checked against the facts, except that half blocks need UTF-8. Fails with what
+ * the terminal lacks and which terminal would do. */
 bool graphics_choose(const struct graphics_facts *facts, const char *name, enum graphics *chosen,
                      struct error *error);
 
-/* Appends the bytes that show an RGB picture as large as fits in the middle of `area` (at least
- * 1x1 cells), but no more than three times its size in pixels; and the bytes that take such
- * pictures away as far as erasing the screen does not. */
+/* Appends the bytes that show an RGB picture in the middle of `area` (at least 1x1 cells), as large
+ * as fits but at most three times its size in pixels. Fails without memory. */
 bool graphics_append_picture(struct text *out, enum graphics graphics,
                              const struct graphics_facts *facts, const struct image *image,
                              struct rect area, struct error *error);
+
+/* Returns the bytes that remove pictures which erasing the screen leaves in place; "" if it
+ * removes them all. */
 const char *graphics_erase_sequence(enum graphics graphics);
 
 /* --- the encoders, each in a file of its own --- */
 
-/* Half blocks at (area.row, area.column), centred. */
+/* Appends half blocks, centred in `area`. Fails without memory. */
 bool graphics_write_cells(struct text *out, const struct image *image, struct rect area,
                           bool truecolor, struct error *error);
 
-/* The picture as kitty's "transmit and show", scaled by the terminal to columns x rows cells at the
- * cursor. Needs RGB. */
+/* Appends the RGB picture in kitty's protocol ("transmit and display"). The terminal scales it to
+ * columns x rows cells at the cursor. */
 void graphics_write_kitty(struct text *out, const struct image *image, int columns, int rows);
 
-/* The picture, pixel by pixel, in at most 256 colours of its own. Needs RGB. */
+/* Appends the RGB picture as sixel, pixel by pixel, in at most 256 colours chosen for it
+ * (palette.h). Fails without memory. */
 bool graphics_write_sixel(struct text *out, const struct image *image, struct error *error);
 
-/* --- the terminal's bytes (graphics_terminal.c) --- */
+/* --- sending --- */
 
-/* Sends bytes past ncurses. Gives up, false, when a signal asks to stop or the terminal is gone;
- * then a sequence that was cut off is ended. */
+/* Sends bytes to the terminal past ncurses. Stops and returns false when a signal asks to stop or
+ * the terminal is gone; it then ends a control sequence that was cut off. */
 bool graphics_send(const char *bytes, size_t length);
 
 #endif

@@ -1,10 +1,11 @@
-/* Half blocks with their colours as SGR sequences. A colour is sent again only when it changes. */
+/* Writes half blocks with SGR colour sequences. A colour is sent only where it changes. */
 #include "ui/terminal/graphics.h"
 #include "ui/terminal/halfblock.h"
 
 #include <string.h>
 
-/* The colour of the upper half (38) or the lower one (48). */
+/* Appends the colour of the upper half (`which` 38, foreground) or the lower one (48, background).
+ */
 static void write_colour(struct text *out, int which, const uint8_t rgb[3], bool truecolor)
 {
     if (truecolor)

@@ -1,5 +1,5 @@
 /* Kitty's graphics protocol: the pixels in base64 (RFC 4648), in pieces of 4096 characters, each in
- * an APC sequence. Terminals are asked to answer nothing (q=2) and to leave the cursor (C=1). */
+ * an APC sequence. The terminal is told not to reply (q=2) and not to move the cursor (C=1). */
 #include "ui/terminal/graphics.h"
 
 enum { PIECE_BYTES = 3072 }; /* 4096 characters */

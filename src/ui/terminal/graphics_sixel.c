@@ -19,7 +19,7 @@ static void write_run(struct text *out, int bits, size_t length)
         text_append(out, "%.*s", (int)length, (char[]){glyph, glyph, glyph, '\0'});
 }
 
-/* Trailing empty columns are left out. */
+/* Appends one colour of a band, without trailing empty columns. */
 static void write_row(struct text *out, const uint8_t *bits, size_t width)
 {
     while (width > 0 && bits[width - 1] == 0)
@@ -31,7 +31,8 @@ static void write_row(struct text *out, const uint8_t *bits, size_t width)
     }
 }
 
-/* `bits` is [colours][width], all zero before and after. */
+/* Appends the band that begins at row `top`. `bits` is [colours][width]; it must be all zero and is
+ * left all zero. */
 static void write_band(struct text *out, const struct image *image, const struct palette *palette,
                        size_t top, uint8_t *bits)
 {

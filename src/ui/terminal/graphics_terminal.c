@@ -1,4 +1,5 @@
-/* What a terminal says about itself, and bytes sent to it past ncurses. */
+/* Finds out what a terminal can show, from the environment and from its replies to queries, and
+ * sends bytes to it past ncurses. */
 #include "ui/terminal/graphics.h"
 
 #include "base/clock.h"
@@ -23,8 +24,8 @@ static bool variable_is(const char *name, const char *value)
     return found && strcmp(found, value) == 0;
 }
 
-/* The entry of a terminal that is open already (the workbench's) stays the one in force. */
-static void look_up(struct graphics_facts *facts)
+/* Reads the terminfo entry. If a terminal is open already, its entry stays the current one. */
+static void read_terminfo(struct graphics_facts *facts)
 {
     TERMINAL *before = cur_term;
     int status;
@@ -33,15 +34,16 @@ static void look_up(struct graphics_facts *facts)
     const char *place = tigetstr("cup"), *direct = tigetstr("RGB");
     facts->known = place && place != (const char *)-1;
     facts->colours = tigetnum("colors");
-    /* ncurses' own name for direct colour, of any type, and tmux's */
+    /* RGB is the capability of ncurses for direct colour (a flag, a number or a string), Tc that of
+     * tmux */
     if (tigetflag("RGB") == 1 || tigetnum("RGB") > 0 || (direct && direct != (const char *)-1) ||
         tigetflag("Tc") == 1)
         facts->colours = 1 << 24;
-    TERMINAL *looked_up = cur_term;
-    if (looked_up == before)
+    TERMINAL *found = cur_term;
+    if (found == before)
         return;
     set_curterm(before);
-    del_curterm(looked_up);
+    del_curterm(found);
 }
 
 void graphics_read_environment(struct graphics_facts *facts)
@@ -51,7 +53,7 @@ void graphics_read_environment(struct graphics_facts *facts)
     snprintf(facts->terminal, sizeof facts->terminal, "%s", terminal ? terminal : "");
     facts->no_color = no_color && no_color[0];
     facts->utf8 = glyphs_unicode_works();
-    look_up(facts);
+    read_terminfo(facts);
     if (facts->known &&
         (variable_is("COLORTERM", "truecolor") || variable_is("COLORTERM", "24bit")))
         facts->colours = 1 << 24;
@@ -59,11 +61,12 @@ void graphics_read_environment(struct graphics_facts *facts)
 
 /* --- sending --- */
 
-/* Ends a sequence that was cut off: without its end the terminal would swallow all that follows. */
-static bool give_up(bool cut)
+/* Ends a sequence that was cut off; without the end the terminal would take everything that follows
+ * as part of it. Returns false. */
+static bool end_sequence(bool cut)
 {
     if (cut && terminal_is_writable() && write(STDOUT_FILENO, "\033\\", 2) < 0)
-        return false; /* nobody is there to see it */
+        return false; /* the terminal is gone */
     return false;
 }
 
@@ -78,43 +81,43 @@ bool graphics_send(const char *bytes, size_t length)
             return false;
         }
         if (terminal_wait(0) & (WAKE_STOP | WAKE_HANGUP))
-            return give_up(length > 0);
+            return end_sequence(length > 0);
     }
     return true;
 }
 
-/* --- asking --- */
+/* --- queries --- */
 
-enum { ANSWER_SIZE = 512 };
-/* Every terminal answers, but on a slow link or a busy machine it takes a while. */
-static const double PATIENCE = 2;
+enum { REPLY_SIZE = 512 };
+/* Seconds. Every terminal replies, but on a slow link or a busy machine it takes a while. */
+static const double REPLY_TIMEOUT = 2;
 
-/* Reads until the answer to the last question (the primary device attributes: "...c"), which every
- * terminal gives, or until time is up. */
-static void read_answer(char *answer, size_t size)
+/* Reads until the reply to the last query (the primary device attributes: "...c"), which every
+ * terminal supports, or until the timeout. */
+static void read_reply(char *reply, size_t size)
 {
     const uint64_t began = clock_nanoseconds();
     size_t used = 0;
     for (;;) {
-        const double left = PATIENCE - clock_seconds(began, clock_nanoseconds());
+        const double left = REPLY_TIMEOUT - clock_seconds(began, clock_nanoseconds());
         struct pollfd input = {STDIN_FILENO, POLLIN, 0};
         if (left <= 0 || used + 1 >= size || poll(&input, 1, (int)(left * 1000) + 1) <= 0)
             return;
-        ssize_t got = read(STDIN_FILENO, answer + used, size - 1 - used);
+        ssize_t got = read(STDIN_FILENO, reply + used, size - 1 - used);
         if (got <= 0)
             return;
         used += (size_t)got;
-        answer[used] = '\0';
-        const char *attributes = strstr(answer, "\033[?");
+        reply[used] = '\0';
+        const char *attributes = strstr(reply, "\033[?");
         if (attributes && strchr(attributes, 'c'))
             return;
     }
 }
 
-/* Whether "\033[?62;4;22c" lists an attribute. */
-static bool lists_attribute(const char *answer, long wanted)
+/* Returns whether device attributes such as "\033[?62;4;22c" list an attribute. */
+static bool lists_attribute(const char *reply, long wanted)
 {
-    const char *at = strstr(answer, "\033[?");
+    const char *at = strstr(reply, "\033[?");
     if (!at || !strchr(at, 'c'))
         return false;
     for (at += 3; *at && *at != 'c';) {
@@ -129,12 +132,12 @@ static bool lists_attribute(const char *answer, long wanted)
     return false;
 }
 
-void graphics_parse_reply(struct graphics_facts *facts, const char *answer)
+void graphics_parse_reply(struct graphics_facts *facts, const char *reply)
 {
     int height, width;
-    const char *size = strstr(answer, "\033[6;");
-    facts->kitty = strstr(answer, "\033_Gi=31;OK");
-    facts->sixel = lists_attribute(answer, 4);
+    const char *size = strstr(reply, "\033[6;");
+    facts->kitty = strstr(reply, "\033_Gi=31;OK");
+    facts->sixel = lists_attribute(reply, 4);
     if (size && sscanf(size, "\033[6;%d;%dt", &height, &width) == 2 && height > 0 && width > 0 &&
         height < 1000 && width < 1000) {
         facts->cell_height = height;
@@ -151,12 +154,13 @@ static void measure_cells(struct graphics_facts *facts)
     }
 }
 
-/* tmux and screen take kitty's question for a window title, the console prints it. */
-static bool takes_questions(const char *terminal)
+/* Returns whether kitty's query is safe: tmux and screen take it for a window title, and the
+ * console prints it. */
+static bool accepts_kitty_query(const char *terminal)
 {
-    static const char *const others[] = {"tmux", "screen", "linux", "vt", NULL};
-    for (size_t i = 0; others[i]; i++)
-        if (strncmp(terminal, others[i], strlen(others[i])) == 0)
+    static const char *const refusing[] = {"tmux", "screen", "linux", "vt", NULL};
+    for (size_t i = 0; refusing[i]; i++)
+        if (strncmp(terminal, refusing[i], strlen(refusing[i])) == 0)
             return false;
     return !getenv("TMUX") && !getenv("STY");
 }
@@ -164,14 +168,14 @@ static bool takes_questions(const char *terminal)
 void graphics_query_terminal(struct graphics_facts *facts)
 {
     static const char kitty[] = "\033_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\033\\";
-    static const char others[] = "\033[16t\033[c";
-    char answer[ANSWER_SIZE] = "";
+    static const char rest[] = "\033[16t\033[c";
+    char reply[REPLY_SIZE] = "";
     measure_cells(facts);
-    if ((takes_questions(facts->terminal) && !graphics_send(kitty, sizeof kitty - 1)) ||
-        !graphics_send(others, sizeof others - 1))
+    if ((accepts_kitty_query(facts->terminal) && !graphics_send(kitty, sizeof kitty - 1)) ||
+        !graphics_send(rest, sizeof rest - 1))
         return;
-    read_answer(answer, sizeof answer);
-    graphics_parse_reply(facts, answer);
-    if (getenv("TMUX")) /* from 3.5 on it says so, whatever the terminal behind it can show */
+    read_reply(reply, sizeof reply);
+    graphics_parse_reply(facts, reply);
+    if (getenv("TMUX")) /* tmux 3.5 reports sixel even if the terminal outside lacks it */
         facts->sixel = false;
 }

@@ -1,3 +1,5 @@
+/* The picture is scaled so that a cell holds one pixel across and two down; then each cell takes
+ * its two pixels. */
 #include "ui/terminal/halfblock.h"
 
 #include "base/memory.h"
@@ -10,7 +12,7 @@ static size_t at_least_one(size_t count)
     return count ? count : 1;
 }
 
-/* The side that is scaled by `to / from`, rounded. */
+/* Returns `side` scaled by `to / from`, rounded, at least 1. */
 static size_t scaled(size_t side, size_t to, size_t from)
 {
     return at_least_one((side * to + from / 2) / from);
@@ -34,7 +36,7 @@ static bool copy(struct image *out, const struct image *image, size_t width, siz
            image_convert(out, 3, error) && image_scale(out, width, height, error);
 }
 
-/* An odd height leaves the last row's lower half as its upper one. */
+/* Copies the pixels into the cells. With an odd height the last row repeats its upper pixels. */
 static void take_cells(struct halfblocks *blocks, const struct image *image)
 {
     for (size_t row = 0; row < blocks->rows; row++) {
@@ -72,7 +74,7 @@ void halfblocks_free(struct halfblocks *blocks)
     *blocks = (struct halfblocks){0};
 }
 
-/* --- xterm's colours --- */
+/* --- the colours of xterm --- */
 
 static int distance(const uint8_t rgb[3], int red, int green, int blue)
 {

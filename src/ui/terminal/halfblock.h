@@ -1,8 +1,8 @@
-/* halfblock.h: a picture as character cells.
+/* halfblock.h: scales a picture to character cells of two pixels each.
  *
- * A cell shows two pixels, one above the other: the glyph U+2580 (upper half block) in the upper
- * pixel's colour on the lower one's. Here are only the numbers; who draws them decides how colours
- * reach the terminal.
+ * A cell shows the glyph U+2580 (upper half block): the foreground colour is the upper pixel, the
+ * background colour the lower one. This module computes the colours; draw.c and graphics_cells.c
+ * send them to the terminal.
  */
 #ifndef TINCA_UI_TERMINAL_HALFBLOCK_H
 #define TINCA_UI_TERMINAL_HALFBLOCK_H
@@ -22,13 +22,16 @@ struct halfblocks {
     struct halfblock *cells; /* [rows][columns] */
 };
 
-/* The largest that keeps the picture's shape within rows x columns cells (at least 1x1), taking a
- * cell as twice as high as it is wide. Grey pictures become RGB. */
+/* Scales the picture to the largest size that keeps its shape within rows x columns cells (at least
+ * 1x1); a cell counts as twice as high as wide. Grey pictures become RGB. Fails without memory. */
 bool halfblocks_make(struct halfblocks *blocks, const struct image *image, size_t rows,
                      size_t columns, struct error *error);
-void halfblocks_free(struct halfblocks *blocks); /* leaves it {0} */
 
-/* The nearest of xterm's fixed colours: the 6x6x6 cube (16..231) or the greys (232..255). */
+/* Frees the cells and leaves `*blocks` {0}. */
+void halfblocks_free(struct halfblocks *blocks);
+
+/* Returns the nearest of xterm's fixed colours: the 6x6x6 cube (16..231) or the greys (232..255).
+ */
 uint8_t colour_nearest(const uint8_t rgb[3]);
 
 #endif

@@ -1,7 +1,7 @@
-/* keys.h: keys, what they do, and the words for it.
+/* keys.h: the keys, the actions that they trigger, and the tables that bind them.
  *
- * Each screen has one table of bindings. The table dispatches the keys, makes the hint line at the
- * bottom and makes the help screen, so that none of them can lie.
+ * Each screen has one table of bindings. It dispatches the keys and supplies the hint line at the
+ * bottom and the help screen, so the three always agree.
  */
 #ifndef TINCA_UI_TERMINAL_KEYS_H
 #define TINCA_UI_TERMINAL_KEYS_H
@@ -26,7 +26,7 @@ enum ui_key {
     UI_BACKSPACE,
     UI_DELETE,
     UI_F1,
-    UI_CLICK, /* terminal_click_position says where */
+    UI_CLICK, /* terminal_click_position returns where */
     UI_WHEEL_UP,
     UI_WHEEL_DOWN,
 };
@@ -74,7 +74,7 @@ enum action {
     ACTION_QUANTITY,
     ACTION_SYMBOLS,
     ACTION_VIEW,
-    ACTION_VIEW_1, /* and on to the ninth, in order */
+    ACTION_VIEW_1, /* the nine views are consecutive */
     ACTION_VIEW_9 = ACTION_VIEW_1 + 8,
     ACTION_NEXT,
     ACTION_PREVIOUS,
@@ -113,11 +113,11 @@ enum action {
 };
 
 struct key_binding {
-    int key, other; /* `other`: a second key for the same, or 0 */
+    int key, other; /* `other`: a second key for the same action, or 0 */
     enum action action;
-    const char *name; /* "Enter", "?  F1" */
+    const char *name; /* the key's name: "Enter", "?  F1" */
     const char *hint; /* one or two words for the bottom line; NULL: not shown there */
-    const char *help; /* for the help screen; NULL: the line above explains it */
+    const char *help; /* a sentence for the help screen; NULL: the row above explains it */
 };
 
 struct key_table {
@@ -126,7 +126,7 @@ struct key_table {
     size_t count;
 };
 
-/* What a key does according to a table; ACTION_NONE: nothing. */
+/* Returns the action that the table binds to the key, or ACTION_NONE. */
 enum action keys_find(const struct key_table *table, int key);
 
 #endif

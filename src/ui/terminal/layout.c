@@ -1,3 +1,6 @@
+/* Each layout starts with the whole area and cuts parts off its edges with take_top, take_bottom,
+ * take_left and take_right. They never cut off more than there is, so rectangles cannot overlap or
+ * leave the area. */
 #include "ui/terminal/layout.h"
 
 static int clamp(int value, int low, int high)
@@ -10,7 +13,7 @@ bool rect_is_empty(struct rect rect)
     return rect.rows <= 0 || rect.columns <= 0;
 }
 
-/* Cuts rows off a rectangle; never more than it has. */
+/* Cuts rows off the top of a rectangle, at most as many as it has. Returns the part cut off. */
 static struct rect take_top(struct rect *rect, int rows)
 {
     rows = clamp(rows, 0, rect->rows);
@@ -50,7 +53,7 @@ struct frame_layout layout_frame(int rows, int columns)
     frame.title = take_top(&all, rows >= 3);
     frame.hints = take_bottom(&all, rows >= 5);
     frame.message = take_bottom(&all, rows >= 14);
-    if (rect_is_empty(frame.message)) /* news cover the hints for a while */
+    if (rect_is_empty(frame.message)) /* a message covers the hints for a while */
         frame.message = (struct rect){frame.hints.row, 0, 0, columns};
     frame.body = all;
     return frame;
@@ -135,7 +138,7 @@ struct run_layout layout_run(struct rect body)
     return run;
 }
 
-/* Splits what is left of a view into labels and plot; `axis` lies below the plot. */
+/* Splits the rest of a view into labels and plot, and places `axis` below the plot. */
 static void split_plot(struct rect view, struct plot_layout *plot, struct rect *axis)
 {
     int labels = view.columns >= 60 ? 8 : view.columns >= 30 ? 6 : 0;
@@ -157,7 +160,7 @@ struct plot_layout layout_plot(struct rect view, bool legend)
 
 struct panels_layout layout_panels(struct rect view, int count, bool readout, int legend_lines)
 {
-    enum { LEAST = 3, MOST = 8 }; /* rows of a lesser plot with its legend */
+    enum { LEAST = 3, MOST = 8 }; /* rows of each plot after the first, with its legend */
     struct panels_layout all = {0};
     all.readout = take_top(&view, readout && view.rows >= 4);
     bool legend = view.rows >= 7;

@@ -1,5 +1,6 @@
-/* A box is a run of bins. The box whose widest side, weighed by its pixels, is the largest is cut
- * in two at the median of that side, until there are enough boxes or none can be cut. */
+/* A box is a contiguous part of the array of bins. The box with the largest weight (pixels times
+ * the length of its longest side) is cut in two at the median of that side, until there are
+ * PALETTE_MAX boxes or none can be cut. A box then becomes one colour: the mean of its pixels. */
 #include "ui/terminal/palette.h"
 
 #include "base/memory.h"
@@ -14,8 +15,8 @@ struct bin {
 struct box {
     struct bin *bins;
     size_t count;
-    int side;      /* the widest: 0 red, 1 green, 2 blue */
-    double weight; /* pixels x width; 0: cannot be cut */
+    int side;      /* the longest: 0 red, 1 green, 2 blue */
+    double weight; /* pixels times the length of that side; 0: it cannot be cut */
 };
 
 static int level(const struct bin *bin, int side)
@@ -38,6 +39,7 @@ static int by_blue(const void *a, const void *b)
     return level(a, 2) - level(b, 2);
 }
 
+/* Sets the longest side and the weight. */
 static void measure(struct box *box)
 {
     uint64_t pixels = 0;
@@ -59,7 +61,7 @@ static void measure(struct box *box)
     box->weight = (double)pixels * widest;
 }
 
-/* Leaves at least one bin on either side. */
+/* Cuts a box in two, with at least one bin in each. Returns the upper part. */
 static struct box cut(struct box *box)
 {
     static int (*const orders[3])(const void *, const void *) = {by_red, by_green, by_blue};
@@ -92,7 +94,8 @@ static size_t cut_all(struct box boxes[PALETTE_MAX], struct bin *bins, size_t co
     return boxes_made;
 }
 
-static void take_colour(struct palette *palette, size_t index, const struct box *box)
+/* Makes a box the colour `index`. */
+static void set_colour(struct palette *palette, size_t index, const struct box *box)
 {
     uint64_t pixels = 0, sum[3] = {0};
     for (size_t i = 0; i < box->count; i++) {
@@ -105,8 +108,9 @@ static void take_colour(struct palette *palette, size_t index, const struct box 
         palette->colours[index][c] = (uint8_t)((sum[c] + pixels / 2) / pixels);
 }
 
-/* The bins that the picture has, moved to the front; returns how many. */
-static size_t gather(struct bin *bins, const struct image *image)
+/* Counts the picture's pixels into the bins and moves the bins in use to the front. Returns how
+ * many there are. */
+static size_t count_pixels(struct bin *bins, const struct image *image)
 {
     size_t used = 0;
     for (size_t i = 0; i < image->width * image->height; i++) {
@@ -130,9 +134,9 @@ bool palette_make(struct palette *palette, const struct image *image, struct err
     struct bin *bins = memory_new(PALETTE_BINS, sizeof *bins, "a palette", error);
     if (!bins)
         return false;
-    palette->count = cut_all(boxes, bins, gather(bins, image));
+    palette->count = cut_all(boxes, bins, count_pixels(bins, image));
     for (size_t i = 0; i < palette->count; i++)
-        take_colour(palette, i, &boxes[i]);
+        set_colour(palette, i, &boxes[i]);
     free(bins);
     return true;
 }

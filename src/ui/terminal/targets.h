@@ -1,6 +1,8 @@
-/* targets.h: what a click does. While a frame is drawn, places are noted with the key that would do
- * the same, and how often it would have to be pressed (in a grid: two keys): so nothing can be done
- * by the mouse alone, and screens decide about keys only.
+/* targets.h: the places of a frame that a click acts on.
+ *
+ * While a frame is drawn, each clickable place is recorded with the keys that have the same effect
+ * and how often they would be pressed. The loop turns a click into these keys. Hence everything the
+ * mouse can do is on the keyboard too, and screens only handle keys.
  */
 #ifndef TINCA_UI_TERMINAL_TARGETS_H
 #define TINCA_UI_TERMINAL_TARGETS_H
@@ -10,39 +12,42 @@
 #include <stddef.h>
 
 struct target {
-    struct rect area; /* on the screen */
-    int key;
+    struct rect area; /* in screen coordinates */
+    int key;          /* pressed `times` times */
     size_t times;
-    int second_key; /* another key after it */
+    int second_key; /* then pressed `second_times` times */
     size_t second_times;
 };
 
-enum { TARGETS_MAX = 4096 }; /* the cells of a large grid, and what is around it */
+enum { TARGETS_MAX = 4096 }; /* enough for the cells of a large grid and everything around it */
 
 struct targets {
     struct target list[TARGETS_MAX];
     size_t count;
 };
 
+/* Removes all places, at the start of a frame. */
 void targets_clear(struct targets *targets);
 
-/* Notes a place. A later one lies above an earlier; beyond TARGETS_MAX nothing is noted. */
+/* Adds a place. It covers the places added before it. Beyond TARGETS_MAX nothing is added. */
 void targets_add(struct targets *targets, struct rect area, int key, size_t times);
 
-/* A row of a list whose selected row is `selected`: a click goes there, or opens it if it is it. */
+/* Adds row `row` of a list. A click moves the selection there with Up or Down; a click on the row
+ * that is selected already presses Enter. */
 void targets_add_row(struct targets *targets, struct rect area, size_t row, size_t selected);
 
-/* The same beside each other, with Left and Right. */
+/* Adds column `column` of a list whose items stand side by side: the same with Left and Right. */
 void targets_add_column(struct targets *targets, struct rect area, size_t column, size_t selected);
 
-/* A cell of a grid with a selected cell. */
 struct target_cell {
     size_t row, column;
 };
+
+/* Adds a cell of a grid: the same with all four arrow keys. */
 void targets_add_cell(struct targets *targets, struct rect area, struct target_cell cell,
                       struct target_cell selected);
 
-/* What lies there, or NULL. */
+/* Returns the topmost place at a screen position, or NULL. */
 const struct target *targets_find(const struct targets *targets, int row, int column);
 
 #endif

@@ -1,10 +1,9 @@
-/* Signals are caught by handlers that only note them and write a byte into a pipe, so that one
- * poll() waits for keys, signals and time alike. A crash writes a string prepared beforehand and
- * puts the line settings back, with calls that are safe in a handler, then lets the old handler
- * have the signal.
+/* Signal handlers only set a flag and write a byte into a pipe, so that one poll() waits for keys,
+ * signals and the timeout. The handler for crashes writes a string prepared in advance, restores
+ * the line settings with async-signal-safe calls, and passes the signal to the previous handler.
  *
- * ncurses would retry an interrupted write for ever, so frames are only sent when the terminal
- * takes output: a stopped terminal never keeps signals from being seen. */
+ * ncurses would retry an interrupted write for ever. Therefore frames are only sent while the
+ * terminal accepts output, and a stopped terminal cannot delay signals. */
 #include "ui/terminal/terminal.h"
 
 #include "base/language.h"
@@ -30,14 +29,14 @@ static const int crash_signals[CRASH_SIGNALS] = {SIGSEGV, SIGABRT, SIGBUS, SIGFP
 static struct {
     SCREEN *screen;
     struct termios settings;
-    char restore[256]; /* what gives the terminal back, as bytes */
+    char restore[256]; /* bytes that restore the terminal's state */
     size_t restore_length;
-    const char *guard;   /* sent before it; NULL: nothing */
-    int output, nowhere; /* the terminal once more, and /dev/null: see release_output */
+    const char *crash_prefix; /* sent before `restore`; NULL: nothing */
+    int output, null_device;  /* a duplicate of standard output, and /dev/null (release_output) */
     int click_row, click_column;
     int pipe[2];
     struct sigaction plain_before[PLAIN_SIGNALS], crash_before[CRASH_SIGNALS], pipe_before;
-} terminal = {.pipe = {-1, -1}, .output = -1, .nowhere = -1};
+} terminal = {.pipe = {-1, -1}, .output = -1, .null_device = -1};
 
 static volatile sig_atomic_t resized, stop_asked, hung_up;
 
@@ -45,25 +44,25 @@ static volatile sig_atomic_t resized, stop_asked, hung_up;
 
 static void restore_from_handler(void)
 {
-    const char *guard = terminal.guard;
+    const char *crash_prefix = terminal.crash_prefix;
     struct pollfd output = {terminal.output, POLLOUT, 0};
-    if (poll(&output, 1, 0) > 0) /* else what is written goes where it went until now */
+    if (poll(&output, 1, 0) > 0) /* else standard output stays as release_output left it */
         dup2(terminal.output, STDOUT_FILENO);
-    if ((guard && write(STDOUT_FILENO, guard, strlen(guard)) < 0) ||
+    if ((crash_prefix && write(STDOUT_FILENO, crash_prefix, strlen(crash_prefix)) < 0) ||
         write(STDOUT_FILENO, terminal.restore, terminal.restore_length) < 0)
-        return; /* nobody is there to see it */
+        return; /* the terminal is gone */
     tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
 }
 
-/* Whoever reads the terminal may have stopped in the middle of a frame, and ncurses would write the
- * rest for ever: from now on it writes to nowhere. (Threads of a run take no signals, so it is the
- * waiting write that this one interrupts.) */
+/* Redirects standard output to /dev/null if the terminal does not accept output: it may have
+ * stopped in the middle of a frame, and ncurses would retry the rest for ever. (The threads of a
+ * run block signals, so the signal interrupts the thread that is in that write.) */
 static void release_output(void)
 {
     struct pollfd output = {STDOUT_FILENO, POLLOUT, 0};
-    if (terminal.nowhere < 0 || poll(&output, 1, 0) > 0)
+    if (terminal.null_device < 0 || poll(&output, 1, 0) > 0)
         return;
-    dup2(terminal.nowhere, STDOUT_FILENO);
+    dup2(terminal.null_device, STDOUT_FILENO);
 }
 
 static void on_signal(int number)
@@ -73,7 +72,7 @@ static void on_signal(int number)
         resized = 1;
     else if (number == SIGHUP)
         hung_up = 1;
-    else if (stop_asked) { /* asked twice: at once */
+    else if (stop_asked) { /* the second signal ends the program at once */
         restore_from_handler();
         _exit(130);
     } else
@@ -81,7 +80,7 @@ static void on_signal(int number)
     if (number != SIGWINCH)
         release_output();
     if (write(terminal.pipe[1], "", 1) < 0)
-        errno = saved; /* the pipe is full: a wake-up is on its way already */
+        errno = saved; /* the pipe is full, so poll() will wake up anyway */
     errno = saved;
 }
 
@@ -116,7 +115,7 @@ static void release_signals(void)
 
 /* --- opening --- */
 
-/* Appends a capability's bytes without its padding marks ($<...>). */
+/* Appends the bytes of a terminfo capability without its padding marks ($<...>). */
 static void add_restore(const char *capability)
 {
     const char *text = tigetstr(capability);
@@ -162,8 +161,8 @@ static bool open_pipe(struct error *error)
 static void close_pipe(void)
 {
     close(terminal.output);
-    close(terminal.nowhere);
-    terminal.output = terminal.nowhere = -1;
+    close(terminal.null_device);
+    terminal.output = terminal.null_device = -1;
     close(terminal.pipe[0]);
     close(terminal.pipe[1]);
     terminal.pipe[0] = terminal.pipe[1] = -1;
@@ -174,14 +173,14 @@ static bool check_is_terminal(struct error *error)
     static const char advice[] = N_("run it in a terminal, or use tinca train");
     if (!isatty(STDIN_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
-                         "it needs a terminal, and standard input is none");
+                         "it needs a terminal, but standard input is not one");
     if (!isatty(STDOUT_FILENO))
         return error_set(error, ERROR_USAGE, "the workbench", advice,
-                         "it needs a terminal, and standard output is none");
+                         "it needs a terminal, but standard output is not one");
     return true;
 }
 
-/* One that can place its cursor and erase. ncurses itself would end the program. */
+/* Checks that the terminal can place its cursor; ncurses would end the program if it cannot. */
 static bool check_is_able(struct error *error)
 {
     const char *name = getenv("TERM");
@@ -190,7 +189,7 @@ static bool check_is_able(struct error *error)
         return error_set(error, ERROR_USAGE, "TERM",
                          "set TERM to your terminal's type (TERM=xterm-256color, TERM=vt100); "
                          "tinca train and --start print plain lines",
-                         "the terminal type %s is not known here",
+                         "the terminfo database has no terminal type %s",
                          name && name[0] ? name : "(none)");
     const char *place = tigetstr("cup");
     bool able = place && place != (const char *)-1;
@@ -212,12 +211,12 @@ bool terminal_open(struct error *error)
     if (!check_is_terminal(error) || !check_is_able(error) || !open_pipe(error))
         return false;
     terminal.output = dup(STDOUT_FILENO);
-    terminal.nowhere = open("/dev/null", O_WRONLY);
+    terminal.null_device = open("/dev/null", O_WRONLY);
     resized = stop_asked = hung_up = 0;
     tcgetattr(STDIN_FILENO, &terminal.settings);
     terminal.restore_length = 0;
-    terminal.guard = NULL;
-    catch_signals(); /* before ncurses, which leaves handlers alone that it finds */
+    terminal.crash_prefix = NULL;
+    catch_signals(); /* before ncurses, which does not replace handlers that are installed */
     terminal.screen = newterm(NULL, stdout, stdin);
     if (!terminal.screen) {
         release_signals();
@@ -239,13 +238,13 @@ bool terminal_open(struct error *error)
 void terminal_enable_mouse(bool taken)
 {
     mmask_t wished = taken ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0;
-    mouseinterval(0); /* a press is a click: nothing waits for the release */
+    mouseinterval(0); /* a press counts as a click at once, without waiting for the release */
     prepare_restore(mousemask(wished, NULL) & BUTTON1_PRESSED);
 }
 
 void terminal_set_crash_prefix(const char *bytes)
 {
-    terminal.guard = bytes;
+    terminal.crash_prefix = bytes;
 }
 
 static bool writable_within(int milliseconds)
@@ -254,14 +253,15 @@ static bool writable_within(int milliseconds)
     return poll(&output, 1, milliseconds) > 0 && output.revents & POLLOUT;
 }
 
-/* A terminal that was stopped (C-s) or whose reader sleeps must not keep the program from ending:
- * what waits there is given up, and if that does not help, the last words too. */
+/* Makes a terminal that was stopped (C-s, or a reader that does not read) accept output again:
+ * first by undoing C-s, then by discarding the output that waits. Returns false if neither helps;
+ * the program then ends without restoring the screen. */
 static bool make_writable(void)
 {
     if (writable_within(0))
         return true;
     struct termios settings;
-    if (tcgetattr(STDIN_FILENO, &settings) == 0) { /* without IXON what C-s stopped goes on */
+    if (tcgetattr(STDIN_FILENO, &settings) == 0) { /* clearing IXON undoes C-s */
         settings.c_iflag &= ~(tcflag_t)IXON;
         tcsetattr(STDIN_FILENO, TCSANOW, &settings);
     }
@@ -271,28 +271,28 @@ static bool make_writable(void)
     return writable_within(500);
 }
 
-/* What is written from here on goes nowhere, and must not fail. */
-static void redirect_to_nowhere(void)
+/* Redirects all output to /dev/null, so that later writes cannot fail or block. */
+static void redirect_to_null(void)
 {
-    int nowhere = open("/dev/null", O_RDWR);
-    for (int i = STDIN_FILENO; nowhere >= 0 && i <= STDERR_FILENO; i++)
+    int null_device = open("/dev/null", O_RDWR);
+    for (int i = STDIN_FILENO; null_device >= 0 && i <= STDERR_FILENO; i++)
         if (i != STDERR_FILENO || isatty(i))
-            dup2(nowhere, i);
-    if (nowhere > STDERR_FILENO)
-        close(nowhere);
+            dup2(null_device, i);
+    if (null_device > STDERR_FILENO)
+        close(null_device);
 }
 
 void terminal_close(bool gone)
 {
     dup2(terminal.output, STDOUT_FILENO);
     if (gone)
-        redirect_to_nowhere(); /* not even freeing the screen: it might flush */
+        redirect_to_null(); /* the screen is not freed, since that might flush output */
     else if (make_writable()) {
         endwin();
         delscreen(terminal.screen);
     } else {
         tcsetattr(STDIN_FILENO, TCSANOW, &terminal.settings);
-        redirect_to_nowhere();
+        redirect_to_null();
     }
     release_signals();
     close_pipe();
@@ -324,7 +324,7 @@ unsigned terminal_wait(double seconds)
     if (ready > 0 && watched[1].revents)
         drain_pipe();
     if (ready > 0 && watched[0].revents & POLLIN) {
-        /* readable without a byte to read: the other side is closed */
+        /* readable, but without a byte: the other end is closed */
         if (ioctl(STDIN_FILENO, FIONREAD, &pending) == 0 && pending > 0)
             wakes |= WAKE_INPUT;
         else

@@ -1,7 +1,7 @@
-/* terminal.h: the terminal as a device: opened, read, waited for, given back.
+/* terminal.h: opens the terminal, waits for it, reads keys from it and restores it.
  *
- * There is one terminal in a process, so its state lives in terminal.c; signal handlers need it
- * there too. Whatever ends the program, a crash included, the terminal is restored.
+ * A process has one terminal, and signal handlers need its state, so the state lives in terminal.c.
+ * The terminal is restored however the program ends, a crash included.
  */
 #ifndef TINCA_UI_TERMINAL_TERMINAL_H
 #define TINCA_UI_TERMINAL_TERMINAL_H
@@ -10,46 +10,56 @@
 
 #include <stdbool.h>
 
-/* Enters the workbench's screen. False: there is no terminal, or it cannot place its cursor. */
+/* Switches the terminal to the workbench's screen and installs the signal handlers. Fails if
+ * standard input or output is not a terminal, or if it cannot place its cursor. */
 bool terminal_open(struct error *error);
-/* Asks the terminal to report clicks and the wheel, where it can, or to keep them. */
+
+/* Asks the terminal to report clicks and the wheel if it can (`taken`), or to stop reporting. */
 void terminal_enable_mouse(bool taken);
-/* Where the last UI_CLICK was. */
+
+/* Sets the position of the last UI_CLICK. */
 void terminal_click_position(int *row, int *column);
-/* Whether standard input and output are a terminal that can show lines but not the workbench. */
+
+/* Returns whether standard input and output are a terminal that can show lines of text but not the
+ * workbench. */
 bool terminal_prints_lines_only(void);
 
-/* Restores the terminal. With `gone` nothing is written: there is nobody to read it. */
+/* Restores the terminal and the signal handlers. If `gone` (it has hung up) nothing is written. */
 void terminal_close(bool gone);
 
-/* What a crash sends before all else, from now until terminal_close: for those who write sequences
- * past ncurses that a crash could cut off. Borrowed. */
+/* Sets the bytes that a crash handler sends before it restores the terminal. They end a control
+ * sequence that was being sent past ncurses. Borrowed until terminal_close; NULL: none. */
 void terminal_set_crash_prefix(const char *bytes);
 
+/* Why terminal_wait returned: a set of bits. */
 enum {
     WAKE_INPUT = 1,  /* a key can be read */
-    WAKE_RESIZE = 2, /* the size has changed, and ncurses knows it */
+    WAKE_RESIZE = 2, /* the size has changed, and ncurses has the new one */
     WAKE_STOP = 4,   /* SIGINT or SIGTERM asked to stop; stays set */
     WAKE_HANGUP = 8, /* the terminal has hung up; stays set */
 };
 
-/* Waits at most `seconds` (negative: without limit). Returns the reasons above, 0 after time. */
+/* Waits at most `seconds` (negative: without limit). Returns the reasons for waking, 0 if the time
+ * is over. */
 unsigned terminal_wait(double seconds);
 
-/* The next key (see keys.h), or UI_NONE when none waits. */
+/* Returns the next key (keys.h), or UI_NONE if none is waiting. */
 int terminal_read_key(void);
 
-/* False while the terminal takes no output (stopped with C-s, or a slow link): drawing would
- * block. */
+/* Returns whether the terminal accepts output now. While it does not (stopped with C-s, or a slow
+ * link), drawing would block. */
 bool terminal_is_writable(void);
 
+/* Sets the terminal's size. */
 void terminal_size(int *rows, int *columns);
 
-/* A frame begins with an empty picture and ends by sending what has changed since the last one.
- * `cursor_row` -1 hides the cursor. */
+/* Starts a frame with an empty screen. */
 void terminal_begin_frame(void);
+
+/* Sends what differs from the last frame and places the cursor; `cursor_row` -1 hides it. */
 void terminal_end_frame(int cursor_row, int cursor_column);
-/* Everything is sent again with the next frame. */
+
+/* Makes the next frame send the whole screen. */
 void terminal_redraw(void);
 
 #endif

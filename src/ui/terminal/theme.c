@@ -1,3 +1,5 @@
+/* One table holds the style of every role in every scheme. theme_load picks the scheme, reduces its
+ * colours to what the terminal has, and makes the colour pairs. */
 #include "ui/terminal/theme.h"
 
 #include <curses.h>
@@ -8,108 +10,119 @@ const char *const ui_colours[] = {"default", "light", "mono", "colour-blind", NU
 
 enum scheme { SCHEME_DEFAULT, SCHEME_LIGHT, SCHEME_MONO, SCHEME_COLOUR_BLIND, SCHEMES };
 
-/* -1: the terminal's own colour. Against black, or white in the light scheme, text has a contrast
- * of 4.5 at least, lines of 3 (WCAG 2.1). `attributes` come on top, with colours or without. */
-struct look {
+/* Foreground and background for 256 and 16 colours; -1 is the terminal's default colour. Against
+ * black, or white in the light scheme, text has a contrast of at least 4.5 and lines of at least 3
+ * (WCAG 2.1). `attributes` are set with and without colours. */
+struct style {
     short fore256, back256, fore16, back16;
     attr_t attributes;
 };
 
-#define OWN -1, -1, -1, -1
+#define DEFAULT_COLOURS -1, -1, -1, -1
 
-/* The colour-blind scheme's series are Okabe and Ito's blue, orange, yellow and purple ("Color
- * universal design", 2008), as near as 256 colours come. */
-static const struct look looks[SCHEMES][ROLES] =
-    {
-        [SCHEME_DEFAULT] =
-            {
-                [ROLE_TEXT] = {OWN, A_NORMAL},
-                [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
-                [ROLE_STRONG] = {OWN, A_BOLD},
-                [ROLE_TITLE] = {231, 23, 15, 6, A_BOLD},
-                [ROLE_HEADING] = {80, -1, 14, -1, A_BOLD},
-                [ROLE_KEY] = {80, -1, 14, -1, A_BOLD},
-                [ROLE_FOCUS] = {231, 24, 15, 6, A_BOLD},
-                [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
-                [ROLE_GOOD] = {114, -1, 10, -1, A_NORMAL},
-                [ROLE_WARNING] = {221, -1, 11, -1, A_NORMAL},
-                [ROLE_BAD] = {210, -1, 9, -1, A_BOLD},
-                [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
-                [ROLE_SMOOTHED] = {80, -1, 14, -1, A_BOLD},
-                [ROLE_VALIDATION] = {215, -1, 11, -1, A_BOLD},
-                [ROLE_RATE] = {147, -1, 13, -1, A_NORMAL},
-                [ROLE_GAUGE] = {73, -1, 6, -1, A_NORMAL},
-                [ROLE_SERIES] = {80, -1, 14, -1, A_BOLD},
-                [ROLE_SERIES + 1] = {215, -1, 11, -1, A_BOLD},
-                [ROLE_SERIES + 2] = {147, -1, 13, -1, A_NORMAL},
-                [ROLE_SERIES + 3] = {114, -1, 10, -1, A_NORMAL},
-                [ROLE_SERIES + 4] = {210, -1, 9, -1, A_NORMAL},
-                [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
-            },
-        [SCHEME_LIGHT] =
-            {
-                [ROLE_TEXT] = {OWN, A_NORMAL},
-                [ROLE_FAINT] = {242, -1, 8, -1, A_NORMAL},
-                [ROLE_STRONG] = {OWN, A_BOLD},
-                [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
-                [ROLE_HEADING] = {24, -1, 4, -1, A_BOLD},
-                [ROLE_KEY] = {24, -1, 4, -1, A_BOLD},
-                [ROLE_FOCUS] = {231, 25, 15, 4, A_BOLD},
-                [ROLE_EDIT] = {16, 254, 0, 7, A_NORMAL},
-                [ROLE_GOOD] = {28, -1, 2, -1, A_NORMAL},
-                [ROLE_WARNING] = {130, -1, 3, -1, A_BOLD},
-                [ROLE_BAD] = {160, -1, 1, -1, A_BOLD},
-                [ROLE_RAW] = {246, -1, 8, -1, A_NORMAL},
-                [ROLE_SMOOTHED] = {25, -1, 4, -1, A_BOLD},
-                [ROLE_VALIDATION] = {130, -1, 1, -1, A_BOLD},
-                [ROLE_RATE] = {91, -1, 5, -1, A_NORMAL},
-                [ROLE_GAUGE] = {31, -1, 6, -1, A_NORMAL},
-                [ROLE_SERIES] = {25, -1, 4, -1, A_BOLD},
-                [ROLE_SERIES + 1] = {130, -1, 1, -1, A_BOLD},
-                [ROLE_SERIES + 2] = {91, -1, 5, -1, A_NORMAL},
-                [ROLE_SERIES + 3] = {28, -1, 2, -1, A_NORMAL},
-                [ROLE_SERIES + 4] = {162, -1, 13, -1, A_NORMAL},
-                [ROLE_SERIES + 5] = {240, -1, 8, -1, A_NORMAL},
-            },
-        [SCHEME_MONO] =
-            {
-                [ROLE_TEXT] = {OWN, A_NORMAL},       [ROLE_FAINT] = {OWN, A_DIM},
-                [ROLE_STRONG] = {OWN, A_BOLD},       [ROLE_TITLE] = {OWN, A_REVERSE},
-                [ROLE_HEADING] = {OWN, A_BOLD},      [ROLE_KEY] = {OWN, A_BOLD},
-                [ROLE_FOCUS] = {OWN, A_REVERSE},     [ROLE_EDIT] = {OWN, A_UNDERLINE},
-                [ROLE_GOOD] = {OWN, A_NORMAL},       [ROLE_WARNING] = {OWN, A_BOLD},
-                [ROLE_BAD] = {OWN, A_BOLD},          [ROLE_RAW] = {OWN, A_DIM},
-                [ROLE_SMOOTHED] = {OWN, A_BOLD},     [ROLE_VALIDATION] = {OWN, A_BOLD},
-                [ROLE_RATE] = {OWN, A_NORMAL},       [ROLE_GAUGE] = {OWN, A_NORMAL},
-                [ROLE_SERIES] = {OWN, A_BOLD},       [ROLE_SERIES + 1] = {OWN, A_NORMAL},
-                [ROLE_SERIES + 2] = {OWN, A_NORMAL}, [ROLE_SERIES + 3] = {OWN, A_NORMAL},
-                [ROLE_SERIES + 4] = {OWN, A_NORMAL}, [ROLE_SERIES + 5] = {OWN, A_NORMAL},
-            },
-        [SCHEME_COLOUR_BLIND] =
-            {
-                [ROLE_TEXT] = {OWN, A_NORMAL},
-                [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
-                [ROLE_STRONG] = {OWN, A_BOLD},
-                [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
-                [ROLE_HEADING] = {117, -1, 12, -1, A_BOLD},
-                [ROLE_KEY] = {117, -1, 12, -1, A_BOLD},
-                [ROLE_FOCUS] = {16, 214, 0, 3, A_BOLD},
-                [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
-                [ROLE_GOOD] = {74, -1, 12, -1, A_NORMAL},
-                [ROLE_WARNING] = {227, -1, 11, -1, A_NORMAL},
-                [ROLE_BAD] = {208, -1, 11, -1, A_BOLD},
-                [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
-                [ROLE_SMOOTHED] = {75, -1, 12, -1, A_BOLD},
-                [ROLE_VALIDATION] = {214, -1, 11, -1, A_BOLD},
-                [ROLE_RATE] = {175, -1, 13, -1, A_NORMAL},
-                [ROLE_GAUGE] = {74, -1, 12, -1, A_NORMAL},
-                [ROLE_SERIES] = {75, -1, 12, -1, A_BOLD},
-                [ROLE_SERIES + 1] = {214, -1, 11, -1, A_BOLD},
-                [ROLE_SERIES + 2] = {175, -1, 13, -1, A_NORMAL},
-                [ROLE_SERIES + 3] = {36, -1, 10, -1, A_NORMAL},
-                [ROLE_SERIES + 4] = {227, -1, 14, -1, A_NORMAL},
-                [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
-            },
+/* The series of the colour-blind scheme are the nearest of 256 colours to the blue, orange, yellow
+ * and purple of Okabe and Ito ("Color universal design", 2008). */
+static const struct style styles[SCHEMES][ROLES] = {
+    [SCHEME_DEFAULT] =
+        {
+            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
+            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_TITLE] = {231, 23, 15, 6, A_BOLD},
+            [ROLE_HEADING] = {80, -1, 14, -1, A_BOLD},
+            [ROLE_KEY] = {80, -1, 14, -1, A_BOLD},
+            [ROLE_FOCUS] = {231, 24, 15, 6, A_BOLD},
+            [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
+            [ROLE_GOOD] = {114, -1, 10, -1, A_NORMAL},
+            [ROLE_WARNING] = {221, -1, 11, -1, A_NORMAL},
+            [ROLE_BAD] = {210, -1, 9, -1, A_BOLD},
+            [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
+            [ROLE_SMOOTHED] = {80, -1, 14, -1, A_BOLD},
+            [ROLE_VALIDATION] = {215, -1, 11, -1, A_BOLD},
+            [ROLE_RATE] = {147, -1, 13, -1, A_NORMAL},
+            [ROLE_GAUGE] = {73, -1, 6, -1, A_NORMAL},
+            [ROLE_SERIES] = {80, -1, 14, -1, A_BOLD},
+            [ROLE_SERIES + 1] = {215, -1, 11, -1, A_BOLD},
+            [ROLE_SERIES + 2] = {147, -1, 13, -1, A_NORMAL},
+            [ROLE_SERIES + 3] = {114, -1, 10, -1, A_NORMAL},
+            [ROLE_SERIES + 4] = {210, -1, 9, -1, A_NORMAL},
+            [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
+        },
+    [SCHEME_LIGHT] =
+        {
+            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_FAINT] = {242, -1, 8, -1, A_NORMAL},
+            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
+            [ROLE_HEADING] = {24, -1, 4, -1, A_BOLD},
+            [ROLE_KEY] = {24, -1, 4, -1, A_BOLD},
+            [ROLE_FOCUS] = {231, 25, 15, 4, A_BOLD},
+            [ROLE_EDIT] = {16, 254, 0, 7, A_NORMAL},
+            [ROLE_GOOD] = {28, -1, 2, -1, A_NORMAL},
+            [ROLE_WARNING] = {130, -1, 3, -1, A_BOLD},
+            [ROLE_BAD] = {160, -1, 1, -1, A_BOLD},
+            [ROLE_RAW] = {246, -1, 8, -1, A_NORMAL},
+            [ROLE_SMOOTHED] = {25, -1, 4, -1, A_BOLD},
+            [ROLE_VALIDATION] = {130, -1, 1, -1, A_BOLD},
+            [ROLE_RATE] = {91, -1, 5, -1, A_NORMAL},
+            [ROLE_GAUGE] = {31, -1, 6, -1, A_NORMAL},
+            [ROLE_SERIES] = {25, -1, 4, -1, A_BOLD},
+            [ROLE_SERIES + 1] = {130, -1, 1, -1, A_BOLD},
+            [ROLE_SERIES + 2] = {91, -1, 5, -1, A_NORMAL},
+            [ROLE_SERIES + 3] = {28, -1, 2, -1, A_NORMAL},
+            [ROLE_SERIES + 4] = {162, -1, 13, -1, A_NORMAL},
+            [ROLE_SERIES + 5] = {240, -1, 8, -1, A_NORMAL},
+        },
+    [SCHEME_MONO] =
+        {
+            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_FAINT] = {DEFAULT_COLOURS, A_DIM},
+            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_TITLE] = {DEFAULT_COLOURS, A_REVERSE},
+            [ROLE_HEADING] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_KEY] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_FOCUS] = {DEFAULT_COLOURS, A_REVERSE},
+            [ROLE_EDIT] = {DEFAULT_COLOURS, A_UNDERLINE},
+            [ROLE_GOOD] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_WARNING] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_BAD] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_RAW] = {DEFAULT_COLOURS, A_DIM},
+            [ROLE_SMOOTHED] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_VALIDATION] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_RATE] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_GAUGE] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_SERIES] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_SERIES + 1] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_SERIES + 2] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_SERIES + 3] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_SERIES + 4] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_SERIES + 5] = {DEFAULT_COLOURS, A_NORMAL},
+        },
+    [SCHEME_COLOUR_BLIND] =
+        {
+            [ROLE_TEXT] = {DEFAULT_COLOURS, A_NORMAL},
+            [ROLE_FAINT] = {245, -1, 8, -1, A_NORMAL},
+            [ROLE_STRONG] = {DEFAULT_COLOURS, A_BOLD},
+            [ROLE_TITLE] = {231, 24, 15, 4, A_BOLD},
+            [ROLE_HEADING] = {117, -1, 12, -1, A_BOLD},
+            [ROLE_KEY] = {117, -1, 12, -1, A_BOLD},
+            [ROLE_FOCUS] = {16, 214, 0, 3, A_BOLD},
+            [ROLE_EDIT] = {231, 238, 15, 4, A_NORMAL},
+            [ROLE_GOOD] = {74, -1, 12, -1, A_NORMAL},
+            [ROLE_WARNING] = {227, -1, 11, -1, A_NORMAL},
+            [ROLE_BAD] = {208, -1, 11, -1, A_BOLD},
+            [ROLE_RAW] = {242, -1, 8, -1, A_NORMAL},
+            [ROLE_SMOOTHED] = {75, -1, 12, -1, A_BOLD},
+            [ROLE_VALIDATION] = {214, -1, 11, -1, A_BOLD},
+            [ROLE_RATE] = {175, -1, 13, -1, A_NORMAL},
+            [ROLE_GAUGE] = {74, -1, 12, -1, A_NORMAL},
+            [ROLE_SERIES] = {75, -1, 12, -1, A_BOLD},
+            [ROLE_SERIES + 1] = {214, -1, 11, -1, A_BOLD},
+            [ROLE_SERIES + 2] = {175, -1, 13, -1, A_NORMAL},
+            [ROLE_SERIES + 3] = {36, -1, 10, -1, A_NORMAL},
+            [ROLE_SERIES + 4] = {227, -1, 14, -1, A_NORMAL},
+            [ROLE_SERIES + 5] = {251, -1, 7, -1, A_NORMAL},
+        },
 };
 
 static bool find_scheme(const char *name, enum scheme *scheme)
@@ -122,7 +135,8 @@ static bool find_scheme(const char *name, enum scheme *scheme)
     return false;
 }
 
-/* Eight colours: a bright one is its dark one in bold; grey, which would be black, is dim. */
+/* Reduces 16 colours to 8: a bright colour becomes the dark one in bold; grey, which would become
+ * black, becomes the default colour, dim. Returns the attributes to add. */
 static attr_t reduce_to_8(short *fore, short *back)
 {
     attr_t added = 0;
@@ -137,13 +151,13 @@ static attr_t reduce_to_8(short *fore, short *back)
     return added;
 }
 
-static attr_t attributes_of(const struct look *look, short pair)
+static attr_t attributes_of(const struct style *style, short pair)
 {
-    short fore = look->fore256, back = look->back256;
-    attr_t attributes = look->attributes;
+    short fore = style->fore256, back = style->back256;
+    attr_t attributes = style->attributes;
     if (COLORS < 256) {
-        fore = look->fore16;
-        back = look->back16;
+        fore = style->fore16;
+        back = style->back16;
     }
     if (COLORS < 16)
         attributes |= reduce_to_8(&fore, &back);
@@ -160,7 +174,7 @@ void theme_load(struct theme *theme, const char *name)
     find_scheme(name, &scheme);
     if ((no_color && no_color[0]) || !has_colors())
         scheme = SCHEME_MONO;
-    /* how many colours there are is only known after start_color */
+    /* ncurses sets COLORS only in start_color */
     if (scheme != SCHEME_MONO &&
         (start_color() != OK || COLORS < 8 || COLOR_PAIRS <= ROLES || use_default_colors() != OK))
         scheme = SCHEME_MONO;
@@ -168,6 +182,6 @@ void theme_load(struct theme *theme, const char *name)
     theme->dark = scheme != SCHEME_LIGHT;
     for (int role = 0; role < ROLES; role++)
         theme->attributes[role] = scheme == SCHEME_MONO
-                                      ? looks[scheme][role].attributes
-                                      : attributes_of(&looks[scheme][role], (short)(role + 1));
+                                      ? styles[scheme][role].attributes
+                                      : attributes_of(&styles[scheme][role], (short)(role + 1));
 }

@@ -1,8 +1,8 @@
-/* theme.h: what each kind of text looks like.
+/* theme.h: the colours and attributes of each kind of text.
  *
- * Drawing names roles; a scheme gives each role colours for 256 and 16 colours, and attributes
- * that carry it where there are none. No meaning rests on colour alone: what a role says is also
- * said by a word, a mark or a place.
+ * Drawing functions name a role. A colour scheme gives each role colours for terminals with 256 and
+ * 16 colours, and attributes for terminals without colour. Colour alone never carries a meaning: a
+ * word, a mark or the position expresses it as well.
  */
 #ifndef TINCA_UI_TERMINAL_THEME_H
 #define TINCA_UI_TERMINAL_THEME_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The kinds of text and curves that the schemes distinguish. */
 enum role {
     ROLE_TEXT,
     ROLE_FAINT,
@@ -27,22 +28,22 @@ enum role {
     ROLE_VALIDATION,
     ROLE_RATE,
     ROLE_GAUGE,
-    ROLE_SERIES, /* the first of THEME_SERIES for curves side by side */
+    ROLE_SERIES, /* the first of THEME_SERIES colours for curves in one plot */
     ROLES = ROLE_SERIES + 6
 };
 enum { THEME_SERIES = ROLES - ROLE_SERIES };
 
 struct theme {
-    unsigned long attributes[ROLES]; /* ncurses' attr_t with its colour pair */
-    bool colours256;                 /* pictures can be shown in colours */
-    bool dark;                       /* light letters on a dark ground, as far as is known */
+    unsigned long attributes[ROLES]; /* an attr_t of ncurses, with its colour pair */
+    bool colours256;                 /* there are enough colours for pictures */
+    bool dark;                       /* the scheme assumes a dark background */
 };
 
 /* The names of the colour schemes, NULL-terminated. */
 extern const char *const ui_colours[];
 
-/* Fills the theme for the terminal that is open. With NO_COLOR set (and not empty) every scheme is
- * "mono". */
+/* Fills the theme for the open terminal from a scheme's name; an unknown name means the default
+ * scheme. If NO_COLOR is set and not empty, or the terminal has too few colours, it is "mono". */
 void theme_load(struct theme *theme, const char *name);
 
 #endif

@@ -1,3 +1,5 @@
+/* `shown` holds the indices of the items that contain the typed text; every edit of the text builds
+ * it again and selects its first item. */
 #include "ui/widgets/chooser.h"
 
 #include "base/language.h"
@@ -8,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void narrow(struct chooser *chooser)
+static void apply_filter(struct chooser *chooser)
 {
     chooser->shown_count = 0;
     for (size_t i = 0; i < chooser->count; i++)
@@ -28,7 +30,7 @@ void chooser_begin(struct chooser *chooser, const char *title, const struct choo
     chooser->count = count < CHOOSER_MAX_ITEMS ? count : CHOOSER_MAX_ITEMS;
     memcpy(chooser->items, items, chooser->count * sizeof *items);
     line_edit_begin(&chooser->filter, "", sizeof chooser->filter.text, false);
-    narrow(chooser);
+    apply_filter(chooser);
     for (size_t i = 0; i < chooser->count; i++)
         if (strcmp(chooser->items[i].text, current) == 0)
             chooser->selected = i;
@@ -59,7 +61,7 @@ enum chooser_result chooser_key(struct chooser *chooser, int key)
     bool edited = key == UI_TAB ? line_edit_complete_path(&chooser->filter)
                                 : line_edit_key(&chooser->filter, key);
     if (edited)
-        narrow(chooser);
+        apply_filter(chooser);
     return CHOOSER_OPEN;
 }
 
@@ -109,14 +111,14 @@ static void draw_filter(struct chooser *chooser, struct canvas *canvas, struct r
 {
     static const char prompt[] = "/ ";
     size_t column;
-    int room = inside.columns - (int)sizeof prompt;
-    size_t start = line_edit_window(&chooser->filter, room > 1 ? (size_t)room : 1, &column);
+    int space = inside.columns - (int)sizeof prompt;
+    size_t start = line_edit_window(&chooser->filter, space > 1 ? (size_t)space : 1, &column);
     int at = draw_text(canvas, inside, 0, 0, ROLE_KEY, prompt);
     if (chooser->filter.text[0])
         draw_text(canvas, inside, 0, at, ROLE_TEXT, chooser->filter.text + start);
     else
         draw_text(canvas, inside, 0, at, ROLE_FAINT,
-                  chooser->free_text ? _("type to search, or a value of your own")
+                  chooser->free_text ? _("type to search, or to enter another value")
                                      : _("type to search"));
     if (chooser->filter.text[0])
         draw_cursor(canvas, inside, 0, at + (int)column);
@@ -134,11 +136,11 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     struct rect list = {inside.row + 1, inside.column, inside.rows - 1, inside.columns};
     if (list.rows <= 0)
         return;
-    size_t room = (size_t)list.rows;
+    size_t visible_rows = (size_t)list.rows;
     if (chooser->selected < chooser->top)
         chooser->top = chooser->selected;
-    if (chooser->selected >= chooser->top + room)
-        chooser->top = chooser->selected - room + 1;
+    if (chooser->selected >= chooser->top + visible_rows)
+        chooser->top = chooser->selected - visible_rows + 1;
     for (int row = 0; row < list.rows && chooser->top + (size_t)row < chooser->shown_count; row++) {
         struct rect line = {list.row + row, list.column, 1, list.columns};
         draw_item(chooser, canvas, list, row, widest + 4);
@@ -146,7 +148,7 @@ void chooser_draw(struct chooser *chooser, struct canvas *canvas)
     }
     if (chooser->shown_count == 0)
         draw_format(canvas, list, 0, 2, ROLE_WARNING,
-                    chooser->free_text ? _("Enter takes what you typed") : _("nothing matches"));
+                    chooser->free_text ? _("Enter chooses what you typed") : _("nothing matches"));
     else if (!chooser->filter.text[0])
         draw_cursor(canvas, list, (int)(chooser->selected - chooser->top), 0);
 }

@@ -1,5 +1,5 @@
-/* chooser.h: a list to choose from, narrowed by typing. Where free text is allowed, what was typed
- * and matches nothing can be taken as it is. */
+/* chooser.h: a list of items to choose from, filtered by typing. If free text is allowed, a typed
+ * text that matches no item can be chosen as it is. */
 #ifndef TINCA_UI_WIDGETS_CHOOSER_H
 #define TINCA_UI_WIDGETS_CHOOSER_H
 
@@ -13,7 +13,7 @@ struct canvas;
 enum { CHOOSER_MAX_ITEMS = 96 };
 
 struct chooser_item {
-    const char *text, *note;
+    const char *text, *note; /* note: an explanation beside the text, or "" */
 };
 
 struct chooser {
@@ -21,20 +21,26 @@ struct chooser {
     char title[64];
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     size_t count;
-    size_t shown[CHOOSER_MAX_ITEMS], shown_count; /* the items that match, by index */
-    size_t selected, top;                         /* among those shown */
+    size_t shown[CHOOSER_MAX_ITEMS], shown_count; /* indices of the items that match the filter */
+    size_t selected, top; /* indices into `shown`: the selected item and the first visible one */
     struct line_edit filter;
 };
 
-/* `items` stay the caller's and must live while it is open. */
+/* Opens the chooser with the item `current` selected. Copies `items`, but borrows their texts until
+ * it is closed. Items beyond CHOOSER_MAX_ITEMS are left out. */
 void chooser_begin(struct chooser *chooser, const char *title, const struct chooser_item *items,
                    size_t count, const char *current, bool free_text);
 
 enum chooser_result { CHOOSER_OPEN, CHOOSER_CANCELLED, CHOOSER_CHOSEN };
-/* CHOSEN: see chooser_choice. */
+
+/* Handles a key. Returns whether the chooser stays open, the user cancelled, or the user chose
+ * (see chooser_choice). The caller closes it. */
 enum chooser_result chooser_key(struct chooser *chooser, int key);
+
+/* Returns the selected item's text, else the typed text if free text is allowed, else NULL. */
 const char *chooser_choice(const struct chooser *chooser);
 
+/* Draws the chooser as a dialog. */
 void chooser_draw(struct chooser *chooser, struct canvas *canvas);
 
 #endif

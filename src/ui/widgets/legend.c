@@ -1,3 +1,5 @@
+/* Items follow each other in a line while they fit, then in the next line. Counting lines and
+ * drawing compute the places of the items with the same function. */
 #include "ui/widgets/legend.h"
 
 #include "ui/terminal/columns.h"
@@ -5,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { GAP = 3 };
+enum { GAP = 3 }; /* columns between two items */
 
 void legend_add(struct legend *legend, enum role role, const char *sample, const char *format, ...)
 {
@@ -16,21 +18,21 @@ void legend_add(struct legend *legend, enum role role, const char *sample, const
     item->role = role;
     snprintf(item->sample, sizeof item->sample, "%s", sample);
     va_start(arguments, format);
-    vsnprintf(item->words, sizeof item->words, format, arguments);
+    vsnprintf(item->text, sizeof item->text, format, arguments);
     va_end(arguments);
 }
 
 static int width_of(const struct legend_item *item)
 {
     int sample = (int)columns_of(item->sample);
-    return sample + (sample > 0) + (int)columns_of(item->words);
+    return sample + (sample > 0) + (int)columns_of(item->text);
 }
 
 struct spot {
     int line, column;
 };
 
-/* Where an item stands, when the free columns begin at `from`. */
+/* Returns where an item stands if the free columns begin at `from`. */
 static struct spot place(const struct legend_item *item, struct spot from, int columns)
 {
     bool fits = from.column == 0 || from.column + width_of(item) <= columns;
@@ -75,7 +77,7 @@ void legend_draw(const struct legend *legend, struct canvas *canvas, struct rect
         }
         int column = draw_text(canvas, area, spot.line, spot.column, item->role, item->sample);
         column += item->sample[0] != '\0';
-        column = draw_text(canvas, area, spot.line, column, ROLE_FAINT, item->words);
+        column = draw_text(canvas, area, spot.line, column, ROLE_FAINT, item->text);
         spot.column = column + GAP;
     }
 }

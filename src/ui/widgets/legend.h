@@ -1,5 +1,5 @@
-/* legend.h: the key to a plot's curves: a title and samples with their words, in one line or, where
- * there is room, in several. */
+/* legend.h: the legend of a plot: a title and samples of the curves with a text each, in as many
+ * lines as the area has. */
 #ifndef TINCA_UI_WIDGETS_LEGEND_H
 #define TINCA_UI_WIDGETS_LEGEND_H
 
@@ -12,20 +12,21 @@ enum { LEGEND_ITEMS = 24 };
 struct legend { /* starts as {0} */
     char title[64];
     struct legend_item {
-        enum role role;
-        char sample[24]; /* "" : words alone */
-        char words[96];
+        enum role role;  /* of the sample */
+        char sample[24]; /* "": only the text */
+        char text[96];
     } items[LEGEND_ITEMS];
     size_t count;
 };
 
+/* Adds an item whose text is made by printf. Beyond LEGEND_ITEMS nothing is added. */
 void legend_add(struct legend *legend, enum role role, const char *sample, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* How many lines of so many columns its first `count` items fill. */
+/* Returns how many lines of `columns` columns the first `count` items fill. */
 int legend_lines(const struct legend *legend, size_t count, int columns);
 
-/* What has no room is left out; the last words say how many that are. */
+/* Draws the items that fit, and the number of those that do not ("+3"). */
 void legend_draw(const struct legend *legend, struct canvas *canvas, struct rect area);
 
 #endif

@@ -1,3 +1,5 @@
+/* The text is multibyte in the current locale. The cursor is a byte offset that columns_before and
+ * columns_after move by whole characters. */
 #include "ui/widgets/line_edit.h"
 
 #include "ui/terminal/columns.h"
@@ -11,7 +13,7 @@
 
 void line_edit_begin(struct line_edit *edit, const char *text, size_t limit, bool replace)
 {
-    *edit = (struct line_edit){.untouched = replace};
+    *edit = (struct line_edit){.replace_on_typing = replace};
     edit->limit = limit < sizeof edit->text ? limit : sizeof edit->text;
     snprintf(edit->text, edit->limit, "%s", text);
     edit->cursor = strlen(edit->text);
@@ -37,20 +39,20 @@ static bool insert_bytes(struct line_edit *edit, const char *bytes, size_t count
 
 static bool insert_character(struct line_edit *edit, int key)
 {
-    char bytes[16]; /* MB_LEN_MAX in every locale there is */
+    char bytes[16]; /* at least MB_LEN_MAX in every locale */
     mbstate_t state = {0};
     if (key < 32 || key == 127 || key >= UI_UP)
         return false;
     size_t count = wcrtomb(bytes, (wchar_t)key, &state);
     if (count == (size_t)-1)
         return false;
-    if (edit->untouched)
+    if (edit->replace_on_typing)
         cut(edit, 0, strlen(edit->text));
-    insert_bytes(edit, bytes, count); /* a full line takes no more */
+    insert_bytes(edit, bytes, count); /* a full line ignores the character */
     return true;
 }
 
-/* Where the word before the cursor begins. */
+/* Returns where the word before the cursor begins. */
 static size_t word_start(const struct line_edit *edit)
 {
     size_t at = edit->cursor;
@@ -104,13 +106,14 @@ bool line_edit_key(struct line_edit *edit, int key)
 {
     bool used = move_or_cut(edit, key) || insert_character(edit, key);
     if (used)
-        edit->untouched = false;
+        edit->replace_on_typing = false;
     return used;
 }
 
 /* --- completing a path --- */
 
-/* What all names that begin with `stem` have in common, and how many there are. */
+/* Sets `common` to the common beginning of all names that begin with `stem`. Returns how many there
+ * are. */
 static size_t common_name(DIR *directory, const char *stem, char *common, size_t size)
 {
     size_t found = 0;
@@ -139,7 +142,7 @@ static bool is_directory(const char *path)
 bool line_edit_complete_path(struct line_edit *edit)
 {
     char folder[sizeof edit->text], common[256] = "";
-    edit->untouched = false;
+    edit->replace_on_typing = false;
     size_t end = strlen(edit->text);
     edit->cursor = end;
     const char *colon = strrchr(edit->text, ':');

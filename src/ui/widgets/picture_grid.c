@@ -1,3 +1,6 @@
+/* Each frame computes how many pictures fit. If that is more than the last request, or if other
+ * pictures are wanted, the background job gets a new request; pictures that are present are drawn
+ * meanwhile. A tile scales its picture to half blocks once for each size. */
 #include "ui/widgets/picture_grid.h"
 
 #include "base/language.h"
@@ -6,13 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- how many --- */
+/* --- how many pictures fit --- */
 
 enum {
-    FULL_ROWS = 16,    /* a picture of 32x32 pixels is shown in full */
-    LEAST_ROWS = 3,    /* less says nothing */
-    LEAST_COLUMNS = 6, /* for a label */
-    LARGE_ROOM = 40    /* rows in which large pictures are shown larger */
+    FULL_ROWS = 16,    /* shows a picture of 32x32 pixels in full */
+    LEAST_ROWS = 3,    /* smaller pictures are not recognisable */
+    LEAST_COLUMNS = 6, /* the width of a label */
+    LARGE_AREA = 40    /* from so many rows on, large pictures are shown larger */
 };
 
 static int least(int a, int b)
@@ -20,7 +23,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* Columns of a picture that is `rows` cells high; a cell is twice as high as wide. */
+/* Returns the columns of a picture that is `rows` cells high; a cell is twice as high as wide. */
 static int columns_for(int rows, size_t height, size_t width)
 {
     const int columns = (int)((2 * (size_t)rows * width + height / 2) / height);
@@ -29,8 +32,8 @@ static int columns_for(int rows, size_t height, size_t width)
 
 struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns)
 {
-    const int own = (int)(height + 1) / 2;
-    struct grid_fit fit = {.rows = least(own, rows >= LARGE_ROOM ? rows / 2 - 1 : FULL_ROWS)};
+    const int full = (int)(height + 1) / 2;
+    struct grid_fit fit = {.rows = least(full, rows >= LARGE_AREA ? rows / 2 - 1 : FULL_ROWS)};
     if (height == 0 || width == 0 || rows < LEAST_ROWS + 1 || columns < LEAST_COLUMNS)
         return (struct grid_fit){0};
     fit.rows = least(fit.rows, rows - 1);
@@ -46,7 +49,7 @@ struct grid_fit grid_fit(size_t height, size_t width, int rows, int columns)
     return fit;
 }
 
-/* --- what is there --- */
+/* --- the pictures --- */
 
 static void free_tile(struct grid_tile *tile)
 {
@@ -83,16 +86,17 @@ static bool same_pictures(const struct preview_request *a, const struct preview_
            a->seed == b->seed && (!a->as_trained || a->augment == b->augment);
 }
 
-/* More room for the same pictures keeps those that are there until they come again. */
-static void ask(struct picture_grid *grid, struct preview *preview,
-                const struct preview_request *wish)
+/* Requests pictures unless the last request included them. If only their number grows, the present
+ * ones stay until the job delivers them again. */
+static void request(struct picture_grid *grid, struct preview *preview,
+                    const struct preview_request *wish)
 {
-    const bool same = same_pictures(&grid->asked, wish);
-    if (same && grid->asked.count >= wish->count)
+    const bool same = same_pictures(&grid->requested, wish);
+    if (same && grid->requested.count >= wish->count)
         return;
     if (!same)
         picture_grid_free(grid);
-    grid->asked = *wish;
+    grid->requested = *wish;
     preview_request_pictures(preview, wish);
 }
 
@@ -127,7 +131,7 @@ static void draw_tile(struct grid_tile *tile, struct canvas *canvas, struct rect
     draw_label(canvas, label, tile->picture.label);
 }
 
-/* The pixels of one picture: a pair lies side by side. */
+/* Sets the size of one picture in pixels; the two pictures of a pair stand side by side. */
 static void picture_size(const struct dataset_facts *facts, bool as_trained, size_t *height,
                          size_t *width)
 {
@@ -149,10 +153,10 @@ void picture_grid_draw(struct picture_grid *grid, struct canvas *canvas, struct 
         wish.count = facts->images;
     grid->shown = wish.count;
     if (wish.count == 0) {
-        draw_wrapped(canvas, area, 0, ROLE_FAINT, _("There is no room for a picture."));
+        draw_wrapped(canvas, area, 0, ROLE_FAINT, _("This area is too small for a picture."));
         return;
     }
-    ask(grid, preview, &wish);
+    request(grid, preview, &wish);
     for (size_t i = 0; i < wish.count; i++) {
         const struct rect place = {area.row + (int)(i / fit.across) * (fit.rows + 1),
                                    area.column + (int)(i % fit.across) * (wide + 1), fit.rows + 1,

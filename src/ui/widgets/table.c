@@ -14,14 +14,14 @@ void table_fit(const struct table_column *table, size_t count, int columns, int 
     for (size_t i = 0; i < count; i++)
         widths[i] = table[i].width;
     while (total_width(widths, count) > columns) {
-        size_t victim = count;
+        size_t removed = count;
         for (size_t i = 0; i < count; i++)
             if (widths[i] && table[i].priority > 0 &&
-                (victim == count || table[i].priority >= table[victim].priority))
-                victim = i;
-        if (victim == count)
+                (removed == count || table[i].priority >= table[removed].priority))
+                removed = i;
+        if (removed == count)
             break;
-        widths[victim] = 0;
+        widths[removed] = 0;
     }
     int spare = columns - total_width(widths, count), growing = 0, at = 0;
     for (size_t i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* table.h: which columns of a table fit, and how wide they are. */
+/* table.h: computes which columns of a table fit, how wide they are, and how a table scrolls. */
 #ifndef TINCA_UI_WIDGETS_TABLE_H
 #define TINCA_UI_WIDGETS_TABLE_H
 
@@ -7,20 +7,21 @@
 
 struct table_column {
     const char *title;
-    int width;    /* at least */
-    int priority; /* 0 is always there; higher ones go first when room is short */
-    bool right;   /* figures */
-    bool grows;   /* takes what room is left */
+    int width;    /* minimum, in terminal columns */
+    int priority; /* 0: always shown; columns with higher numbers are left out first */
+    bool right;   /* flush right, for numbers */
+    bool grows;   /* shares the columns that are left over */
 };
 
 enum { TABLE_MAX_COLUMNS = 16 };
 
-/* Fills `starts` and `widths` (0: not shown) for `columns` terminal columns; one column of space
- * lies between two of them. */
+/* Sets where each column starts and how wide it is (0: left out) in a table of `columns` terminal
+ * columns. One space separates two columns. */
 void table_fit(const struct table_column *table, size_t count, int columns, int *starts,
                int *widths);
 
-/* The first row in sight so that `selected` is among `rows`; `top` is where it was. */
+/* Returns the first visible row such that `selected` is one of the `rows` visible ones; `top` is
+ * the first visible row so far, `count` the number of all rows. */
 size_t table_scroll(size_t top, size_t selected, size_t rows, size_t count);
 
 #endif
