@@ -211,7 +211,8 @@ static void write_pngs(void)
         struct image image;
         failures += !image_create(&image, 7, 5, channels, &error);
         fill(&image);
-        failures += !image_write_png(&image, place("png", channels == 1 ? "grey" : "rgb"), &error);
+        failures +=
+            !image_file_write_png(&image, place("png", channels == 1 ? "grey" : "rgb"), &error);
         image_free(&image);
     }
 }

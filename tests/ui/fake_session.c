@@ -98,7 +98,7 @@ static void write_sample(const struct run *run, uint64_t epoch)
         memset(image.pixels + 3 * i, value, 3);
     }
     snprintf(path, sizeof path, "%s/sample-%04d.png", run->facts.directory, (int)epoch);
-    image_write_png(&image, path, NULL);
+    image_file_write_png(&image, path, NULL);
     image_free(&image);
 }
 

@@ -339,7 +339,7 @@ static void test_pairs(void)
     for (size_t i = 0; i < 21 * 10; i++)
         both.pixels[3 * i] = i % 21 < 10 ? 10 : 240;
     files_write(files_path("ab/1.png"), "", 0);
-    image_write_png(&both, files_path("ab/1.png"), NULL);
+    image_file_write_png(&both, files_path("ab/1.png"), NULL);
     image_free(&both);
     struct dataset *set = opened(spec, &(struct dataset_request){3, 64, 64});
     bool read = set && dataset_image(set, 0, &a, &b, NULL);
@@ -387,7 +387,7 @@ static void test_normalisation(void)
     image_create(&image, 8, 8, 3, NULL);
     memset(image.pixels + 96, 100, 96); /* half of it 0, half of it 100 */
     files_write(files_path("two/x/1.png"), "", 0);
-    image_write_png(&image, files_path("two/x/1.png"), NULL);
+    image_file_write_png(&image, files_path("two/x/1.png"), NULL);
     image_free(&image);
     struct dataset *set = opened(spec, &(struct dataset_request){3, 7, 7});
     tap_ok(set && normalisation_choose(&n, "measured", set, &error) && n.mean[0] == 50.0f &&

@@ -24,7 +24,7 @@ static bool write_picture(const char *name, uint8_t grey)
     bool written = image_create(&image, 30, 30, 1, NULL);
     if (written) {
         memset(image.pixels, grey, 30 * 30);
-        written = image_write_png(&image, home_path(name), NULL);
+        written = image_file_write_png(&image, home_path(name), NULL);
     }
     image_free(&image);
     return written;

@@ -118,7 +118,7 @@ static void check_image(struct probe *probe, struct model *model)
         note_error(&answer.error);
         return;
     }
-    tap_ok(image_write_png(&answer.pictures[0], path, &error) &&
+    tap_ok(image_file_write_png(&answer.pictures[0], path, &error) &&
                model_predict(model, path, PROBE_TOP, top, &error),
            "the same picture as a file");
     bool same = true;
@@ -213,7 +213,7 @@ static bool write_pattern(const char *path, long x, long y, size_t width, size_t
             pixel[1] = (uint8_t)((r * c) % 251);
             pixel[2] = (uint8_t)(r & 4 ? 220 : 10 * c);
         }
-    bool written = image_write_png(&image, path, &error);
+    bool written = image_file_write_png(&image, path, &error);
     image_free(&image);
     return written;
 }
@@ -237,8 +237,8 @@ static void test_own_size(struct probe *probe, struct model *model)
     snprintf(spec, sizeof spec, "pairs:%s", folder);
     snprintf(output, sizeof output, "%s", home_path("made.png"));
     bool written =
-        write_pattern(both, 0, 0, 32, 16, 32, 16) && image_read(&pair, both, 3, &error) &&
-        image_cut(&left, &pair, 0, 0, 16, 16, &error) && image_write_png(&left, file, &error);
+        write_pattern(both, 0, 0, 32, 16, 32, 16) && image_file_read(&pair, both, 3, &error) &&
+        image_cut(&left, &pair, 0, 0, 16, 16, &error) && image_file_write_png(&left, file, &error);
     open_probe(probe, home_path("pictures.safetensors"), spec);
     const struct probe_status look = wait_ready(probe);
     struct probe_answer answer = wait_answer(probe, probe_ask(probe, NULL, 0));
@@ -246,7 +246,7 @@ static void test_own_size(struct probe *probe, struct model *model)
                are_equal(&answer.pictures[0], &left),
            "a pair is evaluated as it is");
     tap_ok(model_translate_file(model, file, output, &error) &&
-               image_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
+               image_file_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
            "predict writes what the evaluation computed, to the bit");
     struct probe_answer tried = wait_answer(probe, probe_ask(probe, file, 0));
     tap_ok(tried.picture_count == 2 && are_equal(&tried.pictures[0], &left) &&

@@ -15,11 +15,11 @@
 
 /* What the caller needs of a file. */
 struct decode_request {
-    const char *path;        /* for messages */
-    size_t channels;         /* 1 or 3 */
-    size_t shorter_side;     /* pixels needed on the shorter side; 0: full size */
-    bool header_only;        /* check the header and set width and height; decode nothing */
-    struct image_cost *cost; /* filled from the header; NULL if not needed */
+    const char *path;             /* for messages */
+    size_t channels;              /* 1 or 3 */
+    size_t shorter_side;          /* pixels needed on the shorter side; 0: full size */
+    bool header_only;             /* check the header and set width and height; decode nothing */
+    struct image_file_cost *cost; /* filled from the header; NULL if not needed */
 };
 
 /* Decode a file into `image`, which the caller owns. A decoder that can shrink the picture cheaply

@@ -18,7 +18,7 @@
 struct picture {
     char *name;
     uint32_t label;
-    struct image_cost cost;
+    struct image_file_cost cost;
 };
 
 struct folder {
@@ -71,7 +71,7 @@ static bool read_image(const struct source *source, size_t index,
     const struct picture *picture = &folder->pictures[index];
     char *path = picture_path(folder, picture->label, picture->name);
     bool read =
-        path ? image_read_fitted(image, path, request->channels, request->shorter_side, error)
+        path ? image_file_read_fitted(image, path, request->channels, request->shorter_side, error)
              : error_set_memory(error, "a path", 0);
     free(path);
     return read;
@@ -82,8 +82,8 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     const struct folder *folder = source->state;
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
-        const uint64_t bytes =
-            image_decode_bytes(&folder->pictures[i].cost, request->channels, request->shorter_side);
+        const uint64_t bytes = image_file_decode_bytes(&folder->pictures[i].cost, request->channels,
+                                                       request->shorter_side);
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -120,9 +120,9 @@ static bool take_picture(struct source *source, const struct spec *spec, uint32_
     char *path = picture_path(folder, class_number, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image_cost cost;
+    struct image_file_cost cost;
     struct error broken;
-    bool readable = image_probe_cost(&cost, path, source->channels, &broken);
+    bool readable = image_file_probe_cost(&cost, path, source->channels, &broken);
     free(path);
     if (!readable) {
         if (source->skipped++ == 0)

@@ -39,25 +39,25 @@ static bool read_picture(struct image *image, const struct decode_request *reque
     return read;
 }
 
-bool image_read(struct image *image, const char *path, size_t channels, struct error *error)
+bool image_file_read(struct image *image, const char *path, size_t channels, struct error *error)
 {
     struct decode_request request = {.path = path, .channels = channels};
     return read_picture(image, &request, error);
 }
 
-bool image_probe(struct image *image, const char *path, struct error *error)
+bool image_file_probe(struct image *image, const char *path, struct error *error)
 {
     struct decode_request request = {.path = path, .channels = 3, .header_only = true};
     return read_picture(image, &request, error);
 }
 
-bool image_probe_cost(struct image_cost *cost, const char *path, size_t channels,
-                      struct error *error)
+bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_t channels,
+                           struct error *error)
 {
     struct image image;
     struct decode_request request = {
         .path = path, .channels = channels, .header_only = true, .cost = cost};
-    *cost = (struct image_cost){0};
+    *cost = (struct image_file_cost){0};
     if (!read_picture(&image, &request, error))
         return false;
     cost->width = (uint32_t)image.width;
@@ -76,7 +76,8 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
 
 /* Counts the decoded picture and the larger of the decoder's extra memory and the resized picture.
  * Halving works in place. */
-uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size_t shorter_side)
+uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                                 size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *
@@ -89,8 +90,8 @@ uint64_t image_decode_bytes(const struct image_cost *cost, size_t channels, size
     return decoded + (extra > (uint64_t)fitted ? extra : (uint64_t)fitted);
 }
 
-bool image_read_fitted(struct image *image, const char *path, size_t channels, size_t shorter_side,
-                       struct error *error)
+bool image_file_read_fitted(struct image *image, const char *path, size_t channels,
+                            size_t shorter_side, struct error *error)
 {
     struct decode_request request = {
         .path = path, .channels = channels, .shorter_side = shorter_side};

@@ -18,7 +18,7 @@
 struct pairs {
     char *directory;
     struct name_list names;
-    struct image_cost largest;
+    struct image_file_cost largest;
 };
 
 static size_t label(const struct source *source, size_t index)
@@ -48,7 +48,7 @@ static bool read_halves(const struct source *source, size_t index,
     const struct pairs *pairs = source->state;
     char *path = file_join(pairs->directory, pairs->names.name[index]);
     struct image both = {0};
-    bool read = path ? image_read(&both, path, request->channels, error)
+    bool read = path ? image_file_read(&both, path, request->channels, error)
                      : error_set_memory(error, "a path", 0);
     size_t half = both.width / 2;
     read = read && image_cut(target, &both, both.width - half, 0, half, both.height, error);
@@ -66,9 +66,9 @@ static bool read_halves(const struct source *source, size_t index,
 static uint64_t decode_bytes(const struct source *source, const struct source_request *request)
 {
     const struct pairs *pairs = source->state;
-    const struct image_cost *largest = &pairs->largest;
+    const struct image_file_cost *largest = &pairs->largest;
     const uint64_t whole = (uint64_t)largest->width * largest->height * request->channels;
-    const uint64_t reading = image_decode_bytes(largest, request->channels, 0);
+    const uint64_t reading = image_file_decode_bytes(largest, request->channels, 0);
     return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
@@ -94,12 +94,13 @@ static bool check_header(struct pairs *pairs, const char *name, struct error *er
     char *path = file_join(pairs->directory, name);
     if (!path)
         return error_set_memory(error, "a path", 0);
-    struct image_cost cost;
-    bool good = image_probe_cost(&cost, path, 3, error);
+    struct image_file_cost cost;
+    bool good = image_file_probe_cost(&cost, path, 3, error);
     if (good && cost.width < 2)
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
                          "only %zu pixel wide", (size_t)cost.width);
-    if (good && image_decode_bytes(&cost, 3, 0) > image_decode_bytes(&pairs->largest, 3, 0))
+    if (good &&
+        image_file_decode_bytes(&cost, 3, 0) > image_file_decode_bytes(&pairs->largest, 3, 0))
         pairs->largest = cost;
     free(path);
     return good;

@@ -532,7 +532,7 @@ bool chart_write(struct run *const *runs, size_t count, const struct chart_setti
         !raster_create(&page.raster, settings->width, settings->height, paper, error))
         return false;
     draw_page(&page, runs, count);
-    bool written = image_export_png(&page.raster.image, path, error);
+    bool written = image_file_export_png(&page.raster.image, path, error);
     raster_free(&page.raster);
     return written;
 }

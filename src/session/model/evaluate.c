@@ -164,7 +164,7 @@ bool model_read_image(const struct model *model, const char *path, float *values
     struct image image = {0};
     size_t side =
         model->stored_height < model->stored_width ? model->stored_height : model->stored_width;
-    if (!image_read_fitted(&image, path, input.channels, side, error))
+    if (!image_file_read_fitted(&image, path, input.channels, side, error))
         return false;
     /* a crop that is not square may still be larger than the fitted picture */
     bool fits = image.height >= input.height && image.width >= input.width;

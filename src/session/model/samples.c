@@ -114,7 +114,7 @@ bool samples_write(const struct samples *samples, const char *path, struct error
         return false;
     for (size_t row = 0; row < samples->count; row++)
         lay_row(&picture, samples, row);
-    bool written = image_write_png(&picture, path, error);
+    bool written = image_file_write_png(&picture, path, error);
     image_free(&picture);
     return written;
 }

@@ -231,7 +231,7 @@ static bool translate_picture(struct model *model, const char *path,
 {
     const struct shape own = model->network->input;
     struct image *picture = &translation->input;
-    if (!image_read(picture, path, own.channels, error))
+    if (!image_file_read(picture, path, own.channels, error))
         return false;
     const size_t width = next_multiple(picture->width, own.width);
     const size_t height = next_multiple(picture->height, own.height);
@@ -263,7 +263,7 @@ bool model_translate_file(struct model *model, const char *path, const char *out
 {
     struct translation translation;
     bool translated = model_translate(model, path, &translation, error) &&
-                      image_export_png(&translation.output, output_path, error);
+                      image_file_export_png(&translation.output, output_path, error);
     translation_free(&translation);
     return translated;
 }

@@ -102,7 +102,7 @@ static bool read_pictures(struct study_pictures *pictures, struct study *study,
         const char *folder = image->generated ? folders->generated_path : folders->real_path;
         char *path = file_join(folder, names->name[image->source]);
         snprintf(image->name, sizeof image->name, "%s", names->name[image->source]);
-        read = path ? image_read(&pictures->images[i], path, 3, error)
+        read = path ? image_file_read(&pictures->images[i], path, 3, error)
                     : error_set_memory(error, "a path", 0);
         free(path);
     }

@@ -58,7 +58,7 @@ static void work(void *state)
         (look->file.stamp == look->known.stamp && strcmp(look->file.path, look->known.path) == 0))
         return;
     look->newer = true;
-    image_read(&look->image, look->file.path, 3, &look->error);
+    image_file_read(&look->image, look->file.path, 3, &look->error);
 }
 
 /* Without memory or a thread it is tried again a second later. */

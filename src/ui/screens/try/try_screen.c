@@ -137,7 +137,7 @@ static void answer_file(struct app *app, size_t choice)
     struct image image;
     char note[200];
     (void)choice;
-    if (image_probe(&image, app->dialog.edit.text, &error)) {
+    if (image_file_probe(&image, app->dialog.edit.text, &error)) {
         app->tryit.kind = TRY_IMAGE;
         try_view_show_file(&app->tryit, app->dialog.edit.text);
         return;
