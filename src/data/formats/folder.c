@@ -82,8 +82,8 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     const struct folder *folder = source->state;
     uint64_t most = 0;
     for (size_t i = 0; i < source->images; i++) {
-        const uint64_t bytes =
-            image_decode_bytes(&folder->pictures[i].cost, request->channels, request->shorter_side);
+        const uint64_t bytes = image_file_decode_bytes(&folder->pictures[i].cost, request->channels,
+                                                       request->shorter_side);
         most = bytes > most ? bytes : most;
     }
     return most;

@@ -76,8 +76,8 @@ size_t decode_scale(size_t width, size_t height, size_t shorter_side)
 
 /* Counts the decoded picture and the larger of the decoder's extra memory and the resized picture.
  * Halving works in place. */
-uint64_t image_decode_bytes(const struct image_file_cost *cost, size_t channels,
-                            size_t shorter_side)
+uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                                 size_t shorter_side)
 {
     const size_t scale = cost->shrinks ? decode_scale(cost->width, cost->height, shorter_side) : 1;
     const uint64_t decoded = ((uint64_t)cost->width + scale - 1) / scale *

@@ -26,8 +26,8 @@ bool image_file_probe_cost(struct image_file_cost *cost, const char *path, size_
 
 /* Returns the most bytes that image_file_read (`shorter_side` 0) or image_file_read_fitted hold at
  * once. */
-uint64_t image_decode_bytes(const struct image_file_cost *cost, size_t channels,
-                            size_t shorter_side);
+uint64_t image_file_decode_bytes(const struct image_file_cost *cost, size_t channels,
+                                 size_t shorter_side);
 
 /* Reads a file like image_file_read and resizes it like image_fit. Decodes large pictures no larger
  * than needed. */

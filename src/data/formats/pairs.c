@@ -68,7 +68,7 @@ static uint64_t decode_bytes(const struct source *source, const struct source_re
     const struct pairs *pairs = source->state;
     const struct image_file_cost *largest = &pairs->largest;
     const uint64_t whole = (uint64_t)largest->width * largest->height * request->channels;
-    const uint64_t reading = image_decode_bytes(largest, request->channels, 0);
+    const uint64_t reading = image_file_decode_bytes(largest, request->channels, 0);
     return reading > whole + whole / 2 ? reading : whole + whole / 2;
 }
 
@@ -99,7 +99,8 @@ static bool check_header(struct pairs *pairs, const char *name, struct error *er
     if (good && cost.width < 2)
         good = error_set(error, ERROR_INPUT, path, "expected two pictures side by side",
                          "only %zu pixel wide", (size_t)cost.width);
-    if (good && image_decode_bytes(&cost, 3, 0) > image_decode_bytes(&pairs->largest, 3, 0))
+    if (good &&
+        image_file_decode_bytes(&cost, 3, 0) > image_file_decode_bytes(&pairs->largest, 3, 0))
         pairs->largest = cost;
     free(path);
     return good;
