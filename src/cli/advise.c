@@ -256,20 +256,38 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"need", 0, "NAME", N_("What the network is to become; without it what the limits say."),
-         OPTION_NAME, &need, 0, 0, advise_need_names},
-        {"device", 0, "NAME",
-         N_("Where it is to run: weak, powerful, or the name of a device; without it cpu."),
-         OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"limit-ms", 0, "MS", N_("Milliseconds that one image may take."), OPTION_TEXT,
-         &numbers.limit_ms, 0, 0, NULL},
-        {"limit-mb", 0, "MB", N_("Megabytes (10^6 bytes) that the saved model may take."),
-         OPTION_TEXT, &numbers.limit_mb, 0, 0, NULL},
-        {"accept-loss", 0, "POINTS", N_("Points of accuracy that may be lost. [5]"), OPTION_TEXT,
-         &numbers.accept_loss, 0, 0, NULL},
-        {"network", 0, "NET",
-         N_("The network, without a technique; without it every network that there are runs of."),
-         OPTION_TEXT, &request.network, 0, 0, NULL},
+        {.name = "need",
+         .argument = "NAME",
+         .help = N_("What the network is to become; without it what the limits say."),
+         .kind = OPTION_NAME,
+         .value = &need,
+         .choices = advise_need_names},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("Where it is to run: weak, powerful, or the name of a device; without it cpu."),
+         .kind = OPTION_TEXT,
+         .value = &request.device},
+        {.name = "limit-ms",
+         .argument = "MS",
+         .help = N_("Milliseconds that one image may take."),
+         .kind = OPTION_TEXT,
+         .value = &numbers.limit_ms},
+        {.name = "limit-mb",
+         .argument = "MB",
+         .help = N_("Megabytes (10^6 bytes) that the saved model may take."),
+         .kind = OPTION_TEXT,
+         .value = &numbers.limit_mb},
+        {.name = "accept-loss",
+         .argument = "POINTS",
+         .help = N_("Points of accuracy that may be lost. [5]"),
+         .kind = OPTION_TEXT,
+         .value = &numbers.accept_loss},
+        {.name = "network",
+         .argument = "NET",
+         .help = N_(
+             "The network, without a technique; without it every network that there are runs of."),
+         .kind = OPTION_TEXT,
+         .value = &request.network},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
@@ -289,11 +307,14 @@ static int advise_command_run(const struct command *command, int argc, char **ar
 }
 
 const struct command command_advise = {
-    "advise", "[RUN...]", N_("Which technique to use, read off your own measured runs."),
-    N_("The flowchart of the studies: leave a network alone that meets the requirements; to be "
-       "faster "
-       "on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only shift when "
-       "latency matters as well; on a powerful device no technique makes a network faster. It says "
-       "which runs it read (all that are kept, unless some are named), and what it does not know, "
-       "with the command that would measure it."),
-    advise_command_run};
+    .name = "advise",
+    .operands = "[RUN...]",
+    .summary = N_("Which technique to use, read off your own measured runs."),
+    .details =
+        N_("The flowchart of the studies: leave a network alone that meets the requirements; to be "
+           "faster on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only "
+           "shift when latency matters as well; on a powerful device no technique makes a network "
+           "faster. It says which runs it read (all that are kept, unless some are named), and "
+           "what it does not know, with the command that would measure it."),
+    .run = advise_command_run,
+};

@@ -160,10 +160,11 @@ static int attach_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     bool quiet = false;
     int status;
-    rows[0] = (struct option_row){
-        "quiet",       'q',    NULL, N_("Only wait for its end; say nothing but errors."),
-        OPTION_SWITCH, &quiet, 0,    0,
-        NULL};
+    rows[0] = (struct option_row){.name = "quiet",
+                                  .letter = 'q',
+                                  .help = N_("Only wait for its end; say nothing but errors."),
+                                  .kind = OPTION_SWITCH,
+                                  .value = &quiet};
     workbench_rows(&workbench, rows + 1);
     const struct option_set set = {.rows = rows, .operands_max = 1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -179,10 +180,14 @@ static int attach_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_attach = {
-    "attach", "[RUN]", N_("Watch a run that another process computes."),
-    N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
-       "that is on. The workbench shows it live, read-only until its process lets go: then r goes "
-       "on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
-       "Without a terminal it is shown in lines to its end, and the exit status is the run's: 0 "
-       "done, 1 failed or interrupted, 130 stopped."),
-    attach_run};
+    .name = "attach",
+    .operands = "[RUN]",
+    .summary = N_("Watch a run that another process computes."),
+    .details =
+        N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
+           "that is on. The workbench shows it live, read-only until its process lets go: then r "
+           "goes on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
+           "Without a terminal it is shown in lines to its end, and the exit status is the run's: "
+           "0 done, 1 failed or interrupted, 130 stopped."),
+    .run = attach_run,
+};

@@ -255,14 +255,24 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     bool as_json = false, profile = false;
     int status;
     const struct option_row rows[] = {
-        {"mode", 0, "NAME", N_("What is measured."), OPTION_CHOICE, &mode, 0, 0, mode_names},
-        {"iterations", 0, "N",
-         N_("Iterations that are measured; 10 to train, 50 to infer if not said."), OPTION_COUNT,
-         &iterations, 1, 1000000, NULL},
-        {"profile", 0, NULL,
-         N_("Run the iterations once more and show where the time goes, and how far each layer is "
-            "from this machine's limits."),
-         OPTION_SWITCH, &profile, 0, 0, NULL},
+        {.name = "mode",
+         .argument = "NAME",
+         .help = N_("What is measured."),
+         .kind = OPTION_CHOICE,
+         .value = &mode,
+         .choices = mode_names},
+        {.name = "iterations",
+         .argument = "N",
+         .help = N_("Iterations that are measured; 10 to train, 50 to infer if not said."),
+         .kind = OPTION_COUNT,
+         .value = &iterations,
+         .low = 1,
+         .high = 1000000},
+        {.name = "profile",
+         .help = N_("Run the iterations once more and show where the time goes, and how far each "
+                    "layer is from this machine's limits."),
+         .kind = OPTION_SWITCH,
+         .value = &profile},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -283,9 +293,13 @@ static int bench_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_bench = {
-    "bench", "NET", N_("Measure how long training or inference takes."),
-    N_("The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
-       "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
-       "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
-       "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator."),
-    bench_command_run};
+    .name = "bench",
+    .operands = "NET",
+    .summary = N_("Measure how long training or inference takes."),
+    .details = N_(
+        "The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
+        "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
+        "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
+        "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator."),
+    .run = bench_command_run,
+};

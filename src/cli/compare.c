@@ -70,18 +70,29 @@ static int compare_command_run(const struct command *command, int argc, char **a
     struct compare_request request = {0};
     int status;
     const struct option_row rows[] = {
-        {"sort", 0, "COLUMN",
-         N_("By network, run, top1, e_p, parameters, flops, size, memory, ms (the first device) or "
-            "a "
-            "device's name: the best first. Without it in the order given."),
-         OPTION_TEXT, &request.sort, 0, 0, NULL},
-        {"published", 0, NULL, N_("Add the studies' published figures, marked as such."),
-         OPTION_SWITCH, &request.published, 0, 0, NULL},
-        {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &request.format, 0, 0,
-         format_names},
+        {.name = "sort",
+         .argument = "COLUMN",
+         .help = N_("By network, run, top1, e_p, parameters, flops, size, memory, ms (the first "
+                    "device) or a device's name: the best first. Without it in the order given."),
+         .kind = OPTION_TEXT,
+         .value = &request.sort},
+        {.name = "published",
+         .help = N_("Add the studies' published figures, marked as such."),
+         .kind = OPTION_SWITCH,
+         .value = &request.published},
+        {.name = "format",
+         .argument = "NAME",
+         .help = N_("What is written."),
+         .kind = OPTION_CHOICE,
+         .value = &request.format,
+         .choices = format_names},
         OUTPUT_JSON_OPTION(&request.as_json),
-        {"output", 'o', "FILE", N_("Write to FILE instead of standard output, which is also -."),
-         OPTION_TEXT, &request.target, 0, 0, NULL},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("Write to FILE instead of standard output, which is also -."),
+         .kind = OPTION_TEXT,
+         .value = &request.target},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -99,13 +110,14 @@ static int compare_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_compare = {
-    "compare", "RUN...", N_("Put runs side by side: accuracy, size, times of one image."),
+    .name = "compare",
+    .operands = "RUN...",
+    .summary = N_("Put runs side by side: accuracy, size, times of one image."),
     /* xgettext:no-c-format */
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
-       "Times "
-       "are "
-       "those that tinca measure kept; what was not measured is named with the command that would "
-       "measure it. Rows of one device whose 95 % intervals overlap are marked with ~ and the "
-       "other "
-       "row's number: they cannot be told apart."),
-    compare_command_run};
+    .details =
+        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
+           "Times are those that tinca measure kept; what was not measured is named with the "
+           "command that would measure it. Rows of one device whose 95 % intervals overlap are "
+           "marked with ~ and the other row's number: they cannot be told apart."),
+    .run = compare_command_run,
+};

@@ -70,5 +70,9 @@ static int datasets_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_datasets = {
-    "datasets", "", N_("List the kinds of data sets, and those that are built in."), "",
-    datasets_run};
+    .name = "datasets",
+    .operands = "",
+    .summary = N_("List the kinds of data sets, and those that are built in."),
+    .details = "",
+    .run = datasets_run,
+};

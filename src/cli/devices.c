@@ -205,4 +205,9 @@ static int devices_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_devices = {
-    "devices", "", N_("List what can compute here, and why the rest cannot."), "", devices_run};
+    .name = "devices",
+    .operands = "",
+    .summary = N_("List what can compute here, and why the rest cannot."),
+    .details = "",
+    .run = devices_run,
+};

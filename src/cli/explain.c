@@ -93,10 +93,14 @@ static int explain_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"iteration", 0, "N",
-         N_("Which iteration; without it the first whose mean is negative, else the first whose "
-            "mean is mostly residue, else the last."),
-         OPTION_COUNT, &iteration, 1, (size_t)1 << 53, NULL},
+        {.name = "iteration",
+         .argument = "N",
+         .help = N_("Which iteration; without it the first whose mean is negative, else the first "
+                    "whose mean is mostly residue, else the last."),
+         .kind = OPTION_COUNT,
+         .value = &iteration,
+         .low = 1,
+         .high = (size_t)1 << 53},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = 1};
@@ -112,10 +116,13 @@ static int explain_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_explain = {
-    "explain", "RUN", N_("Why Caffe's running mean shows what it shows: its arithmetic."),
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
-       "Caffe prints no loss but a float32 mean of the last ones, to which it only adds "
-       "differences. Shown are the raw loss, that mean and the exact one, each operation with what "
-       "its rounding added, the residue, and the unit in the last place of the largest loss so "
-       "far."),
-    explain_run};
+    .name = "explain",
+    .operands = "RUN",
+    .summary = N_("Why Caffe's running mean shows what it shows: its arithmetic."),
+    .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+                  "folder. Caffe prints no loss but a float32 mean of the last ones, to which it "
+                  "only adds differences. Shown are the raw loss, that mean and the exact one, "
+                  "each operation with what its rounding added, the residue, and the unit in the "
+                  "last place of the largest loss so far."),
+    .run = explain_run,
+};

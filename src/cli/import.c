@@ -78,22 +78,49 @@ static int import_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"framework", 0, "NAME", N_("Which one wrote it; without it, found out."), OPTION_NAME,
-         &request.framework, 0, 0, framework_names},
-        {"network", 0, "NET", N_("The network's name, where the log does not say."), OPTION_TEXT,
-         &request.network, 0, 0, NULL},
-        {"batch", 0, "N",
-         N_("Images an iteration; without it or the log's word ms/image is not "
-            "known."),
-         OPTION_COUNT, &request.batch, 1, 65536, NULL},
-        {"images", 0, "N", N_("Images of an epoch; without it epochs are not known."), OPTION_COUNT,
-         &request.images, 1, (size_t)1 << 40, NULL},
-        {"average-loss", 0, "N", N_("The window of Caffe's mean."), OPTION_COUNT,
-         &request.average_loss, 1, 10000, NULL},
-        {"device", 0, "NAME", N_("What computed it."), OPTION_NAME, &request.device, 0, 0,
-         device_names},
-        {"host", 0, "NAME", N_("The machine that computed it."), OPTION_TEXT, &request.host, 0, 0,
-         NULL},
+        {.name = "framework",
+         .argument = "NAME",
+         .help = N_("Which one wrote it; without it, found out."),
+         .kind = OPTION_NAME,
+         .value = &request.framework,
+         .choices = framework_names},
+        {.name = "network",
+         .argument = "NET",
+         .help = N_("The network's name, where the log does not say."),
+         .kind = OPTION_TEXT,
+         .value = &request.network},
+        {.name = "batch",
+         .argument = "N",
+         .help = N_("Images an iteration; without it or the log's word ms/image is not known."),
+         .kind = OPTION_COUNT,
+         .value = &request.batch,
+         .low = 1,
+         .high = 65536},
+        {.name = "images",
+         .argument = "N",
+         .help = N_("Images of an epoch; without it epochs are not known."),
+         .kind = OPTION_COUNT,
+         .value = &request.images,
+         .low = 1,
+         .high = (size_t)1 << 40},
+        {.name = "average-loss",
+         .argument = "N",
+         .help = N_("The window of Caffe's mean."),
+         .kind = OPTION_COUNT,
+         .value = &request.average_loss,
+         .low = 1,
+         .high = 10000},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("What computed it."),
+         .kind = OPTION_NAME,
+         .value = &request.device,
+         .choices = device_names},
+        {.name = "host",
+         .argument = "NAME",
+         .help = N_("The machine that computed it."),
+         .kind = OPTION_TEXT,
+         .value = &request.host},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
@@ -103,14 +130,17 @@ static int import_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_import = {
-    "import", "LOG...",
-    N_("Take over the losses of Caffe's, TensorFlow's or Keras's logs as runs."),
-    N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
-       "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
-       "solver's and the network's text; of TensorFlow lines that name a step and a loss; of Keras "
-       "its progress, a point an epoch: the mean of the epoch's losses. The studies' tables, "
-       "loss_HOST_FRAMEWORK.csv and times_HOST_FRAMEWORK.csv, give a run for each training in "
-       "them. Iterations count from 1. What is given here goes before what the log says; what "
-       "neither says stays unknown. No run is overwritten, and a file that cannot be taken over "
-       "leaves none."),
-    import_run};
+    .name = "import",
+    .operands = "LOG...",
+    .summary = N_("Take over the losses of Caffe's, TensorFlow's or Keras's logs as runs."),
+    .details =
+        N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
+           "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
+           "solver's and the network's text; of TensorFlow lines that name a step and a loss; of "
+           "Keras its progress, a point an epoch: the mean of the epoch's losses. The studies' "
+           "tables, loss_HOST_FRAMEWORK.csv and times_HOST_FRAMEWORK.csv, give a run for each "
+           "training in them. Iterations count from 1. What is given here goes before what the log "
+           "says; what neither says stays unknown. No run is overwritten, and a file that cannot "
+           "be taken over leaves none."),
+    .run = import_run,
+};

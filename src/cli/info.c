@@ -334,12 +334,16 @@ static int info_run(const struct command *command, int argc, char **argv)
     size_t classes = 0;
     bool as_json = false;
     int status;
-    const struct option_row rows[] = {{"classes", 0, "N",
-                                       N_("The number of classes; without it the "
-                                          "network's own."),
-                                       OPTION_COUNT, &classes, 1, 1000000, NULL},
-                                      OUTPUT_JSON_OPTION(&as_json),
-                                      {0}};
+    const struct option_row rows[] = {
+        {.name = "classes",
+         .argument = "N",
+         .help = N_("The number of classes; without it the network's own."),
+         .kind = OPTION_COUNT,
+         .value = &classes,
+         .low = 1,
+         .high = 1000000},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
                                    .fields = fields,
@@ -358,10 +362,13 @@ static int info_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_info = {
-    "info", "NET", N_("Show a network's layers, parameters, FLOPs and memory forecast."),
-    N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs are the "
-       "multiply-adds x 2 of convolutions and linear layers in one image's forward pass. Bytes are "
-       "what that pass moves at the least: each layer reads its inputs and writes its output, and "
-       "reads its parameters once a batch. R, FLOPs a byte, is the arithmetic intensity; a larger "
-       "batch raises it."),
-    info_run};
+    .name = "info",
+    .operands = "NET",
+    .summary = N_("Show a network's layers, parameters, FLOPs and memory forecast."),
+    .details = N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs "
+                  "are the multiply-adds x 2 of convolutions and linear layers in one image's "
+                  "forward pass. Bytes are what that pass moves at the least: each layer reads its "
+                  "inputs and writes its output, and reads its parameters once a batch. R, FLOPs a "
+                  "byte, is the arithmetic intensity; a larger batch raises it."),
+    .run = info_run,
+};

@@ -78,6 +78,10 @@ static int networks_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_networks = {
-    "networks", "", N_("List the built-in networks."),
-    N_("The path of a network file does wherever a network's name does: see tinca-network(5)."),
-    networks_run};
+    .name = "networks",
+    .operands = "",
+    .summary = N_("List the built-in networks."),
+    .details =
+        N_("The path of a network file does wherever a network's name does: see tinca-network(5)."),
+    .run = networks_run,
+};

@@ -48,8 +48,8 @@ bool output_add_statistics(struct json *parent, const char *key,
 /* "--json", for the tables of options. */
 #define OUTPUT_JSON_OPTION(flag)                                                                   \
     {                                                                                              \
-        "json", 0, NULL, N_("Print one JSON document and nothing else."), OPTION_SWITCH, flag, 0,  \
-            0, NULL                                                                                \
+        .name = "json", .help = N_("Print one JSON document and nothing else."),                   \
+        .kind = OPTION_SWITCH, .value = (flag)                                                     \
     }
 
 /* A table of texts whose columns become as wide as their widest cell. */

@@ -213,12 +213,19 @@ static int predict_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"top", 0, "K", N_("How many classes are shown, the most probable first."), OPTION_COUNT,
-         &predict.top, 1, 1000000, NULL},
-        {"output", 'o', "FILE",
-         N_("Networks that make pictures: the PNG file, or a folder for "
-            "several."),
-         OPTION_TEXT, &predict.output, 0, 0, NULL},
+        {.name = "top",
+         .argument = "K",
+         .help = N_("How many classes are shown, the most probable first."),
+         .kind = OPTION_COUNT,
+         .value = &predict.top,
+         .low = 1,
+         .high = 1000000},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("Networks that make pictures: the PNG file, or a folder for several."),
+         .kind = OPTION_TEXT,
+         .value = &predict.output},
         OUTPUT_JSON_OPTION(&predict.as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -237,9 +244,11 @@ static int predict_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_predict = {
-    "predict", "MODEL IMAGE...", N_("Tell what a saved model sees in PNG or JPEG pictures."),
-    N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A "
-       "network "
-       "that makes pictures (pix2pix) translates them at their own size: --output says where they "
-       "go."),
-    predict_run};
+    .name = "predict",
+    .operands = "MODEL IMAGE...",
+    .summary = N_("Tell what a saved model sees in PNG or JPEG pictures."),
+    .details = N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
+                  "run. A network that makes pictures (pix2pix) translates them at their own size: "
+                  "--output says where they go."),
+    .run = predict_run,
+};

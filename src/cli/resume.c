@@ -56,12 +56,21 @@ static int resume_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
-         &train.options.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
-         &train.export_path, 0, 0, NULL},
-        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
-         NULL},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the weights to FILE (safetensors) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("Write the session to FILE (JSON) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.export_path},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Say nothing but errors."),
+         .kind = OPTION_SWITCH,
+         .value = &train.quiet},
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,
@@ -79,10 +88,14 @@ static int resume_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_resume = {
-    "resume", "RUN", N_("Go on with a run that was interrupted or stopped."),
-    N_("RUN is its ID, the beginning of it, its name, or its folder. It goes on from its last "
-       "checkpoint to the same bits as if it had never stopped, whatever the number of threads. "
-       "What the options do not name cannot change; it can become longer, unless its schedule "
-       "spreads over the whole run.\n"
-       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
-    resume_run};
+    .name = "resume",
+    .operands = "RUN",
+    .summary = N_("Go on with a run that was interrupted or stopped."),
+    .details =
+        N_("RUN is its ID, the beginning of it, its name, or its folder. It goes on from its last "
+           "checkpoint to the same bits as if it had never stopped, whatever the number of "
+           "threads. What the options do not name cannot change; it can become longer, unless its "
+           "schedule spreads over the whole run.\n"
+           "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+    .run = resume_run,
+};

@@ -190,8 +190,10 @@ static int runs_run(const struct command *command, int argc, char **argv)
     bool as_json = false, check = false;
     int status;
     const struct option_row rows[] = {
-        {"check", 0, NULL, N_("Verify the run's files, or those of all runs, and change nothing."),
-         OPTION_SWITCH, &check, 0, 0, NULL},
+        {.name = "check",
+         .help = N_("Verify the run's files, or those of all runs, and change nothing."),
+         .kind = OPTION_SWITCH,
+         .value = &check},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = 1};
@@ -215,13 +217,14 @@ static int runs_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_runs = {
-    "runs", "[RUN]", N_("List the runs that are kept, oldest first, or verify them."),
-    N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove "
-       "a "
-       "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
-       "for "
-       "the ID.\n"
-       "--check verifies RUN, or all: a line a problem, with what can be done. A checksum tells "
-       "whether models, checkpoints and the journal are as they were written. The exit status is 1 "
-       "when something is damaged."),
-    runs_run};
+    .name = "runs",
+    .operands = "[RUN]",
+    .summary = N_("List the runs that are kept, oldest first, or verify them."),
+    .details = N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a "
+                  "run; remove a folder to forget a run. NAME is what its user called it in the "
+                  "workbench; commands take it for the ID.\n"
+                  "--check verifies RUN, or all: a line a problem, with what can be done. A "
+                  "checksum tells whether models, checkpoints and the journal are as they were "
+                  "written. The exit status is 1 when something is damaged."),
+    .run = runs_run,
+};

@@ -267,6 +267,84 @@ static int study_session(struct study_request *request)
     return status;
 }
 
+enum { VOTE_ROWS = 5, DISPLAY_ROWS = 7 };
+
+/* Fills in the options of where pictures come from and of the vote. */
+static void make_vote_rows(struct study_request *request, struct option_row rows[VOTE_ROWS])
+{
+    const struct option_row own[VOTE_ROWS] = {
+        {.name = "real",
+         .argument = "DIR",
+         .help = N_("Without RUN: the folder of real pictures (PNG, JPEG)."),
+         .kind = OPTION_TEXT,
+         .value = &request->real},
+        {.name = "generated",
+         .argument = "DIR",
+         .help = N_("Without RUN: the folder of generated ones."),
+         .kind = OPTION_TEXT,
+         .value = &request->generated},
+        {.name = "participant",
+         .argument = "NAME",
+         .help = N_("Who votes, once a network; without it the login's name (LOGNAME)."),
+         .kind = OPTION_TEXT,
+         .value = &request->participant},
+        {.name = "results",
+         .argument = "FILE",
+         .help = N_("The JSON file that the vote is added to; without it tinca-study.json."),
+         .kind = OPTION_TEXT,
+         .value = &request->results},
+        {.name = "network",
+         .argument = "NAME",
+         .help = N_("What the votes are about; without it the run's network, or the name of the "
+                    "folder of generated pictures."),
+         .kind = OPTION_TEXT,
+         .value = &request->network}};
+    memcpy(rows, own, sizeof own);
+}
+
+/* Fills in the options of what is shown, and of the report. */
+static void make_display_rows(struct study_request *request, struct option_row rows[DISPLAY_ROWS])
+{
+    const struct option_row own[DISPLAY_ROWS] = {
+        {.name = "images",
+         .argument = "N",
+         .help = N_("How many pictures are shown, half of them real, a fifth for practice; without "
+                    "it 50, or what there is."),
+         .kind = OPTION_COUNT,
+         .value = &request->images,
+         .low = 4,
+         .high = STUDY_MAX_IMAGES},
+        {.name = "seconds",
+         .argument = "X",
+         .help = N_("How long each is shown; without it 1."),
+         .kind = OPTION_TEXT,
+         .value = &request->seconds},
+        {.name = "graphics",
+         .argument = "NAME",
+         .help = N_("How pictures are shown (true colour and 256 colours as half blocks); without "
+                    "it the best that the terminal has."),
+         .kind = OPTION_NAME,
+         .value = &request->graphics,
+         .choices = graphics_names},
+        {.name = "data",
+         .argument = "SPEC",
+         .help =
+             N_("The pairs; without it the run's validation data, or the test split of its data."),
+         .kind = OPTION_TEXT,
+         .value = &request->data},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("What computes the pictures; without it the run's device."),
+         .kind = OPTION_TEXT,
+         .value = &request->device},
+        {.name = "report",
+         .help = N_("Show no pictures: print what the votes in the file come to."),
+         .kind = OPTION_SWITCH,
+         .value = &request->report},
+        OUTPUT_JSON_OPTION(&request->as_json)};
+    memcpy(rows, own, sizeof own);
+}
+
 static int study_command_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {"threads", "seed", NULL};
@@ -274,42 +352,9 @@ static int study_command_run(const struct command *command, int argc, char **arg
     struct study_request request = {.results = "tinca-study.json"};
     struct operands operands;
     int status;
-    const struct option_row rows[] = {
-        {"real", 0, "DIR", N_("Without RUN: the folder of real pictures (PNG, JPEG)."), OPTION_TEXT,
-         &request.real, 0, 0, NULL},
-        {"generated", 0, "DIR", N_("Without RUN: the folder of generated ones."), OPTION_TEXT,
-         &request.generated, 0, 0, NULL},
-        {"participant", 0, "NAME",
-         N_("Who votes, once a network; without it the login's name (LOGNAME)."), OPTION_TEXT,
-         &request.participant, 0, 0, NULL},
-        {"results", 0, "FILE",
-         N_("The JSON file that the vote is added to; without it tinca-study.json."), OPTION_TEXT,
-         &request.results, 0, 0, NULL},
-        {"network", 0, "NAME",
-         N_("What the votes are about; without it the run's network, or the name of the folder of "
-            "generated pictures."),
-         OPTION_TEXT, &request.network, 0, 0, NULL},
-        {"images", 0, "N",
-         N_("How many pictures are shown, half of them real, a fifth for practice; without it 50, "
-            "or "
-            "what there is."),
-         OPTION_COUNT, &request.images, 4, STUDY_MAX_IMAGES, NULL},
-        {"seconds", 0, "X", N_("How long each is shown; without it 1."), OPTION_TEXT,
-         &request.seconds, 0, 0, NULL},
-        {"graphics", 0, "NAME",
-         N_("How pictures are shown (true colour and 256 colours as half blocks); without it the "
-            "best "
-            "that the terminal has."),
-         OPTION_NAME, &request.graphics, 0, 0, graphics_names},
-        {"data", 0, "SPEC",
-         N_("The pairs; without it the run's validation data, or the test split of its data."),
-         OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", N_("What computes the pictures; without it the run's device."),
-         OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"report", 0, NULL, N_("Show no pictures: print what the votes in the file come to."),
-         OPTION_SWITCH, &request.report, 0, 0, NULL},
-        OUTPUT_JSON_OPTION(&request.as_json),
-        {0}};
+    struct option_row rows[VOTE_ROWS + DISPLAY_ROWS + 1] = {0};
+    make_vote_rows(&request, rows);
+    make_display_rows(&request, rows + VOTE_ROWS);
     const struct option_set set = {
         .rows = rows, .config = &config, .fields = fields, .operands_max = 1};
     config_defaults(&config);
@@ -322,12 +367,14 @@ static int study_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_study = {
-    "study", "[RUN]", N_("The perceptual study: tell real pictures from generated ones."),
-    N_("Pictures are shown one by one, in the terminal, each for a second; then one says by key "
-       "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of a "
-       "network that makes pictures, such as pix2pix; pictures of anything else come from two "
-       "folders "
-       "(--real, --generated). A generated picture counts as fooled when most votes call it real. "
-       "A "
-       "session that is not finished leaves no vote."),
-    study_command_run};
+    .name = "study",
+    .operands = "[RUN]",
+    .summary = N_("The perceptual study: tell real pictures from generated ones."),
+    .details =
+        N_("Pictures are shown one by one, in the terminal, each for a second; then one says by "
+           "key whether it was real (r) or generated (g). The first fifth is practice. RUN is a "
+           "run of a network that makes pictures, such as pix2pix; pictures of anything else come "
+           "from two folders (--real, --generated). A generated picture counts as fooled when most "
+           "votes call it real. A session that is not finished leaves no vote."),
+    .run = study_command_run,
+};

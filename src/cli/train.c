@@ -222,15 +222,26 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"run-dir", 0, "DIR",
-         N_("Keep the run in this new folder instead of the folder of all runs."), OPTION_TEXT,
-         &train.options.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
-         &train.options.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
-         &train.export_path, 0, 0, NULL},
-        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
-         NULL},
+        {.name = "run-dir",
+         .argument = "DIR",
+         .help = N_("Keep the run in this new folder instead of the folder of all runs."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.run_directory},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the weights to FILE (safetensors) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("Write the session to FILE (JSON) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.export_path},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Say nothing but errors."),
+         .kind = OPTION_SWITCH,
+         .value = &train.quiet},
         {0}};
     const struct option_set set = {
         .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
@@ -243,9 +254,12 @@ static int train_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_train = {
-    "train", "NET --data SPEC", N_("Train a network on a data set, without the workbench."),
-    N_("NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
-       "data "
-       "(tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
-       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
-    train_run};
+    .name = "train",
+    .operands = "NET --data SPEC",
+    .summary = N_("Train a network on a data set, without the workbench."),
+    .details = N_(
+        "NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
+        "data (tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
+        "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+    .run = train_run,
+};

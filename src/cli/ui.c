@@ -25,16 +25,29 @@ static void make_rows(struct start *start, struct option_row *rows)
 {
     struct ui_options *options = &start->options;
     const struct option_row own[OWN_ROWS] = {
-        {"start", 0, NULL, N_("Run what the options describe at once."), OPTION_SWITCH,
-         &options->start, 0, 0, NULL},
-        {"defaults", 0, NULL, N_("Begin with the defaults and not with the form as it was left."),
-         OPTION_SWITCH, &start->fresh, 0, 0, NULL},
-        {"run-dir", 0, "DIR", N_("Keep the first run in this new folder."), OPTION_TEXT,
-         &options->run.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", N_("Write the first run's weights to FILE (safetensors) at its end."),
-         OPTION_TEXT, &options->run.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("The file that the export dialog proposes."), OPTION_TEXT,
-         &options->export_path, 0, 0, NULL}};
+        {.name = "start",
+         .help = N_("Run what the options describe at once."),
+         .kind = OPTION_SWITCH,
+         .value = &options->start},
+        {.name = "defaults",
+         .help = N_("Begin with the defaults and not with the form as it was left."),
+         .kind = OPTION_SWITCH,
+         .value = &start->fresh},
+        {.name = "run-dir",
+         .argument = "DIR",
+         .help = N_("Keep the first run in this new folder."),
+         .kind = OPTION_TEXT,
+         .value = &options->run.run_directory},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the first run's weights to FILE (safetensors) at its end."),
+         .kind = OPTION_TEXT,
+         .value = &options->run.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("The file that the export dialog proposes."),
+         .kind = OPTION_TEXT,
+         .value = &options->export_path}};
     memcpy(rows, own, sizeof own);
     workbench_rows(&start->workbench, rows + OWN_ROWS);
 }
@@ -91,9 +104,10 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_ui = {
-    "ui", "[NET]", N_("The workbench: set runs up, watch and export them (the default)."),
-    N_("The options fill the workbench's form, which otherwise is as it was left. Keys are listed "
-       "by "
-       "? "
-       "inside it."),
-    ui_command_run};
+    .name = "ui",
+    .operands = "[NET]",
+    .summary = N_("The workbench: set runs up, watch and export them (the default)."),
+    .details = N_("The options fill the workbench's form, which otherwise is as it was left. Keys "
+                  "are listed by ? inside it."),
+    .run = ui_command_run,
+};
