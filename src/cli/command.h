@@ -14,9 +14,8 @@ struct command {
 /* Exit statuses, as the manual page promises them. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
-extern const struct command command_ui, command_train, command_info, command_bench, command_eval,
-    command_predict, command_runs, command_export, command_measure, command_compare, command_advise,
-    command_study, command_sweep, command_resume, command_attach, command_explain, command_import,
-    command_devices, command_networks, command_datasets;
+#define SUBCOMMAND(name) extern const struct command command_##name;
+#include "cli/subcommands.inc"
+#undef SUBCOMMAND
 
 #endif

@@ -14,12 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order of --help. */
 static const struct command *const commands[] = {
-    &command_ui,      &command_train,   &command_resume,  &command_attach,   &command_sweep,
-    &command_info,    &command_bench,   &command_eval,    &command_predict,  &command_runs,
-    &command_measure, &command_compare, &command_advise,  &command_study,    &command_explain,
-    &command_import,  &command_export,  &command_devices, &command_networks, &command_datasets};
+#define SUBCOMMAND(name) &command_##name,
+#include "cli/subcommands.inc"
+#undef SUBCOMMAND
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_command(const struct command *command)

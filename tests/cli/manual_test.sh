@@ -7,7 +7,7 @@ srcdir=${srcdir:-.}
 plain() { sed -e 's/Fl Fl /--/g; s/^\.\(It\|Cm\|Op\|Ar\) //' "$1"; }
 
 plain "$srcdir/man/tinca.1" >"$T/page"
-for command in ui train resume attach info bench eval predict runs measure compare advise study sweep explain import export devices networks datasets; do
+for command in $(subcommands); do
     run "$command" --help
     sed -n 's/^ *\(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' "$T/out" | sort -u >"$T/options"
     missing=

@@ -36,6 +36,9 @@ skip() { # skip NAME WHY
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# subcommands: prints the names of the program's subcommands, from the list that it is built with
+subcommands() { sed -n 's/^SUBCOMMAND(\([a-z]*\))$/\1/p' "${srcdir:-.}/src/cli/subcommands.inc"; }
+
 done_testing() {
     echo "1..$tap_count"
     exit $tap_failed

@@ -3,7 +3,7 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-commands="ui train resume attach sweep info bench eval predict runs measure compare advise study explain import export devices networks datasets"
+commands=$(subcommands)
 
 # No line of a help text is wider than a terminal.
 fits() {
