@@ -1,4 +1,8 @@
-/* tinca advise: the studies' flowchart, read off the user's own measured runs. */
+/* tinca advise: which technique to use, by the studies' flowchart and the user's measured runs.
+ *
+ * The runs become the rows of a comparison (session/compare), and the advice is computed from these
+ * rows. Runs of several networks get one answer for each network, in the order of their first runs.
+ */
 #include "session/compare/advise.h"
 #include "session/import/import.h"
 
@@ -18,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The options that take a number, as given; NULL: not given. */
 struct numbers {
-    const char *limit_ms, *limit_mb, *accept_loss; /* as given; NULL: not */
+    const char *limit_ms, *limit_mb, *accept_loss;
 };
 
-/* --- what was asked --- */
+/* --- the request --- */
 
+/* Reads a number from 0; leaves *value alone if the option was not given. */
 static bool read_number(const char *option, const char *text, double *value, struct error *error)
 {
     if (!text || (text_to_double(text, value) && *value >= 0 && isfinite(*value)))
@@ -32,6 +38,7 @@ static bool read_number(const char *option, const char *text, double *value, str
                      "%s is not understood, or out of range", text);
 }
 
+/* Fills in the request. Without --need the limits that were given decide what is needed. */
 static bool read_request(struct advise_request *request, const struct numbers *numbers,
                          const char *need, struct error *error)
 {
@@ -58,6 +65,7 @@ static bool read_request(struct advise_request *request, const struct numbers *n
 
 /* --- the answer --- */
 
+/* Prints a line about a run: its accuracy, its size and its time on the device. */
 static void print_row(const struct comparison *comparison, size_t number, const char *device)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -120,7 +128,7 @@ struct runs {
     size_t count;
 };
 
-/* All that are kept; one that cannot be read has nothing to say. */
+/* Opens all runs of the folder of runs; skips those that cannot be read. */
 static bool open_all(struct runs *runs, struct error *error)
 {
     char **ids;
@@ -138,6 +146,7 @@ static bool open_all(struct runs *runs, struct error *error)
     return runs->list;
 }
 
+/* Opens the runs that the operands name. Fails if one was imported: it was not measured here. */
 static bool open_named(struct runs *runs, const struct operands *operands, struct error *error)
 {
     runs->list = memory_new(operands->count, sizeof *runs->list, "the list of runs", error);
@@ -155,7 +164,7 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
 
 /* --- networks --- */
 
-/* Whether a row is the first of its network. */
+/* Returns whether no earlier row is of the same network. */
 static bool is_first(const struct comparison *comparison, size_t number)
 {
     for (size_t i = 0; i < number; i++)
@@ -172,7 +181,7 @@ static size_t count_networks(const struct comparison *comparison)
     return count;
 }
 
-/* `list` gets the answer; NULL: it is printed. */
+/* Computes one answer and appends it to `list`, or prints it if that is NULL. */
 static bool answer_one(const struct comparison *comparison, const struct advise_request *request,
                        struct json *list, struct error *error)
 {
@@ -188,7 +197,7 @@ static bool answer_one(const struct comparison *comparison, const struct advise_
            error_set_memory(error, "the JSON document", 0);
 }
 
-/* Runs of several networks: an answer for each, in the order of their first runs. */
+/* Answers for each network, in the order of their first runs. */
 static int answer_each(const struct comparison *comparison, const struct advise_request *request,
                        bool as_json)
 {
@@ -198,14 +207,14 @@ static int answer_each(const struct comparison *comparison, const struct advise_
     bool answered = !as_json || list || error_set_memory(&error, "the JSON document", 0);
     bool first = true;
     for (size_t i = 0; answered && i < comparison->count; i++) {
-        struct advise_request own = *request;
+        struct advise_request single = *request;
         if (!is_first(comparison, i))
             continue;
-        own.network = comparison->rows[i].base;
+        single.network = comparison->rows[i].base;
         if (!as_json && !first)
             output_print("\n");
         first = false;
-        answered = answer_one(comparison, &own, list, &error);
+        answered = answer_one(comparison, &single, list, &error);
     }
     if (answered)
         return as_json ? output_json(root, true) : EXIT_DONE;
@@ -233,7 +242,7 @@ static int answer(const struct runs *runs, const struct advise_request *request,
     bool added = true;
     int status;
     for (size_t i = 0; added && i < runs->count; i++)
-        added = run_facts(runs->list[i])->imported[0] || /* it was not measured here */
+        added = run_facts(runs->list[i])->imported[0] || /* times of another machine */
                 compare_add_run(&comparison, runs->list[i], &error);
     if (!added)
         status = output_error(&error);
@@ -294,7 +303,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (as_json)
-        language_begin(language_names[0]); /* programs read the same everywhere */
+        language_begin(language_names[0]); /* JSON is the same in every language */
     if (!read_request(&request, &numbers, need, &error) ||
         !(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
         status = output_error(&error);

@@ -1,5 +1,5 @@
-/* tinca attach: a run that another process has, live: in the workbench or, without a terminal, as
- * lines. The process is not asked for anything; its files are read. */
+/* tinca attach: shows a run that another process computes, in the workbench or, without a terminal,
+ * as lines. It reads the files that the process writes and sends it nothing. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -27,7 +27,8 @@ static const double poll_seconds = 0.25;
 
 /* --- which run --- */
 
-/* The newest run that a process has, or NULL. */
+/* Returns the folder of the newest run that a live process computes, or NULL. The caller frees it.
+ */
 static char *find_running(char *const *ids, size_t count, const char *home)
 {
     for (size_t i = count; i-- > 0;) {
@@ -56,8 +57,8 @@ static char *newest_running(struct error *error)
     return directory;
 }
 
-/* Returns the path under which the workbench lists the run that lies in `whole`, to be freed; NULL:
- * it is not in the folder of runs, or memory is out. */
+/* Returns the path under which the workbench lists the run in the folder `whole`; the caller frees
+ * it. NULL if `whole` is not in the folder of runs, or memory is short. */
 static char *as_listed(const char *whole)
 {
     char other[PATH_MAX];
@@ -70,7 +71,8 @@ static char *as_listed(const char *whole)
     return NULL;
 }
 
-/* Returns the folder of the run with its whole path, since the workbench knows runs by that. */
+/* Returns the absolute path of the run's folder, by which the workbench identifies runs; the caller
+ * frees it. */
 static char *find(const struct operands *operands, struct error *error)
 {
     char whole[PATH_MAX];
@@ -85,9 +87,10 @@ static char *find(const struct operands *operands, struct error *error)
 
 /* --- lines --- */
 
-/* From its last checkpoint on it is another run to read. */
-static struct run *open_anew(struct run *run, const char *directory, struct progress *progress,
-                             struct error *error)
+/* Frees the run and opens it again: a resumed run continues from its last checkpoint, so that the
+ * iterations read after that no longer hold. */
+static struct run *reopen(struct run *run, const char *directory, struct progress *progress,
+                          struct error *error)
 {
     run_free(run);
     progress->findings = 0;
@@ -102,11 +105,12 @@ static bool is_over(const struct run *run)
     return run_status_is_over(snapshot.status);
 }
 
+/* Prints how the run ended. Returns the exit status. */
 static int report(struct run *run, bool quiet)
 {
     struct run_snapshot snapshot;
     struct error error;
-    char operand[200], advice[sizeof error.advice]; /* a longer one would be cut */
+    char operand[200], advice[sizeof error.advice];
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
@@ -117,6 +121,7 @@ static int report(struct run *run, bool quiet)
     return output_error(&error);
 }
 
+/* Prints progress until the run is over. Returns the exit status. */
 static int show_lines(const char *directory, bool quiet)
 {
     struct error error;
@@ -125,7 +130,7 @@ static int show_lines(const char *directory, bool quiet)
     while (run && !is_over(run)) {
         const enum follow_news news = follow_step(run);
         if (news == FOLLOW_AFRESH)
-            run = open_anew(run, directory, &progress, &error);
+            run = reopen(run, directory, &progress, &error);
         else if (news != FOLLOW_MORE)
             progress_show(&progress, run);
         if (news != FOLLOW_MORE)

@@ -1,4 +1,6 @@
-/* tinca bench: how long an iteration takes on synthetic batches, and with --profile where. */
+/* tinca bench: measures how long an iteration takes on synthetic batches; with --profile also where
+ * the time goes. session/measure/bench.c measures; this file prints the result as text or JSON, the
+ * layers against the machine's limits in bench_roofline.c. */
 #include "session/measure/bench.h"
 
 #include "cli/bench_roofline.h"
@@ -19,8 +21,8 @@
 enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
 
-/* Views take no time and are left out, but for what another layer's kernel does: that it takes none
- * is of interest. */
+/* Returns whether a layer is listed. Views do no work and are left out; a layer that is fused into
+ * another one's kernel is listed, to show that it takes no time. */
 static bool is_shown(const struct plan_step *step)
 {
     return !plan_step_is_view(step);
@@ -55,7 +57,7 @@ static bool add_gemm(struct json *list, const struct gemm_row *row)
            json_add_number(object, "seconds", row->seconds);
 }
 
-/* What is shown of a network at work: its layers, and its matrix products by shape. */
+/* The profile of one of the two networks: its layers, and its matrix products by shape. */
 struct part_profile {
     const struct bench_part *part;
     struct gemm_row *rows; /* owned */
@@ -197,6 +199,7 @@ static int print_tables(const struct bench *bench, const struct part_profile *ma
     return status;
 }
 
+/* Collects the matrix products; leaves *read alone if nothing was profiled. */
 static bool read_profile(const struct bench_part *part, struct part_profile *read,
                          struct error *error)
 {

@@ -1,4 +1,6 @@
-/* tinca compare: the dissertation's table, from the user's own runs. */
+/* tinca compare: the table of the dissertation (accuracy, size, times of networks), from the user's
+ * runs. session/compare makes and writes the table; this file reads the options and opens the runs.
+ */
 #include "session/compare/compare.h"
 
 #include "cli/command.h"
@@ -23,7 +25,7 @@ struct compare_request {
     bool published, as_json;
 };
 
-/* The whole output as text, owned by the caller. */
+/* Returns the output as text, which the caller frees; NULL with an error when memory is short. */
 static char *make_output(const struct comparison *comparison, const struct compare_request *request,
                          struct error *error)
 {
@@ -46,6 +48,7 @@ static bool write_output(const struct comparison *comparison, const struct compa
     return written;
 }
 
+/* Opens the runs, which the caller frees also after an error, and writes the comparison. */
 static bool compare(struct run **runs, const struct operands *operands,
                     const struct compare_request *request, struct error *error)
 {
@@ -100,7 +103,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
     if (request.as_json)
         request.format = COMPARE_JSON;
     if (request.format == COMPARE_JSON)
-        language_begin(language_names[0]); /* programs read the same everywhere */
+        language_begin(language_names[0]); /* JSON is the same in every language */
     struct run **runs = memory_new(operands.count, sizeof *runs, "the list of runs", &error);
     status = runs && compare(runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
     for (size_t i = 0; runs && i < operands.count; i++)

@@ -1,4 +1,4 @@
-/* tinca datasets: the kinds of data sets, and what is built in. */
+/* tinca datasets: lists the kinds of data sets and the built-in ones. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"

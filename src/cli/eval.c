@@ -1,4 +1,5 @@
-/* tinca eval: the accuracy and the times of a saved model, or of a run's, on a data set. */
+/* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
+ * set. The operand is a file or a run; names_run() decides which. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -60,7 +61,8 @@ static int print_text(const struct model *model, const struct evaluation *evalua
     return EXIT_DONE;
 }
 
-/* A file is a model; anything else that can be one is a run. */
+/* Returns whether the operand names a run: a folder, or a name that is no file, path or model file.
+ */
 static bool names_run(const char *operand)
 {
     size_t length = strlen(operand);
@@ -71,12 +73,15 @@ static bool names_run(const char *operand)
            (length < strlen(ending) || strcmp(operand + length - strlen(ending), ending) != 0);
 }
 
-/* The model file of a run, owned by the caller; its validation data where none were named. */
+/* Returns the path of the run's model file, which the caller frees, or NULL with an error. Without
+ * --data the run's validation data becomes the configuration's data. */
 static char *find_model(const char *id, struct run_config *config, struct error *error)
 {
     struct run *run = runs_open(id, error);
-    const bool own = run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
-    char *path = own ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
+    const bool computed_here =
+        run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
+    char *path =
+        computed_here ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
     const char *validate = run ? run_config(run)->validate : "";
     if (!config_is_given(config, "data") && validate[0] && path &&
         !config_set(config, "data", validate, error)) {

@@ -1,4 +1,6 @@
-/* tinca explain: why Caffe's running mean shows what it shows, at one iteration of a run. */
+/* tinca explain: shows the arithmetic of Caffe's running mean of the loss at one iteration of a
+ * run. session/findings/loss_lesson.c repeats the arithmetic; this file prints its lines in
+ * columns. */
 #include "session/findings/loss_lesson.h"
 
 #include "cli/command.h"
@@ -12,12 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Prints a text and fills it with blanks up to `width` columns. */
 static void print_cell(const char *text, size_t width)
 {
     const size_t columns = text_columns(text);
     output_print("%s%*s", text, columns < width ? (int)(width - columns) : 0, "");
 }
 
+/* Returns the columns of the widest label of a line with a value. */
 static size_t label_width(const struct lesson_line *lines, size_t count)
 {
     size_t widest = 0;
@@ -64,12 +68,13 @@ static int print_text(const struct run *run, const struct loss_lesson *lesson)
 
 static int print_json(const struct run *run, const struct loss_lesson *lesson)
 {
-    language_begin(language_names[0]); /* programs read the same everywhere */
+    language_begin(language_names[0]); /* JSON is the same in every language */
     struct json *root = json_new_object();
     return output_json(root, json_add_string(root, "id", run_facts(run)->id) &&
                                  loss_lesson_to_json(lesson, root));
 }
 
+/* Repeats the arithmetic up to `iteration`; 0: up to the most instructive one. */
 static bool explain(const struct run *run, uint64_t iteration, struct loss_lesson *lesson,
                     struct error *error)
 {

@@ -1,5 +1,5 @@
-/* tinca export: kept runs as one session file, as the studies' CSV files, as a picture, or as a
- * report. */
+/* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
+ * their curves, or as a report (Markdown). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -22,12 +22,13 @@ static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* en
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 
-/* What the command line asks for. */
+/* The values of the options. */
 struct wanted {
     size_t format, x, log;
     const char *target, *size, *picture;
 };
 
+/* Reads "WIDTHxHEIGHT". */
 static bool read_size(const char *text, struct chart_settings *settings, struct error *error)
 {
     char end;
@@ -60,7 +61,8 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
     return export_session(runs, count, wanted->target, error);
 }
 
-/* What was written of such a run is not what the run recorded. */
+/* Prints what is damaged in the run's journal: the export differs from what the run recorded.
+ * Returns whether there was anything. */
 static bool report_damage(const struct run *run)
 {
     if (run_damage(run)->kind == ERROR_NONE)
@@ -69,7 +71,8 @@ static bool report_damage(const struct run *run)
     return true;
 }
 
-/* Counts the runs whose journal is damaged: they are exported as they are. */
+/* Exports the runs. Damaged ones are exported as far as they can be read and counted in *damaged.
+ */
 static bool export_runs(const struct operands *operands, const struct wanted *wanted,
                         size_t *damaged, struct error *error)
 {

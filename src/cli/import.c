@@ -1,4 +1,5 @@
-/* tinca import: logs of other frameworks become kept runs. */
+/* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
+ * runs computed here. session/import reads the logs; this file prints what was imported. */
 #include "session/import/import.h"
 
 #include "cli/command.h"
@@ -23,7 +24,8 @@ static bool add_json(struct json *list, const struct import_result *result, cons
            json_add_count(object, "replaced", result->replaced);
 }
 
-static void tell(const struct import_result *result, const char *path)
+/* Prints a line about the imported run, and notes about lines that were left out or repeated. */
+static void print_result(const struct import_result *result, const char *path)
 {
     output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                           result->iterations),
@@ -40,19 +42,21 @@ static void tell(const struct import_result *result, const char *path)
             path, result->replaced);
 }
 
-static bool put(struct json *list, const struct import_results *results, const char *path)
+/* Reports what was imported from one file, in `list` if there is one. False when memory is short.
+ */
+static bool report(struct json *list, const struct import_results *results, const char *path)
 {
     bool complete = true;
     for (size_t i = 0; i < results->count; i++) {
         if (list)
             complete = complete && add_json(list, &results->items[i], path);
         else
-            tell(&results->items[i], path);
+            print_result(&results->items[i], path);
     }
     return complete;
 }
 
-/* All files, or up to the first that cannot be taken over. */
+/* Imports the files one after another and stops at the first that cannot be imported. */
 static int import_files(struct import_request *request, const struct operands *operands,
                         bool as_json)
 {
@@ -64,7 +68,7 @@ static int import_files(struct import_request *request, const struct operands *o
         struct import_results results = {0};
         request->path = operands->values[i];
         imported = import_file(request, &results, &error);
-        complete = put(list, &results, request->path) && complete;
+        complete = report(list, &results, request->path) && complete;
         import_results_free(&results);
     }
     int status = as_json ? output_json(root, complete) : EXIT_DONE;

@@ -1,4 +1,5 @@
-/* tinca measure: a run's model, one image at a time, kept with the run. */
+/* tinca measure: measures the time, the accuracy and the memory of a run's model, one image at a
+ * time, and stores the result in the run's folder for tinca compare and tinca advise. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Returns E_P, the accuracy in percent per parameter; NaN if the parameters are not known. */
 static double efficiency(const struct run *run, const struct measurement *measurement)
 {
     size_t parameters = run_facts(run)->parameters;

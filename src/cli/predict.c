@@ -1,4 +1,6 @@
-/* tinca predict: what a saved model sees in pictures, or what it makes of them. */
+/* tinca predict: runs a saved model on pictures. A classifier's most probable classes are printed;
+ * the pictures that a generator (pix2pix) makes are written to --output. A picture that cannot be
+ * read is reported, and the others are still computed. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -17,9 +19,9 @@
 
 struct predict {
     struct model model;
-    struct prediction *predictions; /* [top] of one picture */
+    struct prediction *predictions; /* [top], of the current picture */
     size_t top;                     /* 0: the network makes pictures */
-    const char *output;             /* where pictures go: a file, or a folder */
+    const char *output;             /* where pictures are written: a file, or a folder */
     bool as_json;
     struct json *list; /* with as_json */
 };
@@ -61,8 +63,9 @@ static bool predict_classes(struct predict *predict, const char *path, bool *com
     return true;
 }
 
-/* --- pictures made of pictures --- */
+/* --- generators: pictures made from pictures --- */
 
+/* Returns whether --output names a folder: one that exists, or a path that ends with a slash. */
 static bool is_folder(const char *path)
 {
     size_t length = strlen(path);
@@ -70,14 +73,15 @@ static bool is_folder(const char *path)
            ((length > 0 && path[length - 1] == '/') || file_is_directory(path));
 }
 
-/* "photo.jpg" without its ending. */
+/* Returns the length of a file name without its extension: 5 for "photo.jpg". */
 static int stem_length(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* The file for a picture, owned by the caller: --output itself, or NAME.png in that folder. */
+/* Returns the file to write for a picture: --output itself, or NAME.png in that folder. The caller
+ * frees it; NULL when memory is short. */
 static char *target_for(const struct predict *predict, const char *path)
 {
     struct text target = {0};
@@ -102,6 +106,8 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Writes the picture that the network makes of `path`. *complete becomes false when memory is too
+ * short for the JSON document. */
 static bool translate(struct predict *predict, const char *path, bool *complete,
                       struct error *error)
 {
@@ -125,7 +131,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
     return made;
 }
 
-/* Two pictures of one name cannot go to one folder. */
+/* Fails if two pictures would be written to the same file in a folder. */
 static bool check_names(const struct operands *operands, struct error *error)
 {
     for (size_t i = 1; i < operands->count; i++)
@@ -161,9 +167,10 @@ static bool check_output(const struct predict *predict, const struct operands *o
                      "several pictures do not go into one file");
 }
 
-/* --- all of them --- */
+/* --- all pictures --- */
 
-/* Pictures that cannot be read are said and left out; the others are still answered. */
+/* Computes all pictures. Reports those that cannot be read or written and goes on with the others.
+ */
 static int predict_images(struct predict *predict, const struct operands *operands)
 {
     struct error error;

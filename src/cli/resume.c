@@ -1,4 +1,5 @@
-/* tinca resume: goes on with a run that was interrupted or stopped, where it lies. */
+/* tinca resume: continues a run that was interrupted or stopped, in its folder. Only options that
+ * do not change what the run computes are accepted. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -21,7 +22,8 @@ static bool may_change(const char *key)
     return false;
 }
 
-/* The other options of tinca train are known, but would make another run of it. */
+/* Refuses the other options of tinca train with their reason: they would make it a different run.
+ */
 static bool check_options(int argc, char **argv, struct error *error)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -37,6 +39,7 @@ static bool check_options(int argc, char **argv, struct error *error)
     return true;
 }
 
+/* Finds the run, continues it and shows it until it is over. Returns the exit status. */
 static int go_on(const char *name, const struct train *train)
 {
     struct error error;

@@ -1,4 +1,6 @@
-/* tinca runs: what is kept, oldest first. A run that cannot be read is listed as such. */
+/* tinca runs: lists the runs of the folder of runs, oldest first. A run that cannot be read is
+ * listed as unreadable with the reason; a folder whose process was killed before the run began is
+ * listed as incomplete. With --check the runs are verified instead (runs_check.c). */
 #include "cli/runs.h"
 
 #include "cli/command.h"
@@ -25,7 +27,7 @@ struct run *runs_open(const char *id, struct error *error)
     return run;
 }
 
-/* The name its user gave it, or null. */
+/* Adds the name that the user gave the run, or null. */
 static bool add_name(struct json *object, const struct run *run)
 {
     char name[RUN_NAME_SIZE];
@@ -33,6 +35,7 @@ static bool add_name(struct json *object, const struct run *run)
     return name[0] ? json_add_string(object, "name", name) : json_add_null(object, "name");
 }
 
+/* Adds everything about a run that can be read. */
 static bool add_readable(struct json *object, const struct run *run)
 {
     const struct run_config *config = run_config(run);
@@ -76,7 +79,7 @@ static bool add_json(struct json *list, const char *id)
     return added;
 }
 
-/* An imported run says so, with the machine if it is known. */
+/* Appends what the run computes; for an imported run also its framework and its machine. */
 static void add_what(struct table *table, const struct run *run)
 {
     char batch[24] = "?", data[512];
@@ -126,7 +129,7 @@ static void add_row(struct table *table, const char *id)
     run_free(run);
 }
 
-/* The IDs of the runs, and of folders that never became one. */
+/* The IDs of the runs, and of folders in which no run began. */
 struct listing {
     char **ids, **incomplete;
     size_t count, incomplete_count;
@@ -139,7 +142,7 @@ static void free_ids(char **ids, size_t count)
     free(ids);
 }
 
-/* Killed before there was a run. */
+/* Appends the row of a folder in which no run began. */
 static void add_incomplete_row(struct table *table, const char *id)
 {
     table_cell(table, "%s", id);

@@ -1,4 +1,10 @@
-/* tinca study: can people tell a network's pictures from real ones? */
+/* tinca study: the perceptual study. People look at real and generated pictures, each for a second,
+ * and say which are real; the report gives the share of generated pictures that most votes call
+ * real.
+ *
+ * The pictures come from a run's network or from two folders (session/study/study_pictures.c), the
+ * screen that shows them from ui/screens/study, and the votes are kept in a JSON file
+ * (session/study/study_file.c). */
 #include "session/study/study_file.h"
 
 #include "cli/command.h"
@@ -21,10 +27,10 @@
 static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
 
 struct study_request {
-    const char *run; /* NULL: folders */
+    const char *run; /* NULL: pictures come from folders */
     const char *real, *generated, *data, *device;
     const char *participant, *results, *network, *graphics;
-    const char *seconds; /* as given; NULL: 1 */
+    const char *seconds; /* as given; NULL: 1 second */
     size_t images, threads, seed;
     bool report, as_json;
 };
@@ -61,6 +67,7 @@ static void add_published(struct table *table)
     }
 }
 
+/* Prints how a session differed from the published study. */
 static void print_notes(const struct study_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -113,7 +120,7 @@ static int report(const struct study_request *request)
     return status;
 }
 
-/* --- what was asked for --- */
+/* --- the request --- */
 
 static bool read_seconds(const char *text, double *seconds, struct error *error)
 {
@@ -125,7 +132,7 @@ static bool read_seconds(const char *text, double *seconds, struct error *error)
                      "expected a number of %g to %g", MIN_SECONDS, MAX_SECONDS);
 }
 
-/* The login's name, where none is given. */
+/* Takes the participant's name from the environment if --participant was not given. */
 static bool name_participant(struct study_request *request, struct error *error)
 {
     const char *const variables[] = {"LOGNAME", "USER"};
@@ -137,6 +144,8 @@ static bool name_participant(struct study_request *request, struct error *error)
     return study_check_name(request->participant, "--participant", error);
 }
 
+/* Checks that the pictures come from a run or from two folders, and the options that depend on it.
+ */
 static bool check_source(const struct study_request *request, struct error *error)
 {
     static const char advice[] = N_("give a RUN, or both --real DIR and --generated DIR");
@@ -160,7 +169,7 @@ static bool check_source(const struct study_request *request, struct error *erro
 
 /* --- a session --- */
 
-/* A folder's own name, with which the network is called where nobody calls it otherwise. */
+/* Writes the last part of a folder's path: the name of the network if no other is given. */
 static void name_folder(const char *path, char *name, size_t size)
 {
     char trimmed[512];
@@ -170,13 +179,14 @@ static void name_folder(const char *path, char *name, size_t size)
     snprintf(name, size, "%s", file_base_name(trimmed));
 }
 
+/* Fills in the study and its pictures, from a run or from folders. */
 static bool make_pictures(const struct study_request *request, struct study *study,
                           struct study_pictures *pictures, struct error *error)
 {
-    const struct study_run_request of_run = {.data = request->data,
-                                             .device = request->device,
-                                             .threads = request->threads,
-                                             .wanted = request->images};
+    const struct study_run_request run_request = {.data = request->data,
+                                                  .device = request->device,
+                                                  .threads = request->threads,
+                                                  .wanted = request->images};
     if (request->network)
         snprintf(study->network, sizeof study->network, "%s", request->network);
     if (!request->run) {
@@ -190,13 +200,13 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     if (!run)
         return false;
     output_note(_("Making the pictures of %s ...\n"), run_facts(run)->network);
-    bool made = study_pictures_of_run(pictures, study, run, &of_run, error);
+    bool made = study_pictures_of_run(pictures, study, run, &run_request, error);
     run_free(run);
     return made && study_check_name(study->network, "--network", error);
 }
 
-/* What is not as in the study is said before it begins; the report says it again. */
-static void say_notes(const struct study *study, const struct study_pictures *pictures)
+/* Prints how the session will differ from the published study; the report repeats it. */
+static void announce_differences(const struct study *study, const struct study_pictures *pictures)
 {
     if (study->count < STUDY_IMAGES)
         output_note(
@@ -216,7 +226,8 @@ static void say_notes(const struct study *study, const struct study_pictures *pi
         output_note(_("The pictures have several sizes and are brought to the smallest.\n"));
 }
 
-static int keep_vote(const struct study_request *request, const struct study *study,
+/* Adds the vote to the file of results and prints the report. Returns the exit status. */
+static int save_vote(const struct study_request *request, const struct study *study,
                      const struct study_vote *vote)
 {
     struct error error;
@@ -237,12 +248,12 @@ static int hold_session(const struct study_request *request, const struct study 
     if (!study_file_accepts(request->results, study, request->participant, &error))
         return output_error(&error);
     vote.answers = memory_new(study->count, sizeof *vote.answers, "a vote", &error);
-    say_notes(study, pictures);
+    announce_differences(study, pictures);
     if (!vote.answers ||
         !study_screen_run(display, study, pictures->images, request->participant, &vote, &error))
         status = output_error(&error);
     else
-        status = keep_vote(request, study, &vote);
+        status = save_vote(request, study, &vote);
     free(vote.answers);
     return status;
 }

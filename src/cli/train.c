@@ -1,5 +1,6 @@
-/* tinca train: one run, without the workbench. The run is a worker thread of session/; this thread
- * shows progress, passes signals on as commands, and writes what was asked for at the end. */
+/* tinca train: trains a network without the workbench. The run is a worker thread (session/run);
+ * this thread shows its progress, sends it a stop command when a signal comes, and at the end
+ * writes the weights and the session that the options ask for. */
 #include "cli/train.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -23,10 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double poll_seconds = 0.2;
-
 /* --- before --- */
 
+/* Fails with advice that names the built-in data sets. */
 static bool refuse_without_data(struct error *error)
 {
     struct text text = {0};
@@ -44,7 +44,7 @@ static bool refuse_without_data(struct error *error)
     return false;
 }
 
-/* A file that is written at the end must not turn out impossible after hours. */
+/* Checks that a file which is written at the end can be written, before hours of training. */
 static bool check_target(const char *option, const char *path, enum output_content content,
                          struct error *error)
 {
@@ -97,7 +97,7 @@ char *train_operand(const struct run *run, char *out, size_t size)
     return out;
 }
 
-/* What it cost to be able to resume the run. */
+/* Prints the number and the time of the checkpoints. */
 static void print_checkpoints(output_printer *print_line, const struct run_snapshot *snapshot)
 {
     const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
@@ -109,13 +109,13 @@ static void print_checkpoints(output_printer *print_line, const struct run_snaps
         (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
 }
 
-/* Of a document on standard output it must not become a part. */
+/* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
     char duration[32], operand[200];
-    const bool taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
-    output_printer *const print_line = taken ? output_note : output_print;
+    const bool stdout_taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
+    output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
     print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
                gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
@@ -145,8 +145,8 @@ static void print_summary(const struct train *train, const struct run *run,
                    train_operand(run, operand, sizeof operand));
 }
 
-/* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
- * that is done may have lost something on the way. */
+/* A run that failed is exported too, since the session says why; a refused run has nothing to
+ * export. A run that is done may still have an error: something could not be written on the way. */
 int train_finish(const struct train *train, struct run *run, bool interrupted)
 {
     struct run_snapshot snapshot;
@@ -175,20 +175,13 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
 
 int train_follow(const struct train *train, struct run *run)
 {
-    struct progress progress = progress_begin(train->quiet);
-    bool asked = false;
-    while (!run_wait(run, poll_seconds)) {
-        if (stop_signal_came() && !asked)
-            asked = run_send(run, COMMAND_STOP, 0);
-        progress_show(&progress, run);
-    }
-    progress_end(&progress, run);
+    progress_follow(run, train->quiet);
     int status = train_finish(train, run, stop_signal_came());
     run_free(run);
     return status;
 }
 
-/* What it trades for what, before the first iteration. */
+/* Prints, before the first iteration, what the memory limit costs. */
 static void announce_limit(const struct train *train, const struct run *run)
 {
     const struct memory_forecast *memory = &run_facts(run)->forecast;

@@ -1,4 +1,5 @@
-/* tinca ui, and tinca alone: the workbench. */
+/* tinca ui, and tinca without a command: opens the workbench. Its form shows the last form that was
+ * saved, with the options of the command line over it. */
 #include "ui/ui.h"
 
 #include "base/language.h"
@@ -12,19 +13,19 @@
 
 #include <string.h>
 
-/* What is set up before the workbench opens. */
+/* The options of the command line. */
 struct start {
     struct ui_options options;
     struct workbench workbench;
     bool fresh; /* --defaults */
 };
 
-enum { OWN_ROWS = 5 };
+enum { START_ROWS = 5 };
 
 static void make_rows(struct start *start, struct option_row *rows)
 {
     struct ui_options *options = &start->options;
-    const struct option_row own[OWN_ROWS] = {
+    const struct option_row first[START_ROWS] = {
         {.name = "start",
          .help = N_("Run what the options describe at once."),
          .kind = OPTION_SWITCH,
@@ -48,11 +49,12 @@ static void make_rows(struct start *start, struct option_row *rows)
          .help = N_("The file that the export dialog proposes."),
          .kind = OPTION_TEXT,
          .value = &options->export_path}};
-    memcpy(rows, own, sizeof own);
-    workbench_rows(&start->workbench, rows + OWN_ROWS);
+    memcpy(rows, first, sizeof first);
+    workbench_rows(&start->workbench, rows + START_ROWS);
 }
 
-/* The form as it was left, and over it the command line; another experiment begins afresh. */
+/* Replaces the defaults by the last form, and puts the options over it. A preset or a network on
+ * the command line begins a new experiment: then the last form is not read. */
 static void take_last_form(struct start *start)
 {
     char value[512];
@@ -69,7 +71,8 @@ static void take_last_form(struct start *start)
     start->options.config = last;
 }
 
-/* A terminal that cannot place its cursor: the run is shown as tinca train shows it. */
+/* Trains as tinca train does, on a terminal that cannot position its cursor. Returns the exit
+ * status. */
 static int start_plainly(const struct ui_options *options)
 {
     struct train train = {
@@ -80,7 +83,7 @@ static int start_plainly(const struct ui_options *options)
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
     struct start start = {.options.remember = true};
-    struct option_row rows[OWN_ROWS + WORKBENCH_ROWS];
+    struct option_row rows[START_ROWS + WORKBENCH_ROWS];
     struct error error;
     struct operands operands;
     int status;
