@@ -55,7 +55,7 @@ static bool read_request(struct advise_request *request, const struct numbers *n
     if (!need && !numbers->limit_ms && !numbers->limit_mb)
         return error_set(error, ERROR_USAGE, "--need",
                          "give --need faster, smaller or both, or limits",
-                         "it was not said what the network is to become");
+                         "neither a need nor a limit was given");
     if (!need)
         request->need = !numbers->limit_mb   ? ADVISE_FASTER
                         : !numbers->limit_ms ? ADVISE_SMALLER
@@ -267,13 +267,14 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     const struct option_row rows[] = {
         {.name = "need",
          .argument = "NAME",
-         .help = N_("What the network is to become; without it what the limits say."),
+         .help = N_("What to improve; without it the limits decide."),
          .kind = OPTION_NAME,
          .value = &need,
          .choices = advise_need_names},
         {.name = "device",
          .argument = "NAME",
-         .help = N_("Where it is to run: weak, powerful, or the name of a device; without it cpu."),
+         .help = N_("Where the network will run: weak, powerful, or the name of a device; without "
+                    "it cpu."),
          .kind = OPTION_TEXT,
          .value = &request.device},
         {.name = "limit-ms",
@@ -294,7 +295,7 @@ static int advise_command_run(const struct command *command, int argc, char **ar
         {.name = "network",
          .argument = "NET",
          .help = N_(
-             "The network, without a technique; without it every network that there are runs of."),
+             "The network, without a technique; without this option every network that has runs."),
          .kind = OPTION_TEXT,
          .value = &request.network},
         OUTPUT_JSON_OPTION(&as_json),
@@ -318,12 +319,12 @@ static int advise_command_run(const struct command *command, int argc, char **ar
 const struct command command_advise = {
     .name = "advise",
     .operands = "[RUN...]",
-    .summary = N_("Which technique to use, read off your own measured runs."),
-    .details =
-        N_("The flowchart of the studies: leave a network alone that meets the requirements; to be "
-           "faster on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only "
-           "shift when latency matters as well; on a powerful device no technique makes a network "
-           "faster. It says which runs it read (all that are kept, unless some are named), and "
-           "what it does not know, with the command that would measure it."),
+    .summary = N_("Recommend a technique, from your measured runs."),
+    .details = N_(
+        "Follows the flowchart of the studies: leave a network alone that meets the requirements; "
+        "to be faster on a weak device, use shift; to be smaller, shift, then dsc, then shuffle, "
+        "and only shift if latency matters as well; on a powerful device no technique makes a "
+        "network faster. The answer lists the runs it was read from (all runs, unless some are "
+        "named), and what is not known, with the command that would measure it."),
     .run = advise_command_run,
 };

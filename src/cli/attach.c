@@ -47,8 +47,8 @@ static char *newest_running(struct error *error)
     if (home && run_directory_list(&ids, &count, error)) {
         directory = find_running(ids, count, home);
         if (!directory)
-            error_set(error, ERROR_USAGE, "attach", "tinca runs lists those that are kept",
-                      "no run is on");
+            error_set(error, ERROR_USAGE, "attach", "tinca runs lists all runs",
+                      "no run is in progress");
     }
     for (size_t i = 0; i < count; i++)
         free(ids[i]);
@@ -114,10 +114,10 @@ static int report(struct run *run, bool quiet)
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
-    snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
+    snprintf(advice, sizeof advice, _("tinca resume %s continues it"),
              train_operand(run, operand, sizeof operand));
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
-              "it was interrupted: its process is gone without a word");
+              "it was interrupted: its process ended without saving");
     return output_error(&error);
 }
 
@@ -167,7 +167,7 @@ static int attach_run(const struct command *command, int argc, char **argv)
     int status;
     rows[0] = (struct option_row){.name = "quiet",
                                   .letter = 'q',
-                                  .help = N_("Only wait for its end; say nothing but errors."),
+                                  .help = N_("Only wait until the run ends; print only errors."),
                                   .kind = OPTION_SWITCH,
                                   .value = &quiet};
     workbench_rows(&workbench, rows + 1);
@@ -189,10 +189,10 @@ const struct command command_attach = {
     .operands = "[RUN]",
     .summary = N_("Watch a run that another process computes."),
     .details =
-        N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
-           "that is on. The workbench shows it live, read-only until its process lets go: then r "
-           "goes on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
-           "Without a terminal it is shown in lines to its end, and the exit status is the run's: "
-           "0 done, 1 failed or interrupted, 130 stopped."),
+        N_("RUN is a run's ID, the beginning of its ID, its name, or its folder; without it the "
+           "newest run in progress. The workbench shows the run live and read-only. Once its "
+           "process has ended, the key r continues a run that was stopped or interrupted. Quitting "
+           "leaves the run alone.\nWithout a terminal the run is shown in lines until it ends, and "
+           "the exit status is the run's: 0 done, 1 failed or interrupted, 130 stopped."),
     .run = attach_run,
 };

@@ -260,20 +260,21 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     const struct option_row rows[] = {
         {.name = "mode",
          .argument = "NAME",
-         .help = N_("What is measured."),
+         .help = N_("What to measure."),
          .kind = OPTION_CHOICE,
          .value = &mode,
          .choices = mode_names},
         {.name = "iterations",
          .argument = "N",
-         .help = N_("Iterations that are measured; 10 to train, 50 to infer if not said."),
+         .help =
+             N_("How many iterations are measured; without it 10 of training, 50 of inference."),
          .kind = OPTION_COUNT,
          .value = &iterations,
          .low = 1,
          .high = 1000000},
         {.name = "profile",
-         .help = N_("Run the iterations once more and show where the time goes, and how far each "
-                    "layer is from this machine's limits."),
+         .help = N_("Run the iterations a second time and show how long each layer takes and how "
+                    "close it comes to this machine's limits."),
          .kind = OPTION_SWITCH,
          .value = &profile},
         OUTPUT_JSON_OPTION(&as_json),
@@ -299,10 +300,11 @@ const struct command command_bench = {
     .name = "bench",
     .operands = "NET",
     .summary = N_("Measure how long training or inference takes."),
-    .details = N_(
-        "The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
-        "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
-        "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
-        "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator."),
+    .details =
+        N_("The batch is synthetic and drawn beforehand: nothing is read while the time is "
+           "measured. Two iterations warm up. A training iteration is a forward pass, a backward "
+           "pass and an SGD step; with a discriminator it is the passes and Adam steps of both "
+           "networks. An inference is a forward pass. Without --batch the batch size is 32 for "
+           "training, and 1 for inference or for training with a discriminator."),
     .run = bench_command_run,
 };

@@ -177,9 +177,8 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
               : table_begin("llrrrrrr", _("LAYER|PASS|ms|SHARE|MB|GFLOP/s|FLOP/B|LIMIT"));
     struct bench_pass pass;
     output_print_wrapped(
-        _("Its passes, forward (fwd) and backward (bwd): the limit that each meets "
-          "first, and how much of it was reached; over 100 %, its data lay in a "
-          "cache."),
+        _("The forward (fwd) and backward (bwd) pass of each layer: which limit it meets first, "
+          "and how much of that limit it reaches; above 100 % its data was in a cache."),
         0, 0, OUTPUT_WIDTH);
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
@@ -190,6 +189,6 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
             print_pass(&table, bench, name, _("bwd"), brief, &pass);
     }
     if (bench_update(bench, part, &pass))
-        print_pass(&table, bench, _("(solver's step)"), "", brief, &pass);
+        print_pass(&table, bench, _("(solver step)"), "", brief, &pass);
     return table_print(&table);
 }

@@ -75,8 +75,9 @@ static int compare_command_run(const struct command *command, int argc, char **a
     const struct option_row rows[] = {
         {.name = "sort",
          .argument = "COLUMN",
-         .help = N_("By network, run, top1, e_p, parameters, flops, size, memory, ms (the first "
-                    "device) or a device's name: the best first. Without it in the order given."),
+         .help =
+             N_("Sort by network, run, top1, e_p, parameters, flops, size, memory, ms (on the "
+                "first device) or a device's name, the best first; without it in the order given."),
          .kind = OPTION_TEXT,
          .value = &request.sort},
         {.name = "published",
@@ -85,7 +86,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
          .value = &request.published},
         {.name = "format",
          .argument = "NAME",
-         .help = N_("What is written."),
+         .help = N_("What to write."),
          .kind = OPTION_CHOICE,
          .value = &request.format,
          .choices = format_names},
@@ -119,8 +120,8 @@ const struct command command_compare = {
     /* xgettext:no-c-format */
     .details =
         N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
-           "Times are those that tinca measure kept; what was not measured is named with the "
-           "command that would measure it. Rows of one device whose 95 % intervals overlap are "
-           "marked with ~ and the other row's number: they cannot be told apart."),
+           "The times are those that tinca measure stored; for a time that is missing, the command "
+           "that would measure it is printed. Rows of one device whose 95 % intervals overlap are "
+           "marked with ~ and the other row's number: the difference is not significant."),
     .run = compare_command_run,
 };

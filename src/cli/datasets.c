@@ -72,7 +72,7 @@ static int datasets_run(const struct command *command, int argc, char **argv)
 const struct command command_datasets = {
     .name = "datasets",
     .operands = "",
-    .summary = N_("List the kinds of data sets, and those that are built in."),
+    .summary = N_("List the kinds of data sets and the built-in ones."),
     .details = "",
     .run = datasets_run,
 };

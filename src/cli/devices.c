@@ -209,7 +209,7 @@ static int devices_run(const struct command *command, int argc, char **argv)
 const struct command command_devices = {
     .name = "devices",
     .operands = "",
-    .summary = N_("List what can compute here, and why the rest cannot."),
+    .summary = N_("List the devices that can compute, and why the others cannot."),
     .details = "",
     .run = devices_run,
 };

@@ -143,10 +143,10 @@ const struct command command_eval = {
     .operands = "MODEL|RUN --data SPEC",
     .summary = N_("Measure a saved model's accuracy and times on a data set."),
     .details =
-        N_("MODEL is a file that tinca train --save wrote; RUN is an ID that tinca runs lists, the "
-           "beginning of one, a run's name, or its folder: then its best weights are taken, and "
-           "its validation data where none are named. Without split= the test split is taken where "
-           "there is one. Times are those of an image, by batch, after a warm-up; with --batch 1 "
-           "they are the times of single images. tinca measure keeps those with the run."),
+        N_("MODEL is a file that tinca train --save wrote. RUN is an ID that tinca runs lists, the "
+           "beginning of one, a run's name, or its folder: then its best weights are used, and its "
+           "validation data unless --data is given. Without split= the test split is used if there "
+           "is one. Times are milliseconds per image, by batch, after a warm-up; with --batch 1 "
+           "they are the times of single images. tinca measure stores such times with the run."),
     .run = eval_run,
 };

@@ -83,7 +83,7 @@ static bool explain(const struct run *run, uint64_t iteration, struct loss_lesso
     if (run_facts(run)->mean_only)
         return error_set(error, ERROR_INPUT, run_facts(run)->id,
                          "import a log that has Caffe's Train net output lines",
-                         "its log tells Caffe's mean alone, and not the losses it was made from");
+                         "its log has Caffe's mean only, and not the losses it was computed from");
     if (iteration == 0 && series_count(series) > 0)
         iteration = loss_lesson_choose(series);
     return loss_walk_to(&walk, series, run_config(run)->average_loss, iteration, lesson, error);
@@ -100,8 +100,8 @@ static int explain_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "iteration",
          .argument = "N",
-         .help = N_("Which iteration; without it the first whose mean is negative, else the first "
-                    "whose mean is mostly residue, else the last."),
+         .help = N_("The iteration to explain; without it the first whose mean is negative, else "
+                    "the first whose mean is mostly residue, else the last."),
          .kind = OPTION_COUNT,
          .value = &iteration,
          .low = 1,
@@ -123,11 +123,11 @@ static int explain_run(const struct command *command, int argc, char **argv)
 const struct command command_explain = {
     .name = "explain",
     .operands = "RUN",
-    .summary = N_("Why Caffe's running mean shows what it shows: its arithmetic."),
+    .summary = N_("Explain the arithmetic of Caffe's running mean of the loss."),
     .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
-                  "folder. Caffe prints no loss but a float32 mean of the last ones, to which it "
-                  "only adds differences. Shown are the raw loss, that mean and the exact one, "
-                  "each operation with what its rounding added, the residue, and the unit in the "
-                  "last place of the largest loss so far."),
+                  "folder. Caffe does not print the loss but a float32 mean of the last losses, "
+                  "which it updates by adding differences. The output shows the raw loss, that "
+                  "mean and the exact mean, each operation with its rounding error, the residue, "
+                  "and the unit in the last place of the largest loss so far."),
     .run = explain_run,
 };

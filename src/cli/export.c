@@ -99,14 +99,14 @@ static int export_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "format",
          .argument = "NAME",
-         .help = N_("What is written."),
+         .help = N_("What to write."),
          .kind = OPTION_CHOICE,
          .value = &wanted.format,
          .choices = format_names},
         {.name = "output",
          .letter = 'o',
          .argument = "FILE",
-         .help = N_("Where to: a file (json, png, md), or a folder (csv; without it the current "
+         .help = N_("The output: a file (json, png, md), or a folder (csv; without it the current "
                     "one). - is standard output."),
          .kind = OPTION_TEXT,
          .value = &wanted.target},

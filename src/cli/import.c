@@ -84,39 +84,40 @@ static int import_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "framework",
          .argument = "NAME",
-         .help = N_("Which one wrote it; without it, found out."),
+         .help = N_("The framework that wrote the log; without it, detected."),
          .kind = OPTION_NAME,
          .value = &request.framework,
          .choices = framework_names},
         {.name = "network",
          .argument = "NET",
-         .help = N_("The network's name, where the log does not say."),
+         .help = N_("The network's name, if the log does not give it."),
          .kind = OPTION_TEXT,
          .value = &request.network},
         {.name = "batch",
          .argument = "N",
-         .help = N_("Images an iteration; without it or the log's word ms/image is not known."),
+         .help = N_(
+             "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
          .kind = OPTION_COUNT,
          .value = &request.batch,
          .low = 1,
          .high = 65536},
         {.name = "images",
          .argument = "N",
-         .help = N_("Images of an epoch; without it epochs are not known."),
+         .help = N_("Images per epoch; without it epochs are unknown."),
          .kind = OPTION_COUNT,
          .value = &request.images,
          .low = 1,
          .high = (size_t)1 << 40},
         {.name = "average-loss",
          .argument = "N",
-         .help = N_("The window of Caffe's mean."),
+         .help = N_("The number of losses in Caffe's mean."),
          .kind = OPTION_COUNT,
          .value = &request.average_loss,
          .low = 1,
          .high = 10000},
         {.name = "device",
          .argument = "NAME",
-         .help = N_("What computed it."),
+         .help = N_("The device that computed it."),
          .kind = OPTION_NAME,
          .value = &request.device,
          .choices = device_names},
@@ -136,15 +137,15 @@ static int import_run(const struct command *command, int argc, char **argv)
 const struct command command_import = {
     .name = "import",
     .operands = "LOG...",
-    .summary = N_("Take over the losses of Caffe's, TensorFlow's or Keras's logs as runs."),
+    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs."),
     .details =
-        N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
-           "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
-           "solver's and the network's text; of TensorFlow lines that name a step and a loss; of "
-           "Keras its progress, a point an epoch: the mean of the epoch's losses. The studies' "
-           "tables, loss_HOST_FRAMEWORK.csv and times_HOST_FRAMEWORK.csv, give a run for each "
-           "training in them. Iterations count from 1. What is given here goes before what the log "
-           "says; what neither says stays unknown. No run is overwritten, and a file that cannot "
-           "be taken over leaves none."),
+        N_("LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
+           "the running mean, the loss of each iteration (Train net output), tests, learning "
+           "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
+           "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
+           "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
+           "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
+           "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
+           "and a file that cannot be imported leaves no run."),
     .run = import_run,
 };

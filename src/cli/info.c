@@ -344,7 +344,7 @@ static int info_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "classes",
          .argument = "N",
-         .help = N_("The number of classes; without it the network's own."),
+         .help = N_("The number of classes; without it that of the network file."),
          .kind = OPTION_COUNT,
          .value = &classes,
          .low = 1,
@@ -373,9 +373,9 @@ const struct command command_info = {
     .operands = "NET",
     .summary = N_("Show a network's layers, parameters, FLOPs and memory forecast."),
     .details = N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs "
-                  "are the multiply-adds x 2 of convolutions and linear layers in one image's "
-                  "forward pass. Bytes are what that pass moves at the least: each layer reads its "
-                  "inputs and writes its output, and reads its parameters once a batch. R, FLOPs a "
-                  "byte, is the arithmetic intensity; a larger batch raises it."),
+                  "are the multiply-adds x 2 of convolutions and linear layers in the forward pass "
+                  "of one image. Bytes are the least that this pass moves: each layer reads its "
+                  "inputs and writes its output, and reads its parameters once per batch. R, FLOPs "
+                  "per byte, is the arithmetic intensity; a larger batch raises it."),
     .run = info_run,
 };

@@ -30,11 +30,10 @@ static void print_command(const struct command *command)
 
 static int print_help(void)
 {
-    output_print(
-        _("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
-          "A terminal workbench for deep-learning experiments. Without a command it opens\n"
-          "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
-          "Commands (tinca COMMAND --help tells more):\n"));
+    output_print(_(
+        "Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\nA terminal workbench for deep-learning "
+        "experiments. Without a command it opens\nthe workbench: choose a network, data, batch "
+        "size and device, press r, watch.\n\nCommands (for details: tinca COMMAND --help):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
     output_print(

@@ -93,7 +93,7 @@ static int measure_command_run(const struct command *command, int argc, char **a
          .value = &request.data},
         {.name = "device",
          .argument = "NAME",
-         .help = N_("What computes; without it the run's device."),
+         .help = N_("The device that computes; without it the run's device."),
          .kind = OPTION_TEXT,
          .value = &request.device},
         {.name = "images",
@@ -117,12 +117,12 @@ static int measure_command_run(const struct command *command, int argc, char **a
 const struct command command_measure = {
     .name = "measure",
     .operands = "RUN",
-    .summary = N_("Time a run's model, one image at a time, and keep the result."),
+    .summary = N_("Time a run's model, one image at a time, and store the result."),
     /* xgettext:no-c-format */
     .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
-                  "folder. Its best weights (the last ones without validation) infer the images of "
-                  "the test set one by one, after a warm-up: mean, standard deviation and 95 % "
-                  "interval of the milliseconds, and the accuracy, are kept in the run's folder, "
-                  "one entry a device, for tinca compare and tinca advise."),
+                  "folder. Its best weights (without validation the last ones) infer the images of "
+                  "the test set one by one, after a warm-up. The mean, standard deviation and 95 % "
+                  "interval of the milliseconds, and the accuracy, are stored in the run's folder, "
+                  "one entry per device, for tinca compare and tinca advise."),
     .run = measure_command_run,
 };

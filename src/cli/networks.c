@@ -82,7 +82,7 @@ const struct command command_networks = {
     .name = "networks",
     .operands = "",
     .summary = N_("List the built-in networks."),
-    .details =
-        N_("The path of a network file does wherever a network's name does: see tinca-network(5)."),
+    .details = N_("Wherever a network's name is expected, the path of a network file works too: "
+                  "see tinca-network(5)."),
     .run = networks_run,
 };

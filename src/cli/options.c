@@ -257,7 +257,7 @@ static int refuse_option(const struct reader *reader, int code, char **argv)
     if (!is_letter)
         for (size_t i = 0; i < reader->count; i++)
             if (given[2] && strstr(reader->longs[i].name, given + 2) == reader->longs[i].name)
-                return refuse(reader, given, _("several options begin so"));
+                return refuse(reader, given, _("several options begin like this"));
     return refuse_unknown(reader, given);
 }
 
@@ -316,7 +316,7 @@ static int add_to_list(const struct option_row *row, const char *value)
 {
     struct option_list *list = row->value;
     if (list->count == OPTION_LIST_MAX)
-        return refuse_value(row, value, _("it less often"));
+        return refuse_value(row, value, _("it fewer times"));
     list->values[list->count++] = value;
     return EXIT_DONE;
 }

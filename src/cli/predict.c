@@ -117,7 +117,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
         error_set_memory(error, "a path", 0);
     else if (is_same_file(target, path))
         made = error_set(error, ERROR_USAGE, target, "choose another --output",
-                         "it would be written over");
+                         "this would overwrite the input picture");
     else
         made = model_translate_file(&predict->model, path, target, error);
     if (made && predict->as_json) {
@@ -152,11 +152,11 @@ static bool check_output(const struct predict *predict, const struct operands *o
     const bool makes_pictures = predict->model.network->classes == 0;
     if (!makes_pictures)
         return !predict->output || error_set(error, ERROR_USAGE, "--output", "leave it out",
-                                             "this network tells classes, it makes no pictures");
+                                             "this network predicts classes; it makes no pictures");
     if (!predict->output)
         return error_set(error, ERROR_USAGE, operands->values[0],
-                         "say where they go: -o FILE.png, or -o FOLDER",
-                         "this network makes pictures, it has no classes to predict");
+                         "name the output: -o FILE.png, or -o FOLDER",
+                         "this network makes pictures; it has no classes to predict");
     if (is_folder(predict->output))
         return check_names(operands, error) && file_make_directories(predict->output, error);
     if (predict->as_json && output_file_is_stdout(predict->output))
@@ -164,7 +164,7 @@ static bool check_output(const struct predict *predict, const struct operands *o
                          "picture and JSON cannot both go to standard output");
     return operands->count <= 2 ||
            error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
-                     "several pictures do not go into one file");
+                     "several pictures cannot be written to one file");
 }
 
 /* --- all pictures --- */
@@ -253,9 +253,9 @@ static int predict_run(const struct command *command, int argc, char **argv)
 const struct command command_predict = {
     .name = "predict",
     .operands = "MODEL IMAGE...",
-    .summary = N_("Tell what a saved model sees in PNG or JPEG pictures."),
+    .summary = N_("Classify PNG or JPEG pictures with a saved model, or translate them."),
     .details = N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
-                  "run. A network that makes pictures (pix2pix) translates them at their own size: "
-                  "--output says where they go."),
+                  "run. A network that makes pictures (pix2pix) translates each picture at its "
+                  "size; --output names the result."),
     .run = predict_run,
 };

@@ -102,7 +102,7 @@ static void show_beginning(struct progress *progress, const struct run_snapshot 
         return;
     progress->begun = true;
     if (snapshot->begun_at > 0)
-        output_note(_("goes on after iteration %llu of %llu\n"),
+        output_note(_("continues after iteration %llu of %llu\n"),
                     (unsigned long long)snapshot->begun_at,
                     (unsigned long long)snapshot->iterations);
 }
@@ -119,7 +119,7 @@ static void show_trouble(struct progress *progress, const struct run_snapshot *s
     if (error->kind != ERROR_NONE)
         output_error(error);
     else if (!progress->quiet)
-        output_note(_("it can be written again: nothing is lost\n"));
+        output_note(_("writing works again: nothing is lost\n"));
     progress->trouble = *error;
 }
 

@@ -33,8 +33,8 @@ static bool check_options(int argc, char **argv, struct error *error)
         snprintf(key, sizeof key, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
         if (config_find(key) && !may_change(key))
             return error_set(error, ERROR_USAGE, argv[i], "start another run with tinca train",
-                             "it would change what the run computes: only threads, a longer "
-                             "run and checkpoints may change");
+                             "it would change what the run computes: only the threads, a longer "
+                             "run and checkpoints can change");
     }
     return true;
 }
@@ -71,7 +71,7 @@ static int resume_run(const struct command *command, int argc, char **argv)
          .value = &train.export_path},
         {.name = "quiet",
          .letter = 'q',
-         .help = N_("Say nothing but errors."),
+         .help = N_("Print only errors."),
          .kind = OPTION_SWITCH,
          .value = &train.quiet},
         {0}};
@@ -93,12 +93,12 @@ static int resume_run(const struct command *command, int argc, char **argv)
 const struct command command_resume = {
     .name = "resume",
     .operands = "RUN",
-    .summary = N_("Go on with a run that was interrupted or stopped."),
+    .summary = N_("Continue a run that was interrupted or stopped."),
     .details =
-        N_("RUN is its ID, the beginning of it, its name, or its folder. It goes on from its last "
-           "checkpoint to the same bits as if it had never stopped, whatever the number of "
-           "threads. What the options do not name cannot change; it can become longer, unless its "
-           "schedule spreads over the whole run.\n"
-           "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+        N_("RUN is a run's ID, the beginning of its ID, its name, or its folder. It continues from "
+           "its last checkpoint and gives the same bits as if it had never stopped, with any "
+           "number of threads. Only the settings below can change; the run can become longer, "
+           "unless its learning-rate schedule spans the whole run.\nInterrupting (Ctrl-C) finishes "
+           "the iteration and saves; a second time ends at once."),
     .run = resume_run,
 };

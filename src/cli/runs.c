@@ -222,12 +222,12 @@ static int runs_run(const struct command *command, int argc, char **argv)
 const struct command command_runs = {
     .name = "runs",
     .operands = "[RUN]",
-    .summary = N_("List the runs that are kept, oldest first, or verify them."),
-    .details = N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a "
-                  "run; remove a folder to forget a run. NAME is what its user called it in the "
-                  "workbench; commands take it for the ID.\n"
-                  "--check verifies RUN, or all: a line a problem, with what can be done. A "
-                  "checksum tells whether models, checkpoints and the journal are as they were "
-                  "written. The exit status is 1 when something is damaged."),
+    .summary = N_("List all runs, oldest first, or verify their files."),
+    .details = N_(
+        "Each run is a folder of $XDG_STATE_HOME/tinca/runs (~/.local/state by default); delete "
+        "the folder to delete the run. NAME is the name that the run was given in the workbench; "
+        "commands accept it in place of the ID.\n--check verifies RUN, or all runs, and prints a "
+        "line for each problem, with what can be done. Checksums show whether models, checkpoints "
+        "and the journal are as they were written. The exit status is 1 if something is damaged."),
     .run = runs_run,
 };

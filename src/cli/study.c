@@ -163,7 +163,7 @@ static bool check_source(const struct study_request *request, struct error *erro
                          "expected an even number");
     if (request->as_json)
         return error_set(error, ERROR_USAGE, "--json", "give --report as well",
-                         "a session is held on the terminal, only its report is JSON");
+                         "a session uses the terminal; only its report is JSON");
     return true;
 }
 
@@ -218,10 +218,9 @@ static void announce_differences(const struct study *study, const struct study_p
         output_note(_("There are too few scenes: %zu are shown twice, real and generated.\n"),
                     study->shown_twice);
     if (study->training_known && study->seen_in_training)
-        output_note(
-            _("The network was trained on %zu of the %zu generated pictures' pairs: the result "
-              "flatters it.\n"),
-            study->seen_in_training, study->count / 2);
+        output_note(_("The network was trained on %zu of the %zu generated pictures' pairs: the "
+                      "result will be too good.\n"),
+                    study->seen_in_training, study->count / 2);
     if (pictures->resized)
         output_note(_("The pictures have several sizes and are brought to the smallest.\n"));
 }
@@ -291,12 +290,12 @@ static void make_vote_rows(struct study_request *request, struct option_row rows
          .value = &request->real},
         {.name = "generated",
          .argument = "DIR",
-         .help = N_("Without RUN: the folder of generated ones."),
+         .help = N_("Without RUN: the folder of generated pictures."),
          .kind = OPTION_TEXT,
          .value = &request->generated},
         {.name = "participant",
          .argument = "NAME",
-         .help = N_("Who votes, once a network; without it the login's name (LOGNAME)."),
+         .help = N_("Who votes, once per network; without it the login name (LOGNAME)."),
          .kind = OPTION_TEXT,
          .value = &request->participant},
         {.name = "results",
@@ -306,8 +305,8 @@ static void make_vote_rows(struct study_request *request, struct option_row rows
          .value = &request->results},
         {.name = "network",
          .argument = "NAME",
-         .help = N_("What the votes are about; without it the run's network, or the name of the "
-                    "folder of generated pictures."),
+         .help = N_("The name of the network voted on; without it the run's network, or the name "
+                    "of the folder of generated pictures."),
          .kind = OPTION_TEXT,
          .value = &request->network}};
     memcpy(rows, own, sizeof own);
@@ -320,14 +319,14 @@ static void make_display_rows(struct study_request *request, struct option_row r
         {.name = "images",
          .argument = "N",
          .help = N_("How many pictures are shown, half of them real, a fifth for practice; without "
-                    "it 50, or what there is."),
+                    "it 50, or as many as there are."),
          .kind = OPTION_COUNT,
          .value = &request->images,
          .low = 4,
          .high = STUDY_MAX_IMAGES},
         {.name = "seconds",
          .argument = "X",
-         .help = N_("How long each is shown; without it 1."),
+         .help = N_("How many seconds each picture is shown; without it 1."),
          .kind = OPTION_TEXT,
          .value = &request->seconds},
         {.name = "graphics",
@@ -339,17 +338,17 @@ static void make_display_rows(struct study_request *request, struct option_row r
          .choices = graphics_names},
         {.name = "data",
          .argument = "SPEC",
-         .help =
-             N_("The pairs; without it the run's validation data, or the test split of its data."),
+         .help = N_("The pairs of pictures; without it the run's validation data, or the test "
+                    "split of its data."),
          .kind = OPTION_TEXT,
          .value = &request->data},
         {.name = "device",
          .argument = "NAME",
-         .help = N_("What computes the pictures; without it the run's device."),
+         .help = N_("The device that computes the pictures; without it the run's device."),
          .kind = OPTION_TEXT,
          .value = &request->device},
         {.name = "report",
-         .help = N_("Show no pictures: print what the votes in the file come to."),
+         .help = N_("Show no pictures: print the result of the votes in the file."),
          .kind = OPTION_SWITCH,
          .value = &request->report},
         OUTPUT_JSON_OPTION(&request->as_json)};
@@ -382,10 +381,10 @@ const struct command command_study = {
     .operands = "[RUN]",
     .summary = N_("The perceptual study: tell real pictures from generated ones."),
     .details =
-        N_("Pictures are shown one by one, in the terminal, each for a second; then one says by "
-           "key whether it was real (r) or generated (g). The first fifth is practice. RUN is a "
-           "run of a network that makes pictures, such as pix2pix; pictures of anything else come "
-           "from two folders (--real, --generated). A generated picture counts as fooled when most "
-           "votes call it real. A session that is not finished leaves no vote."),
+        N_("Pictures are shown one by one in the terminal, each for a second; then a key says "
+           "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of "
+           "a network that makes pictures, such as pix2pix; other pictures come from two folders "
+           "(--real, --generated). A generated picture has fooled the voters when most votes call "
+           "it real. A session that is not finished leaves no vote."),
     .run = study_command_run,
 };

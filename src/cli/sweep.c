@@ -111,7 +111,7 @@ static int compute_cells(struct sweep *sweep, struct sweep_estimate *estimate,
     refresh_shared(sweep);
     sweep_count(sweep, counts);
     if (!request->quiet && counts[SWEEP_RUNNING] > 0)
-        output_note("%s\n", _("Another process is still at some of the cells."));
+        output_note("%s\n", _("Another process still computes some of the cells."));
     int status = sweep_output_report(sweep, estimate, request);
     if (status != EXIT_DONE)
         return status;
@@ -242,7 +242,7 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
          .value = &request->batches},
         {.name = "devices",
          .argument = "LIST",
-         .help = N_("Devices: cpu, reference, cuda:0; cuda:0,1 is one, of two cards."),
+         .help = N_("Devices: cpu, reference, cuda:0; cuda:0,1 trains one run on two GPUs."),
          .kind = OPTION_TEXT,
          .value = &request->devices},
         {.name = "vary",
@@ -254,13 +254,13 @@ static void make_grid_rows(struct sweep_request *request, struct option_row rows
          .value = &request->vary},
         {.name = "grid",
          .argument = "NAME",
-         .help = N_("A study's grid, where nothing else is said."),
+         .help = N_("The grid of a study; other options replace parts of it."),
          .kind = OPTION_NAME,
          .value = &request->grid,
          .choices = grid_names},
         {.name = "name",
          .argument = "NAME",
-         .help = N_("What the sweep is called; alone: an earlier sweep, which goes on."),
+         .help = N_("The sweep's name; alone, the name of an earlier sweep to continue."),
          .kind = OPTION_TEXT,
          .value = &request->name}};
     memcpy(rows, own, sizeof own);
@@ -272,26 +272,26 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
     const struct option_row own[WORK_ROWS] = {
         {.name = "cell",
          .argument = "CELL",
-         .help = N_("Compute only this cell: its number or its name, of --dry-run."),
+         .help = N_("Compute only this cell, given by its number or name from --dry-run."),
          .kind = OPTION_TEXT,
          .value = &request->cell},
         {.name = "jobs",
          .letter = 'j',
          .argument = "N",
-         .help = N_("Runs at a time; the cores are divided among them."),
+         .help = N_("How many runs at the same time; the cores are divided among them."),
          .kind = OPTION_COUNT,
          .value = &request->jobs,
          .low = 1,
          .high = 64},
         {.name = "cores",
          .argument = "N",
-         .help = N_("Divide N cores among the jobs instead of all that there are."),
+         .help = N_("Divide N cores among the jobs instead of all cores."),
          .kind = OPTION_COUNT,
          .value = &request->cores,
          .low = 1,
          .high = 4096},
         {.name = "retry",
-         .help = N_("Try the cells that failed once more."),
+         .help = N_("Compute the cells that failed once more."),
          .kind = OPTION_SWITCH,
          .value = &request->retry},
         {.name = "dry-run",
@@ -300,16 +300,16 @@ static void make_work_rows(struct sweep_request *request, struct option_row rows
          .kind = OPTION_SWITCH,
          .value = &request->dry_run},
         {.name = "due",
-         .help = N_("Only print the numbers of the cells that are left to do, as sbatch --array "
-                    "takes them."),
+         .help =
+             N_("Only print the numbers of the cells that remain, as sbatch --array takes them."),
          .kind = OPTION_SWITCH,
          .value = &request->due},
         {.name = "report",
-         .help = N_("Compute nothing: write the tables of what is there."),
+         .help = N_("Compute nothing: write the tables of the present results."),
          .kind = OPTION_SWITCH,
          .value = &request->report},
         {.name = "list",
-         .help = N_("List the sweeps that are kept."),
+         .help = N_("List all sweeps."),
          .kind = OPTION_SWITCH,
          .value = &request->list}};
     memcpy(rows, own, sizeof own);
@@ -321,7 +321,7 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
     const struct option_row own[OUTPUT_ROWS] = {
         {.name = "format",
          .argument = "NAME",
-         .help = N_("How the tables are written."),
+         .help = N_("The format of the tables."),
          .kind = OPTION_CHOICE,
          .value = &request->format,
          .choices = format_names},
@@ -339,7 +339,7 @@ static void make_output_rows(struct sweep_request *request, struct option_row ro
         OUTPUT_JSON_OPTION(&request->as_json),
         {.name = "quiet",
          .letter = 'q',
-         .help = N_("Say nothing but errors."),
+         .help = N_("Print only errors."),
          .kind = OPTION_SWITCH,
          .value = &request->quiet}};
     memcpy(rows, own, sizeof own);
@@ -368,13 +368,12 @@ const struct command command_sweep = {
     .operands = "[FILE.json]",
     .summary = N_("Train a grid of networks, techniques, batches and devices."),
     .details =
-        N_("Every combination is a cell, and every cell a run of its own, kept among all runs. The "
-           "same command again goes on where the last one ended: what is done is skipped, what was "
-           "interrupted is resumed, what failed stays failed until --retry. Cells that the memory "
-           "forecast says cannot fit are marked and not tried. A run whose loss stops being a "
-           "number is a result: it has diverged, and is not repeated.\n"
-           "FILE.json holds the grid: {\"networks\": [\"mlp\", \"lenet\"], \"batches\": "
-           "\"1..512\", \"data\": \"digits\", \"iterations\": 100}; options replace what it says. "
-           "Exit status 1: a cell failed."),
+        N_("Each combination is a cell, and each cell is a run among all other runs. Repeating the "
+           "command continues where it ended: cells that are done are skipped, interrupted ones "
+           "are resumed, and failed ones stay failed until --retry. Cells that do not fit the "
+           "memory, by the forecast, are marked and not computed. A run whose loss becomes NaN or "
+           "infinite is a result: it has diverged, and is not repeated.\nFILE.json holds the grid: "
+           "{\"networks\": [\"mlp\", \"lenet\"], \"batches\": \"1..512\", \"data\": \"digits\", "
+           "\"iterations\": 100}; options replace what it says. Exit status 1: a cell failed."),
     .run = sweep_run,
 };

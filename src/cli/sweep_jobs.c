@@ -211,7 +211,7 @@ static void fail_cell(struct work *work, size_t cell, const char *why)
 {
     struct error failure, error;
     error_set(&failure, ERROR_SYSTEM, work->sweep->cells[cell].id,
-              _("output.txt in its folder may say more; --retry tries it again"), "%s", why);
+              _("see output.txt in its folder; --retry computes it once more"), "%s", why);
     if (!sweep_note(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
         output_error(&error);
     sweep_refresh(work->sweep, cell);
@@ -279,15 +279,16 @@ static void record_end(struct work *work, size_t index, int status)
     struct sweep_cell *cell = &work->sweep->cells[index];
     sweep_refresh(work->sweep, index);
     if (WIFSIGNALED(status) && !sweep_is_computed(cell) && !stop_signal_came()) {
-        snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
+        snprintf(why, sizeof why, _("signal %d (%s) ended its process"), WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
         fail_cell(work, index, why);
     } else if (cell->state == SWEEP_WAITING && !stop_signal_came() && status != 0) {
-        fail_cell(work, index, _("its process ended without beginning a run"));
+        fail_cell(work, index, _("its process ended before a run began"));
     } else if (cell->state == SWEEP_WAITING && !stop_signal_came()) {
         cell->state = SWEEP_CANNOT_FIT;
-        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("the same command again tries it again"),
-                  _("there was not enough free memory when its turn came"));
+        error_set(&cell->reason, ERROR_MEMORY, cell->id,
+                  _("repeat the command to try it once more"),
+                  _("there was too little free memory when it was to start"));
     }
     sweep_read_result(work->sweep, index);
     sweep_estimate_add_cell(work->estimate, cell, NULL);

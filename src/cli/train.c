@@ -141,7 +141,7 @@ static void print_summary(const struct train *train, const struct run *run,
     if (train->export_path)
         print_line(_("  session in %s\n"), train->export_path);
     if (snapshot->status == RUN_STOPPED)
-        print_line(_("  tinca resume %s goes on with it\n"),
+        print_line(_("  tinca resume %s continues it\n"),
                    train_operand(run, operand, sizeof operand));
 }
 
@@ -157,7 +157,7 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
         if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
-            output_note(_("tinca resume %s goes on after iteration %llu\n"),
+            output_note(_("tinca resume %s continues after iteration %llu\n"),
                         train_operand(run, operand, sizeof operand),
                         (unsigned long long)snapshot.checkpoint_iteration);
     } else if (snapshot.error.kind != ERROR_NONE) {
@@ -191,7 +191,7 @@ static void announce_limit(const struct train *train, const struct run *run)
     if (forecast_limit_words(memory, words, sizeof words)[0])
         output_note(_("memory limit: %s\n"), words);
     else
-        output_note(_("memory limit: %s fit it as they are, nothing is computed again\n"),
+        output_note(_("memory limit: %s fit without recomputation\n"),
                     text_bytes(memory->total, total, sizeof total));
 }
 
@@ -217,7 +217,7 @@ static int train_run(const struct command *command, int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "run-dir",
          .argument = "DIR",
-         .help = N_("Keep the run in this new folder instead of the folder of all runs."),
+         .help = N_("Store the run in this new folder instead of the folder of all runs."),
          .kind = OPTION_TEXT,
          .value = &train.options.run_directory},
         {.name = "save",
@@ -232,7 +232,7 @@ static int train_run(const struct command *command, int argc, char **argv)
          .value = &train.export_path},
         {.name = "quiet",
          .letter = 'q',
-         .help = N_("Say nothing but errors."),
+         .help = N_("Print only errors."),
          .kind = OPTION_SWITCH,
          .value = &train.quiet},
         {0}};
@@ -250,9 +250,9 @@ const struct command command_train = {
     .name = "train",
     .operands = "NET --data SPEC",
     .summary = N_("Train a network on a data set, without the workbench."),
-    .details = N_(
-        "NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
-        "data (tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
-        "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+    .details =
+        N_("NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
+           "data (tinca datasets). Each run has a folder; tinca runs lists them.\nInterrupting "
+           "(Ctrl-C) finishes the iteration and saves; a second time ends at once."),
     .run = train_run,
 };

@@ -27,16 +27,16 @@ static void make_rows(struct start *start, struct option_row *rows)
     struct ui_options *options = &start->options;
     const struct option_row first[START_ROWS] = {
         {.name = "start",
-         .help = N_("Run what the options describe at once."),
+         .help = N_("Start the run that the options describe at once."),
          .kind = OPTION_SWITCH,
          .value = &options->start},
         {.name = "defaults",
-         .help = N_("Begin with the defaults and not with the form as it was left."),
+         .help = N_("Begin with the defaults instead of the last form."),
          .kind = OPTION_SWITCH,
          .value = &start->fresh},
         {.name = "run-dir",
          .argument = "DIR",
-         .help = N_("Keep the first run in this new folder."),
+         .help = N_("Store the first run in this new folder."),
          .kind = OPTION_TEXT,
          .value = &options->run.run_directory},
         {.name = "save",
@@ -109,8 +109,8 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 const struct command command_ui = {
     .name = "ui",
     .operands = "[NET]",
-    .summary = N_("The workbench: set runs up, watch and export them (the default)."),
-    .details = N_("The options fill the workbench's form, which otherwise is as it was left. Keys "
-                  "are listed by ? inside it."),
+    .summary = N_("Open the workbench: set up, watch and export runs (the default)."),
+    .details = N_("The options fill in the form of the workbench; the rest of it is as it was last "
+                  "left. The key ? lists all keys."),
     .run = ui_command_run,
 };

@@ -46,7 +46,7 @@ cd "$T/elsewhere" || exit 99
 rm -f err
 "$TINCA" resume "$id" >out 2>err </dev/null &
 child=$!
-wait_until has_line 'goes on after' err
+wait_until has_line 'continues after' err
 kill -TERM $child 2>/dev/null
 wait $child
 status=$?

@@ -64,7 +64,7 @@ succeeds "the two are compared" compare "$caffe" "$flow"
 
 grep -v 'Train net output' "$logs/caffe.txt" >mean.log
 succeeds "a log without losses of iterations" import mean.log --json
-refuses 1 "Caffe's mean alone" "has no arithmetic" explain "$("$JSON_LOOK" "$T/out" runs.0.id)"
+refuses 1 "Caffe's mean only" "has no arithmetic" explain "$("$JSON_LOOK" "$T/out" runs.0.id)"
 succeeds "the same log again is another run" import "$logs/caffe.txt"
 run runs --json
 is "nothing was overwritten" "runs.#" 4

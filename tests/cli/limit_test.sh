@@ -52,7 +52,7 @@ small="--data shapes,limit=64 --batch 16 --iterations 4 --threads 1"
     fi
     is "  is kept with the run" config.memory-limit 16MiB "$T/limited/config.json"
     succeeds "a limit that nothing exceeds" train resnet20 $small --memory-limit 2G
-    says 'nothing is computed again' "  costs nothing"
+    says 'fit without recomputation' "  costs nothing"
     refuses 1 'raise the limit to [0-9]*[KM]iB, or choose batch [0-9]*, which fits' \
         "a limit that cannot be kept" train resnet20 $small --memory-limit 8M -q
     refuses 1 'not even one image' "one that nothing keeps" train resnet20 $small --memory-limit 1M

@@ -33,7 +33,7 @@ begin() {
             --export k.json
         shows "$id: done after 120 iterations" "  to its end"
         shows 'checkpoints?, .* % of the run' "  which says what checkpoints cost"
-        grep -q 'goes on after iteration [0-9]* of 120' "$T/err" && ok "  and where it went on" ||
+        grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and where it went on" ||
             not_ok "  and where it went on" "$(told)"
         cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
             not_ok "  with the same bits"

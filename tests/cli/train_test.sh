@@ -115,7 +115,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     wait_until [ -s "$T/its own/run/journal.jsonl" ]
     kill -TERM $child
     wait $child
-    words=$(sed -n 's/^ *tinca \(resume .*\) goes on with it$/\1/p' "$T/out")
+    words=$(sed -n 's/^ *tinca \(resume .*\) continues it$/\1/p' "$T/out")
     eval "run ${words:-resume} --epochs 1" # only a run that is found is refused with these words
     if grep -q "a resumed run can become longer" "$T/err"; then
         ok "a run with a folder of its own is resumed by the command that it prints"
@@ -149,13 +149,13 @@ succeeds "translates several into a new folder" \
 is "  under their names" predictions.1.output "$T/made/b.png"
 if cmp -s "$T/made/a.png" "$T/made.png"; then ok "  the same picture again"; else not_ok "  the same picture again"; fi
 refuses 2 "-o FILE" "pictures need a place to go" predict "$T/tiny.safetensors" "$T/a.png"
-refuses 2 "do not go into one file" "several pictures need a folder" \
+refuses 2 "cannot be written to one file" "several pictures need a folder" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/one.png"
 mkdir "$T/twins"
 cp "$photo" "$T/twins/a.png"
 refuses 2 "same name" "two pictures of one name" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/twins/a.png" -o "$T/made"
-refuses 2 "written over" "a picture is not written over" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
+refuses 2 "overwrite" "a picture is not written over" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
 refuses 1 "" "a folder that is not there" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
 
 # --- a figure that does not exist is not shown ---

@@ -38,7 +38,7 @@ refuses 2 "such option" "an unknown letter" train -z
 
 refuses 2 "more arguments" "resume without a run" resume
 refuses 2 "no such run|no runs" "resume of a run that is not there" resume nosuchrun
-refuses 2 "no run is on" "attach where no run is on" attach
+refuses 2 "no run is in progress" "attach without a run in progress" attach
 refuses 2 "no such run|no runs" "attach to a run that is not there" attach nosuchrun
 refuses 2 "too many|more than|one" "attach to two runs" attach one two
 refuses 2 "would change what the run computes" "resume with another learning rate" \
