@@ -1,5 +1,6 @@
 /* json_look FILE [PATH]: checks that FILE is exactly one JSON document and prints the value at PATH
- * ("runs.0.series.loss.3"; "#" at the end is a length). Exit status 1 when either is not so. */
+ * ("runs.0.series.loss.3"; "#" at the end is a length). The exit status is 1 if the document is
+ * invalid or has no such value. */
 #include "base/json.h"
 
 #include <stdio.h>

@@ -89,7 +89,7 @@ succeeds "only the tables" sweep grid.json --report
 shows '^lenet +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  are complete"
 "$array" grid.json >out 2>err
 check "all cells are computed: status 0" test $? = 0
-check "  with a message" grep -q 'nothing is left' err
+check "  with a message" grep -q 'nothing to submit' err
 
 # shellcheck disable=SC2086
 "$array" --dry-run $endless 2>err | sed '1d;$d' >endless.sh
@@ -202,7 +202,7 @@ check "  one run for each cell" test "$(runs)" = 10
 succeeds "  all cells" sweep grid.json --report --json
 is "  are done" states.done 10
 "$array" grid.json >out 2>err
-check "nothing remains for another array" grep -q 'nothing is left' err
+check "nothing remains for another array" grep -q 'nothing to submit' err
 
 # shellcheck disable=SC2086
 check "two endless cells" "$array" $endless

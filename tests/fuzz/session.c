@@ -1,6 +1,6 @@
-/* What tinca reads back of what it wrote: the bytes are every file of a run's directory at once
- * (config.json, the journal, the summary, measurements, a profile, the user's name for it), then
- * the journal of a run whose config.json is good, then a sweep's grid and a study's votes. */
+/* The files that tinca wrote and reads back: the bytes stand for every file of a run's folder at
+ * once (config.json, the journal, the summary, measurements, a profile, the run's name), then for
+ * the journal of a run with a valid config.json, then for a sweep's grid and a study's votes. */
 #include "base/file.h"
 #include "fuzz.h"
 #include "session/files/run_name.h"
@@ -20,7 +20,7 @@ static const char good_config[] =
     "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"x\", \"config\": {\"network\": "
     "\"mlp\", \"data\": \"digits\"}}";
 
-/* One file under many names: writing it once writes all of them. */
+/* One file with many hard links: writing it once writes all of them. */
 static void link_to(const char *input, const char *name)
 {
     const char *path = scratch_path(name);

@@ -10,7 +10,7 @@ static void look_at(const struct source *source, size_t index)
     char origin[128];
     const size_t label = source->operations->label(source, index);
     if (label >= source->classes)
-        __builtin_trap(); /* what the feed relies on */
+        __builtin_trap(); /* properties that the data loader relies on */
     source->operations->class_name(source, label);
     source->operations->origin(source, index, origin, sizeof origin);
     if (source->operations->read(source, index, &wish, &image, NULL, &error))

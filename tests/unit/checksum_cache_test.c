@@ -1,5 +1,5 @@
-/* Checksums of pictures are remembered for as long as the file is the same one: not when it was
- * written, replaced or renamed, and not while its times could still hide a change. */
+/* The checksum of a picture is reused as long as the file is unchanged: not after it was written,
+ * replaced or renamed, and not while its times could still hide a change. */
 #include "base/file.h"
 #include "session/files/checksum_cache.h"
 
@@ -33,7 +33,7 @@ static void note(const char *root, const char *const *names, size_t count)
     checksum_cache_close(cache);
 }
 
-/* A checksum out of a damaged cache would pass for a picture that has changed. */
+/* A wrong checksum from a damaged cache would hide a changed picture. */
 static void test_damage(const char *root, const char *name, uint32_t sum)
 {
     char path[700] = "";

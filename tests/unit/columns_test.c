@@ -1,4 +1,4 @@
-/* How wide text is: letters of one and of two columns, combining marks, broken bytes. */
+/* The width of text: characters of one and of two columns, combining marks, invalid bytes. */
 #include "tap.h"
 
 #include "ui/terminal/columns.h"

@@ -1,4 +1,4 @@
-/* What the comparison on the screen decides, without a terminal; the runs are fake_session's, their
+/* The logic of the screen Compare, without a terminal. Runs are those of fake_session.c, their
  * measurements real files. */
 #include "session/history/run_listing.h"
 #include "session/measure/measurement.h"
@@ -42,7 +42,8 @@ static bool make_kept(const char *id, double ms, double ci95)
     return made && write_text(path, "{}");
 }
 
-/* Reads a kept run as far as `depth`, and how it compares into `files` (may be NULL). */
+/* Reads a stored run as far as `depth`, and its row of the comparison into `files` (may be NULL).
+ */
 static void read_kept(enum run_depth depth, size_t index, struct compare_files *files)
 {
     struct error error;
@@ -190,7 +191,7 @@ static void test_limit(void)
 {
     struct compare_view full = {0};
     struct compare_files none = {0};
-    static char places[COMPARE_RUNS + 1]; /* runs are only told apart by where they are */
+    static char places[COMPARE_RUNS + 1]; /* only the addresses of runs matter here */
     for (size_t i = 0; i < COMPARE_RUNS; i++)
         compare_view_add(&full, (const struct run *)(const void *)&places[i], &none);
     tap_ok(full.count == COMPARE_RUNS && !full.left_out, "so many runs fit");

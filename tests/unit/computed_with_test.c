@@ -1,5 +1,6 @@
-/* A run that goes on with another version, arithmetic, instruction set or BLAS says so or is
- * refused; one of an earlier version, which recorded less, goes on and says what is not known. */
+/* Resuming a run with a different version, arithmetic, instruction set or BLAS library gives a
+ * finding or is refused; a run of an earlier version, which recorded less, continues with a finding
+ * about what is unknown. */
 #include "base/file.h"
 #include "session/run/resume.h"
 
@@ -13,13 +14,13 @@ static const char network[] =
     "{\"input\": [1, 28, 28], \"classes\": 10, \"layers\": [{\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-/* Its max pooling reads beyond the edge of the image. */
+/* A network whose max pooling reads beyond the edge of the image. */
 static const char pooled[] =
     "{\"input\": [1, 28, 28], \"classes\": 10, \"layers\": [\n"
     "  {\"op\": \"max_pool\", \"kernel\": 3, \"stride\": 1, \"pad\": 1}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-/* Begins a run and stops it after its first epoch. */
+/* Starts a run and stops it after its first epoch. */
 static bool begin(const char *solver)
 {
     char setting[64];
@@ -54,7 +55,7 @@ static bool change_checkpoint(const char *old, const char *new)
     return changed;
 }
 
-/* Resumes the run to its end; its findings are in *findings, each on a line. */
+/* Resumes the run to its end; writes its findings to *findings, one on each line. */
 static enum run_status resume(char *findings, size_t size, struct error *error)
 {
     struct run_snapshot snapshot;

@@ -1,6 +1,6 @@
-/* Executions: memory that is shared must not change numbers, training and inference agree, short
- * batches work, divergence names its culprit, and the thread count changes no bit. The device cpu
- * with the kernels of each instruction set. */
+/* Executions: sharing memory must not change numbers, training and inference agree, short batches
+ * work, divergence names the first bad layer, and the number of threads changes no bit. With the
+ * device cpu and the kernels of each instruction set. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -119,8 +119,8 @@ static void test_short_batch(const char *device)
     lab_close(&exact);
 }
 
-/* Inference of a network without batch norm or dropout sees what training's forward pass sees,
- * though it keeps its values in a far smaller arena. */
+/* Inference of a network without batch norm or dropout gives the values of training's forward pass,
+ * though its arena is far smaller. */
 static void test_modes_agree(const char *device)
 {
     struct lab training, inference;
@@ -216,8 +216,8 @@ static double loss_with(struct lab *lab, size_t parameter, size_t element, float
     return sum / 4;
 }
 
-/* The whole graph's gradient against central differences: sharing of memory, accumulation of
- * gradients at branches and in-place steps are all in the way. */
+/* Compares the whole graph's gradient with central differences, which covers sharing of memory,
+ * accumulation of gradients at branches, and in-place steps. */
 static void test_graph_gradient(const char *device)
 {
     struct lab lab;

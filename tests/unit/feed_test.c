@@ -1,4 +1,5 @@
-/* The feed: what comes, in which order, and that threads and resuming change nothing. */
+/* The data loader: its batches and their order, and that threads and resuming do not change them.
+ */
 #include "data/loader/feed.h"
 
 #include "data_files.h"
@@ -27,7 +28,7 @@ static struct dataset *opened(const char *spec, const struct dataset_wish *wish)
     return set;
 }
 
-/* FNV-1a over everything that a batch holds. */
+/* Returns a hash (FNV-1a) of the whole batch. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -47,7 +48,7 @@ static uint64_t hash_batch(const struct feed_batch *batch, size_t values)
     return hash_bytes(hash, &batch->number, sizeof batch->number);
 }
 
-/* The hashes of `count` batches; false when one did not come. */
+/* Computes the hashes of `count` batches; false if a batch cannot be read. */
 static bool hash_batches(const struct dataset *set, const struct feed_settings *how, size_t count,
                          uint64_t *hashes)
 {
@@ -128,7 +129,7 @@ static void test_evaluation_order(void)
 
 /* --- augmentation --- */
 
-/* Whether `window` is the padded image at (x, y), mirrored or not. */
+/* Returns whether `window` is the padded image at (x, y), mirrored or not. */
 static bool is_window(const float *window, const struct image *image, int x, int y, bool flip)
 {
     for (int row = 0; row < 32; row++)
@@ -232,7 +233,7 @@ static void make_folder(void)
 
 /* --- broken pictures --- */
 
-/* A PNG whose header is good and whose pixels are not there. */
+/* Writes a PNG with a valid header and without pixels. */
 static void break_picture(const char *path)
 {
     size_t size;
@@ -349,7 +350,8 @@ static void test_early_end(void)
     dataset_free(set);
 }
 
-/* An evaluation's readers rest between two epochs, so the ring's bytes are those of an epoch. */
+/* The decode workers of an evaluation rest between two epochs, so the ring holds the batches of one
+ * epoch. */
 static void test_rest(void)
 {
     struct dataset *set = opened("shapes,limit=10", &small);
@@ -358,7 +360,7 @@ static void test_rest(void)
     struct feed_batch batch;
     struct feed_statistics statistics;
     const size_t values = small.channels * small.height * small.width;
-    usleep(20000); /* time in which readers that do not rest fill a batch */
+    usleep(20000); /* long enough for workers that do not rest to fill a batch */
     feed_statistics(feed, &statistics);
     tap_ok(statistics.ready == 0, "before it is asked, an evaluation's feed reads nothing");
     tap_ok(feed_next(feed, &batch, NULL) && batch.count == 8 && feed_next(feed, &batch, NULL) &&

@@ -1,5 +1,5 @@
-/* What the form, its editor, lists, dialogs and the queue decide, without a terminal; the runs are
- * fake_session's. */
+/* The logic of the form, its editor, lists, dialogs and the queue, without a terminal. Runs are
+ * those of fake_session.c. */
 #include "tap.h"
 #include "ui/app/dialog.h"
 #include "ui/model/form.h"

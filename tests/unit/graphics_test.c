@@ -1,5 +1,5 @@
-/* Pictures on a terminal: which way is chosen, and that the bytes of each way, read as a terminal
- * reads them, are the picture again. */
+/* Pictures in a terminal: the choice of the protocol, and that decoding the bytes of each protocol
+ * gives the picture. */
 #include "tap.h"
 #include "ui/terminal/graphics.h"
 #include "ui/terminal/halfblock.h"
@@ -46,7 +46,7 @@ static void test_colours(void)
     tap_ok(right, "colours of xterm's table are found as themselves");
 }
 
-/* The square of the distance to colour `index`, by the table's definition. */
+/* Returns the squared distance to colour `index`, by the definition of the palette. */
 static int off(const uint8_t rgb[3], int index)
 {
     static const int levels[] = {0, 95, 135, 175, 215, 255};
@@ -199,7 +199,7 @@ static void check_kitty(size_t width, size_t height)
 
 struct screen {
     size_t width, height;
-    uint8_t *pixels; /* RGB; unset ones stay magenta-free zero */
+    uint8_t *pixels; /* RGB; pixels that are not set stay 0 */
     bool *set;
 };
 
@@ -211,8 +211,8 @@ static void put(struct screen *screen, size_t x, size_t y, const uint8_t rgb[3])
     screen->set[y * screen->width + x] = true;
 }
 
-/* What a terminal does with the data between DCS q and ST. Returns the end, NULL: not understood.
- */
+/* Decodes the data between DCS q and ST as a terminal does. Returns the end, or NULL if it is
+ * invalid. */
 static const char *read_sixels(struct screen *screen, const char *at)
 {
     static uint8_t colours[256][3];

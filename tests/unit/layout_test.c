@@ -1,5 +1,5 @@
-/* Every screen's rectangles lie within the terminal and do not overlap, at every size; at the sizes
- * that are promised there is room for what is promised. */
+/* Every screen's rectangles are inside the terminal and do not overlap, at every size; at the
+ * supported sizes everything documented fits. */
 #include "tap.h"
 #include "ui/terminal/layout.h"
 #include "ui/widgets/table.h"
@@ -32,7 +32,7 @@ static bool good(const struct rect *rects, size_t count, int rows, int columns)
     return true;
 }
 
-/* Plots above each other, with and without the line for the cursor. */
+/* Several plots, one above the other, with and without the line for the cursor. */
 static bool panels_are_good(struct rect view, int rows, int columns)
 {
     for (int wanted = 1; wanted <= LAYOUT_PANELS; wanted++)

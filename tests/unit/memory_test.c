@@ -1,5 +1,4 @@
-/* What is left of memory: limits of control groups as the kernel shows them, and what a run makes
- * of what is left. */
+/* Free memory: limits of control groups as the kernel reports them, and how a run uses the rest. */
 #include "tests/tap.h"
 
 #include "base/control_group.h"
@@ -124,7 +123,7 @@ static void test_process(void)
            "a limit on data as well");
     setrlimit(RLIMIT_DATA, &old);
     tap_ok(host_program_unread() < MIB(64), "what is unread of this program is part of it");
-    /* mapped, because what is freed may stay with the allocator, under a sanitizer for certain */
+    /* mmap, because the allocator may not return freed memory, and never does with a sanitizer */
     const size_t bytes = MIB(32);
     char *const block =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -137,7 +136,7 @@ static void test_process(void)
     tap_ok(high >= MIB(32) && host_process_peak() <= high - MIB(24), "a peak can be forgotten");
 }
 
-/* --- what a run makes of it --- */
+/* --- the limit of a run --- */
 
 static struct network *network;
 

@@ -1,4 +1,5 @@
-/* Where names lead, and what becomes of the file there. Everything happens in a scratch folder. */
+/* The targets of output files: which file a name stands for, and what happens to an existing file.
+ * Everything is in a scratch folder. */
 #include "base/output_file.h"
 #include "tap.h"
 
@@ -14,7 +15,7 @@
 
 static char folder[] = "/tmp/tinca-output-XXXXXX";
 
-/* A path in the scratch folder; the same buffer each time for the same `slot`. */
+/* Returns a path in the scratch folder, in the buffer of `slot`. */
 static const char *in_folder(int slot, const char *name)
 {
     static char paths[3][64];

@@ -1,5 +1,5 @@
-/* The arena: blocks that live together never overlap, and the plan's decisions are legal. That the
- * numbers survive the sharing of memory is what the trajectories in tests/parity show. */
+/* The arena: blocks with overlapping live ranges never overlap in memory, and the plan's decisions
+ * are legal. The trajectories in tests/parity show that sharing memory does not change numbers. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/network/network.h"
@@ -19,7 +19,7 @@ static bool overlap(const struct memory_block *a, const struct memory_block *b)
     return in_time && in_space;
 }
 
-/* The largest sum of what lives at one moment: no arena can be smaller. */
+/* Returns the largest sum of live blocks at one step: no arena can be smaller. */
 static size_t lower_bound(const struct memory_block *blocks, size_t count, size_t times)
 {
     size_t most = 0;
@@ -63,7 +63,7 @@ static void test_random_packing(void)
     tap_ok(tight, "the arena is at most a quarter above the lower bound");
 }
 
-/* The best gap as its definition says: by looking at all blocks, lowest first. */
+/* Finds the best gap by its definition: compares all blocks, lowest first. */
 static size_t plain_gap(const struct memory_block *block, struct memory_block *const *sorted,
                         size_t count)
 {
@@ -82,8 +82,8 @@ static size_t plain_gap(const struct memory_block *block, struct memory_block *c
     return best != SIZE_MAX ? best : end;
 }
 
-/* Places blocks in their order, each in the gap that is found, and returns how many have another
- * offset than the plain search finds. */
+/* Places blocks in their order, each in the gap that is found, and returns how many have a
+ * different offset from that of the plain search. */
 static size_t count_other_gaps(struct placed_blocks *placed, struct memory_block *blocks,
                                size_t count)
 {
@@ -102,7 +102,8 @@ static size_t count_other_gaps(struct placed_blocks *placed, struct memory_block
     return sorted ? wrong : count;
 }
 
-/* Few sizes and many, short lifetimes and long ones; not largest first, so that gaps abound. */
+/* Few and many sizes, short and long live ranges; not largest first, so that there are many gaps.
+ */
 static void test_random_gaps(void)
 {
     enum { COUNT = 300, TIMES = 200 };
@@ -128,8 +129,8 @@ static void test_random_gaps(void)
            wrong);
 }
 
-/* The blocks of a chain of `layers` in training, largest first: all values are kept, or those of
- * every 50th layer, the others being computed again before their backward pass. The layers form
+/* Makes the blocks of a chain of `layers` in training, largest first: all values are kept, or those
+ * of every 50th layer while the others are recomputed before their backward pass. The layers form
  * `stages`, in each of which values are smaller than in the one before. */
 static size_t make_chain(struct memory_block *blocks, size_t layers, bool again, size_t stages)
 {
@@ -146,7 +147,8 @@ static size_t make_chain(struct memory_block *blocks, size_t layers, bool again,
     return count;
 }
 
-/* What a search visits, not its time: of 4,000 layers a plain search compares thousands a block. */
+/* Counts the visits of a search, not its time: with 4,000 layers a plain search makes thousands of
+ * comparisons for each block. */
 static void test_search_work(void)
 {
     enum { LAYERS = 4000 };

@@ -1,5 +1,5 @@
-/* The plot's parts that need no terminal: axes, the raster, curves gathered into columns, text
- * measured in columns. */
+/* The parts of plots that need no terminal: axes, the raster, reducing curves to columns, the width
+ * of text. */
 #include "base/axis.h"
 #include "tap.h"
 #include "ui/plot/curves.h"
@@ -98,7 +98,7 @@ static void test_raster(void)
     plot_free(&plot);
 }
 
-/* How many cells of a plot a series owns. */
+/* Returns how many cells of a plot belong to a series. */
 static size_t owned(const struct plot *plot, uint8_t series)
 {
     size_t count = 0;
@@ -282,7 +282,7 @@ static void test_unplaced(void)
     plot_free(&plot);
 }
 
-/* A loss that falls, with a needle at one iteration, and a Caffe-style mean that ends negative. */
+/* Makes a falling loss with a spike at one iteration, and a Caffe-style mean that ends negative. */
 static void fill(struct series *series, uint64_t iterations)
 {
     series_create(series, iterations, 10, NULL);
@@ -394,7 +394,7 @@ static void test_cursor_values(void)
     series_free(&series);
 }
 
-/* Validations at epochs 1 and 9, looked at between 4 and 6. */
+/* Validations at epochs 1 and 9, in a window of epochs 4 to 6. */
 static void test_zoomed_validations(void)
 {
     struct series series;
@@ -524,7 +524,7 @@ static void test_choice(void)
     series_free(&series);
 }
 
-/* Milliseconds of this process that an update took. */
+/* Returns the processor time of an update in milliseconds. */
 static double cost_of(struct curves *curves, const struct series *series,
                       const struct curve_view *view)
 {
@@ -533,7 +533,7 @@ static double cost_of(struct curves *curves, const struct series *series,
     return 1e3 * (double)(clock() - from) / CLOCKS_PER_SEC;
 }
 
-/* What a frame costs: a million points gathered afresh, a part of them, and only what is new. */
+/* The cost of a frame: a million points reduced, a part of them, and only new points. */
 static void test_cost(void)
 {
     enum { ITERATIONS = 1000000 };

@@ -1,5 +1,5 @@
-/* The configuration file and the form as it was left: what is written is read again, what is wrong
- * is told by file, key and reason, and a good file is never lost. */
+/* The configuration file and the last form: written values are read back, errors are reported with
+ * file, key and reason, and a valid file is never lost. */
 #include "base/file.h"
 #include "tap.h"
 #include "ui/model/last_form.h"

@@ -1,5 +1,5 @@
-/* What the form finds out about a choice: rows shared out, pictures laid out and read, the learning
- * rate over the run, and earlier runs of the same work. */
+/* The panels beside the form: division of rows, layout and reading of pictures, the learning rate
+ * over the run, and earlier runs of the same work. */
 #include "base/background.h"
 #include "base/clock.h"
 #include "data/loader/augment.h"
@@ -199,7 +199,7 @@ static bool wait_picture(struct preview *preview, struct preview_picture *pictur
     return false;
 }
 
-/* The first batch of a training, as samples 0..255. */
+/* Returns the first batch of a training, as samples 0..255. */
 static void first_batch(const struct run_config *config, float *images, int32_t *labels)
 {
     const struct dataset_wish wish = {3, 32, 32};
@@ -264,7 +264,7 @@ static void test_as_trained(void)
     }
     tap_ok(more == 4, "past the end it begins again");
     preview_ask(preview, &(struct preview_wish){.count = PREVIEW_MOST, .seed = 9});
-    preview_close(preview); /* in the middle of it */
+    preview_close(preview); /* in the middle of the job */
 }
 
 static void test_no_pictures(void)
@@ -300,7 +300,7 @@ static void test_defaults(void)
     tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 13, "and comes back");
 }
 
-/* The data set may have been opened after the last setup_step and before the screen rests. */
+/* The data set may be opened after the last setup_step and before the screen is idle. */
 static void test_waits_until_told(void)
 {
     static struct form form;
@@ -312,7 +312,7 @@ static void test_waits_until_told(void)
     form_begin(&form, &config);
     form.stale = false;
     setup_step(&view, &form);
-    past_search_drop(view.search); /* only the data set is waited for */
+    past_search_drop(view.search); /* only the data set is still being opened */
     view.search = NULL;
     view.past_known = true;
     while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)

@@ -1,5 +1,5 @@
-/* What can be done with kept runs: names and finding by them, deletion of what is ours alone, the
- * report; and the load of the machine, read from a text. */
+/* Stored runs: names and finding runs by name, deletion of tinca's files only, the report; and the
+ * load of the machine, read from a text. */
 #include "base/file.h"
 #include "base/host_load.h"
 #include "session/compare/report.h"

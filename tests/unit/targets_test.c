@@ -1,4 +1,4 @@
-/* What a click does: places above others, rows of lists, and too many places. */
+/* The targets of clicks: targets on top of others, rows of lists, and too many targets. */
 #include "tap.h"
 
 #include "ui/terminal/keys.h"
