@@ -1,6 +1,6 @@
 /* The program: finds the subcommand and runs it; without one it opens the workbench. Before that it
  * prepares the process: standard streams, memory allocation and the language of messages. */
-#include "base/host_load.h"
+#include "base/host/host_load.h"
 #include "base/language.h"
 #include "cli/command.h"
 #include "cli/options.h"

@@ -1,11 +1,11 @@
 /* Prints text, JSON and tables on standard output, and errors on standard error. Only this file
- * writes to these streams. Everything that may come from a file is escaped first (base/visible.h),
- * so that no name sends a control sequence to the terminal. */
+ * writes to these streams. Everything that may come from a file is escaped first
+ * (base/escape/visible.h), so that no name sends a control sequence to the terminal. */
 #include "cli/output.h"
 
 #include "base/character.h"
+#include "base/escape/visible.h"
 #include "base/memory.h"
-#include "base/visible.h"
 #include "cli/command.h"
 
 #include <stdarg.h>
@@ -77,7 +77,7 @@ int output_json(struct json *root, bool complete)
     struct error error;
     char *text = NULL;
     if (complete)
-        text = json_print_valid(root, true, &error);
+        text = json_print_utf8(root, true, &error);
     else
         error_set_memory(&error, "the JSON document", 0);
     json_free(root);

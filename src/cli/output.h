@@ -4,7 +4,7 @@
 #define TINCA_CLI_OUTPUT_H
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json/json.h"
 #include "base/language.h"
 #include "engine/graph/tensor.h"
 #include "session/values/statistics.h"
@@ -14,7 +14,7 @@
 
 /* output_print prints on standard output and output_note on standard error, as printf does. Each
  * string
- * (%s) is escaped (base/visible.h), so that no name from a file can control the terminal.
+ * (%s) is escaped (base/escape/visible.h), so that no name from a file can control the terminal.
  * Subcommands print with these functions only. */
 typedef void output_printer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 output_printer output_print, output_note;

@@ -12,9 +12,9 @@
 #include "cli/sweep_output.h"
 #include "cli/sweep_request.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * sweep by its name. Options replace what the file says. */
 #include "cli/sweep_request.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "session/config/config.h"
 

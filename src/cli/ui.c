@@ -2,8 +2,8 @@
  * saved, with the options of the command line over it. */
 #include "ui/ui.h"
 
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"

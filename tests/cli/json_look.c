@@ -1,7 +1,7 @@
 /* json_look FILE [PATH]: checks that FILE is exactly one JSON document and prints the value at PATH
  * ("runs.0.series.loss.3"; "#" at the end is a length). The exit status is 1 if the document is
  * invalid or has no such value. */
-#include "base/json.h"
+#include "base/json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

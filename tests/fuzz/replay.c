@@ -2,7 +2,7 @@
  * input of that target. Prints TAP, one test for each file. */
 #include "fuzz.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tap.h"
 
 #include <dirent.h>

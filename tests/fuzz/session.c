@@ -1,7 +1,7 @@
 /* The files that tinca wrote and reads back: the bytes stand for every file of a run's folder at
  * once (config.json, the journal, the summary, measurements, a profile, the run's name), then for
  * the journal of a run with a valid config.json, then for a sweep's grid and a study's votes. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "fuzz.h"
 #include "session/files/run_name.h"
 #include "session/measure/measurement.h"

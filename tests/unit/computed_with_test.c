@@ -1,7 +1,7 @@
 /* Resuming a run with a different version, arithmetic, instruction set or BLAS library gives a
  * finding or is refused; a run of an earlier version, which recorded less, continues with a finding
  * about what is unknown. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "session/run/resume.h"
 
 #include "session/run/run_start.h"

@@ -1,6 +1,6 @@
 /* Resuming requires the same network and data: a change is refused with a message that names it,
  * and the run's files do not change. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "data/formats/image_file.h"
 #include "session/run/resume.h"
 
@@ -24,7 +24,7 @@ static bool write_picture(const char *name, uint8_t grey)
     bool written = image_create(&image, 30, 30, 1, NULL);
     if (written) {
         memset(image.pixels, grey, 30 * 30);
-        written = image_write_png(&image, home_path(name), NULL);
+        written = image_file_write_png(&image, home_path(name), NULL);
     }
     image_free(&image);
     return written;

@@ -1,6 +1,6 @@
 /* The targets of output files: which file a name stands for, and what happens to an existing file.
  * Everything is in a scratch folder. */
-#include "base/output_file.h"
+#include "base/files/output_file.h"
 #include "tap.h"
 
 #include <errno.h>

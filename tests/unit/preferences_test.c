@@ -1,6 +1,6 @@
 /* The configuration file and the last form: written values are read back, errors are reported with
  * file, key and reason, and a valid file is never lost. */
-#include "base/file.h"
+#include "base/files/file.h"
 #include "tap.h"
 #include "ui/model/last_form.h"
 #include "ui/model/preferences.h"

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/background.h"
@@ -97,7 +97,7 @@ struct run_entry *app_run_at(const struct app *app, size_t index)
 void app_show_run(struct app *app, size_t index)
 {
     struct run_entry *entry = app_run_at(app, index);
-    bool kept = run_entry_is_kept(entry);
+    bool kept = run_entry_is_saved(entry);
     if (kept && !entry->run) {
         reading_open(app, entry, false);
         return;
@@ -106,7 +106,7 @@ void app_show_run(struct app *app, size_t index)
     app->run.entry = kept ? (size_t)(entry - app->kept.entries) : index;
     app->run.scroll = 0;
     app->run.calm_since = 0;
-    curves_forget(&app->run.curves); /* another run may have come to lie where one was closed */
+    curves_invalidate(&app->run.curves); /* another run may have come to lie where one was closed */
     app->run.window = (struct plot_window){0};
     app->run.choice.open = false;
     app_show(app, &screen_run);
@@ -128,7 +128,7 @@ static void log_start(struct app *app, const struct run_entry *before)
     snprintf(text, sizeof text, _("Run %zu (%s) has begun."),
              (size_t)(entry - app->runs.entries) + 1, entry->config.network);
     log_add(&app->log, ROLE_TEXT, text);
-    log_concerns(&app->log, run_entry_directory(entry));
+    log_set_run_directory(&app->log, run_entry_directory(entry));
 }
 
 /* The run that was just put at the end of the list: starts it, if none is on. */
@@ -242,7 +242,7 @@ static void key_to_dialog(struct app *app, int key)
 static void key_to_chooser(struct app *app, int key)
 {
     enum chooser_result result = chooser_key(&app->chooser, key);
-    if (result == CHOOSER_STAYS)
+    if (result == CHOOSER_OPEN)
         return;
     app->chooser.open = false;
     if (result == CHOOSER_CANCELLED)
@@ -288,13 +288,13 @@ static void take_key(struct app *app, int key)
 static void take_click(struct app *app)
 {
     int row, column;
-    terminal_clicked(&row, &column);
+    terminal_click_position(&row, &column);
     const struct target *found = targets_find(&app->canvas.targets, row, column);
     if (!found)
         return;
     for (size_t i = 0; i < found->times; i++)
         take_key(app, found->key);
-    for (size_t i = 0; i < found->then_times; i++)
+    for (size_t i = 0; i < found->second_times; i++)
         take_key(app, found->then);
 }
 
@@ -319,7 +319,7 @@ void app_tell_findings(struct app *app, const struct run_entry *entry, size_t kn
         struct finding finding;
         run_finding(entry->run, i, &finding);
         app_say(app, ROLE_BAD, "! %s: %s", gettext(finding_kind_words(finding.kind)), finding.text);
-        log_concerns(&app->log, run_entry_directory(entry));
+        log_set_run_directory(&app->log, run_entry_directory(entry));
     }
 }
 
@@ -334,7 +334,7 @@ static void tell_trouble(struct app *app, const struct run_entry *entry, const s
         app_say_error(app, now);
     else if (before->kind == ERROR_SYSTEM)
         app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
-    log_concerns(&app->log, run_entry_directory(entry));
+    log_set_run_directory(&app->log, run_entry_directory(entry));
 }
 
 static void take_news_of_sweep(struct app *app)
@@ -373,7 +373,7 @@ static void take_news_of_runs(struct app *app)
                 before_waiting ? N_("Run %zu (%s) is %s. The next one starts.")
                                : N_("Run %zu (%s) is %s."),
                 ended + 1, entry->config.network, language_text(run_entry_status(entry)));
-    log_concerns(&app->log, run_entry_directory(entry));
+    log_set_run_directory(&app->log, run_entry_directory(entry));
     log_start(app, on);
 }
 
@@ -385,7 +385,7 @@ static void take_news(struct app *app)
 
 static void take_wakes(struct app *app, unsigned wakes)
 {
-    if (wakes & WAKE_GONE)
+    if (wakes & WAKE_HANGUP)
         app->gone = true;
     if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);
@@ -421,7 +421,7 @@ static double rest(const struct app *app, uint64_t tick, bool owed)
         seconds = fmin(seconds, soon);
     if (others_rest(app) >= 0)
         seconds = fmin(seconds, others_rest(app));
-    if (app->form.stale)
+    if (app->form.forecast_stale)
         seconds = fmin(seconds, seconds_until(app->forecast_at));
     if (is_setting_up(app) && setup_waits(&app->setup))
         seconds = fmin(seconds, ANSWER_SECONDS);
@@ -449,11 +449,11 @@ static void loop(struct app *app)
     while (!app->gone && !(app->closing && !run_list_active(&app->runs))) {
         unsigned wakes = terminal_wait(busy ? 0 : rest(app, tick, owed));
         uint64_t message = app->message_until;
-        bool was_busy = busy, stale = app->form.stale;
+        bool was_busy = busy, stale = app->form.forecast_stale;
         take_wakes(app, wakes);
         export_tell(app);
         if (app->devices.meter)
-            device_meter_look(app->devices.meter, app_screen(app) == &screen_devices);
+            device_meter_enable(app->devices.meter, app_screen(app) == &screen_devices);
         busy = !app->closing && app_screen(app)->work && app_screen(app)->work(app);
         background_step(app);
         others_step(app);
@@ -461,11 +461,11 @@ static void loop(struct app *app)
             take_news(app);
             tick = after(TICK_SECONDS);
         }
-        if (app->form.stale && clock_nanoseconds() >= app->forecast_at)
+        if (app->form.forecast_stale && clock_nanoseconds() >= app->forecast_at)
             form_make_forecast(&app->form);
         bool owing = owed;
         owed = !app->gone && !terminal_is_writable();
-        bool asked = wakes || owing || was_busy != busy || stale != app->form.stale ||
+        bool asked = wakes || owing || was_busy != busy || stale != app->form.forecast_stale ||
                      message_changes(app, message);
         if (app->gone || owed || (app->preferences.slow && !asked && clock_nanoseconds() < frame))
             continue;

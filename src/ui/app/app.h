@@ -112,7 +112,7 @@ struct app {
     struct form form;
     struct setup_view setup;
     struct chooser chooser;
-    uint64_t forecast_at;       /* when the forecast is to be made, if form.stale */
+    uint64_t forecast_at;       /* when the forecast is to be made, if form.forecast_stale */
     struct run_list runs, kept; /* of this session, and of earlier ones */
     struct run_view run;
     struct others_view others;

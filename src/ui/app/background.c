@@ -27,5 +27,5 @@ bool background_busy(const struct app *app, double *seconds)
                          (app->compare.gathering && app_screen(app) == &screen_compare);
     if (reading)
         *seconds = fmin(*seconds, READ_SECONDS);
-    return trying || reading || app->advisor.errand || app->study.errand;
+    return trying || reading || app->advisor.background_job || app->study.background_job;
 }

@@ -43,16 +43,16 @@ static void take_anew(struct app *app, struct run_entry *entry, struct run_read 
     if (entry->run)
         leave_comparison(app);
     if (entry == app_entry(app))
-        curves_forget(&app->run.curves);
-    entry->followed = entry->reopens = false;
-    run_entry_take(entry, read);
+        curves_invalidate(&app->run.curves);
+    entry->followed = entry->reopen_due = false;
+    run_entry_update(entry, read);
 }
 
 /* Shows what the reader has published by now. */
 static void take_snapshot(struct app *app, struct run_entry *entry)
 {
     const struct run_snapshot before = entry->snapshot;
-    if (!entry->run || entry->reopens)
+    if (!entry->run || entry->reopen_due)
         return;
     run_snapshot(entry->run, &entry->snapshot);
     entry->live = !run_status_is_over(entry->snapshot.status);
@@ -71,7 +71,7 @@ static void take_news(struct app *app)
         if (!entry)
             continue;
         entry->owner = read->owner;
-        memcpy(entry->saved, read->saved, sizeof entry->saved);
+        memcpy(entry->models, read->saved, sizeof entry->models);
         if (read->opened)
             take_anew(app, entry, read);
         else if (entry->run != read->run) /* it was closed meanwhile */
@@ -88,7 +88,7 @@ static void take_news(struct app *app)
 /* One that was stopped or interrupted may have been resumed elsewhere. */
 static bool may_be_on_again(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->live && entry->peeked &&
+    return run_entry_is_saved(entry) && !entry->live && entry->outline_known &&
            entry->snapshot.status != RUN_DONE;
 }
 
@@ -99,7 +99,7 @@ static void take_probes(struct app *app)
         const struct run_read *read = run_reader_result(view->probes, i);
         struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
         if (entry && may_be_on_again(entry))
-            entry->live = entry->reopens = true;
+            entry->live = entry->reopen_due = true;
     }
     run_reader_drop(view->probes);
     view->probes = NULL;
@@ -111,7 +111,7 @@ static void take_probes(struct app *app)
 static struct run_entry *in_sight(const struct app *app)
 {
     struct run_entry *entry = app_screen(app) == &screen_run ? app_entry(app) : NULL;
-    return entry && run_entry_is_kept(entry) ? entry : NULL;
+    return entry && run_entry_is_saved(entry) ? entry : NULL;
 }
 
 static bool any_live(const struct app *app)
@@ -137,7 +137,7 @@ static void read_news(struct app *app, const struct run_entry *only)
         if (!entry->live)
             continue;
         directories[live] = entry->directory;
-        runs[live++] = entry->reopens ? NULL : entry->run;
+        runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
     if (live > 0) /* without a thread it is tried again a little later */
         app->others.news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
@@ -210,7 +210,7 @@ static void attach(struct app *app)
     struct error error;
     const char *directory = app->options->attach;
     struct run_entry *entry = reading_entry(app, directory);
-    if (!entry && run_list_keep(&app->kept, directory, &error))
+    if (!entry && run_list_add_saved(&app->kept, directory, &error))
         entry = reading_entry(app, directory);
     if (entry)
         reading_open(app, entry, true);

@@ -36,11 +36,11 @@ static void next_x(struct app *app)
 {
     const struct run_entry *entry = app_entry(app);
     const struct series *series = entry && entry->run ? run_series(entry->run) : NULL;
-    const enum curve_x before = series ? curves_known_x(series, app->run.x) : app->run.x;
+    const enum curve_x before = series ? curves_available_x(series, app->run.x) : app->run.x;
     app->run.x = before;
     do
         app->run.x = (app->run.x + 1) % X_KINDS;
-    while (series && curves_known_x(series, app->run.x) != app->run.x);
+    while (series && curves_available_x(series, app->run.x) != app->run.x);
     if (series)
         convert(&app->run.window, series, before, app->run.x);
     app->compare.window = (struct plot_window){0}; /* each run would have another stretch */
@@ -81,7 +81,7 @@ static void zoom_out(struct app *app)
 
 static void zoom_all(struct app *app)
 {
-    plot_window_all(window_of(app));
+    plot_window_show_all(window_of(app));
 }
 
 static void pan(struct app *app, double part)
@@ -135,7 +135,7 @@ bool plot_move_cursor(struct plot_window *window, enum action action)
         }
     if (action != ACTION_FIRST && action != ACTION_LAST)
         return false;
-    plot_window_put_cursor(window,
+    plot_window_set_cursor(window,
                            action == ACTION_FIRST ? window->extent.first : window->extent.last);
     return true;
 }

@@ -2,9 +2,9 @@
  * comparison goes. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ void dialog_offer(struct dialog *dialog, int key, int other, const char *label)
 static struct run_entry *target(const struct app *app)
 {
     struct run_entry *entry = app_entry(app);
-    return entry && run_entry_is_on(entry) ? entry : run_list_active(&app->runs);
+    return entry && run_entry_is_active(entry) ? entry : run_list_active(&app->runs);
 }
 
 static bool send(struct app *app, enum run_command command, double value)

@@ -1,7 +1,7 @@
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/history/run_listing.h"
@@ -29,7 +29,7 @@ void reading_free(struct reading_view *view)
 
 bool reading_is_unread(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->peeked && !entry->refused;
+    return run_entry_is_saved(entry) && !entry->outline_known && !entry->refused;
 }
 
 bool reading_any_unread(const struct app *app)
@@ -63,8 +63,8 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != view->changed.tv_nsec)
         view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     view->changed = found->changed;
-    if (found->ids &&
-        !run_list_add_kept(&app->kept, &app->runs, found->home, found->ids, found->count, &error))
+    if (found->ids && !run_list_add_saved_ids(&app->kept, &app->runs, found->home, found->ids,
+                                              found->count, &error))
         app_say_error(app, &error);
     app->table.stale = app->table.stale || found->ids;
     view->listed = true;
@@ -112,7 +112,7 @@ static void take_outlines(struct app *app)
         struct run_read *read = run_reader_result(view->outlines, view->taken);
         struct run_entry *entry = reading_entry(app, read->directory);
         if (entry && is_wanted(entry))
-            run_entry_take(entry, read);
+            run_entry_update(entry, read);
         app->table.stale = true;
     }
     if (!view->outlines || !run_reader_done(view->outlines))
@@ -196,7 +196,7 @@ static void take_sitting(struct app *app)
         for (size_t n = 0; n < app->runs.count; n++) {
             const char *directory = run_entry_directory(&app->runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->runs.entries[n].saved, read->saved, sizeof read->saved);
+                memcpy(app->runs.entries[n].models, read->saved, sizeof read->saved);
         }
     }
     run_reader_drop(view->sitting);
@@ -299,7 +299,7 @@ static void step_opening(struct app *app)
     struct run_read *read = run_reader_result(view->whole, 0);
     struct run_entry *entry = reading_entry(app, read->directory);
     if (entry && !entry->run)
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
     app->table.stale = true;
     end_waiting(app);
     if (entry)

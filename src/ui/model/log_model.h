@@ -28,7 +28,7 @@ struct log_book {
 void log_add(struct log_book *book, enum role role, const char *text);
 
 /* The newest line concerns the run in this directory; NULL: nothing changes. */
-void log_concerns(struct log_book *book, const char *directory);
+void log_set_run_directory(struct log_book *book, const char *directory);
 
 /* The n-th line, oldest first. */
 const struct log_line *log_line(const struct log_book *book, size_t n);

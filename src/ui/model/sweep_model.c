@@ -255,7 +255,7 @@ static bool follow_cell(struct sweep_view *view, struct run_list *runs)
 {
     const struct run_entry *entry = entry_of(view->run, runs);
     struct sweep_cell *cell = &view->sweep.cells[view->cell];
-    if (entry && run_entry_is_on(entry)) {
+    if (entry && run_entry_is_active(entry)) {
         view->paused = entry->pause_asked; /* the screen Run can do that, too */
         cell->iteration = entry->snapshot.iteration;
         cell->iterations = entry->snapshot.iterations;

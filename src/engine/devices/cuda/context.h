@@ -80,12 +80,12 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status);
 void cuda_enter(struct cuda_context *context);
 
 /* remote.cu and iteration.cu: all of remote.h that needs no words. */
-extern const struct device_remote cuda_remote_functions;
-void cuda_set_moment(struct device *device, const struct remote_moment *moment);
-void cuda_judge(struct device *device, const struct remote_losses *losses);
+extern const struct device_backend cuda_backend_functions;
+void cuda_set_moment(struct device *device, const struct iteration_values *moment);
+void cuda_judge(struct device *device, const struct device_losses *losses);
 void cuda_mix(struct device *device, float *values, const float *more, float scale, size_t count);
-struct remote_stage *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead);
-struct remote_mark *cuda_mark_create(struct cuda_context *context);
+struct device_staging *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead);
+struct device_event *cuda_mark_create(struct cuda_context *context);
 void cuda_forget_measurements(struct cuda_context *context);
 /* NULL: noted. */
 void *cuda_take(struct cuda_context *context, size_t bytes);

@@ -30,8 +30,8 @@ enum { PATIENCE = 200, NAP_NANOSECONDS = 20000 };
 struct cuda_group {
     size_t count;
     int deserted;                           /* a card has failed; read and written by all threads */
-    ncclComm_t communicators[DEVICE_CARDS]; /* NULL: given up */
-    struct cuda_context *cards[DEVICE_CARDS];
+    ncclComm_t communicators[DEVICE_MAX_RANKS]; /* NULL: given up */
+    struct cuda_context *ranks[DEVICE_MAX_RANKS];
 };
 
 static bool is_deserted(const struct cuda_group *group)
@@ -73,7 +73,7 @@ static struct {
     decltype(&ncclCommDestroy) destroy;
     decltype(&ncclCommAbort) abort;
     decltype(&ncclCommGetAsyncError) error;
-    decltype(&ncclAllGather) gather;
+    decltype(&ncclAllGather) all_gather;
     decltype(&ncclAllReduce) reduce;
     decltype(&ncclGetErrorString) words;
     bool loaded;
@@ -105,7 +105,7 @@ static void load_nccl(void)
     find_function(library, "ncclCommDestroy", &nccl.destroy);
     find_function(library, "ncclCommAbort", &nccl.abort);
     find_function(library, "ncclCommGetAsyncError", &nccl.error);
-    find_function(library, "ncclAllGather", &nccl.gather);
+    find_function(library, "ncclAllGather", &nccl.all_gather);
     find_function(library, "ncclAllReduce", &nccl.reduce);
     find_function(library, "ncclGetErrorString", &nccl.words);
     nccl.loaded = nccl.missing[0] == '\0';
@@ -143,15 +143,15 @@ static bool report_trouble(struct cuda_report *report, enum cuda_trouble trouble
 static void take_places(struct cuda_group *group, void *const *states)
 {
     for (size_t i = 0; i < group->count; i++) {
-        group->cards[i] = (struct cuda_context *)states[i];
-        group->cards[i]->group = group;
-        group->cards[i]->rank = i;
+        group->ranks[i] = (struct cuda_context *)states[i];
+        group->ranks[i]->group = group;
+        group->ranks[i]->rank = i;
     }
 }
 
 bool cuda_join(void *const *states, size_t count, struct cuda_report *report)
 {
-    int ordinals[DEVICE_CARDS];
+    int ordinals[DEVICE_MAX_RANKS];
     if (!has_nccl())
         return report_trouble(report, CUDA_NO_NCCL, nccl.missing);
     struct cuda_group *group = (struct cuda_group *)calloc(1, sizeof *group);
@@ -182,7 +182,7 @@ void cuda_part(struct device *device)
 {
     struct cuda_group *group = ((struct cuda_context *)device->state)->group;
     for (size_t i = 0; i < group->count; i++) {
-        struct cuda_context *context = group->cards[i];
+        struct cuda_context *context = group->ranks[i];
         cuda_enter(context);
         if (is_deserted(group))
             give_up(context);
@@ -190,8 +190,8 @@ void cuda_part(struct device *device)
             nccl.destroy(group->communicators[i]);
     }
     for (size_t i = 0; i < group->count; i++) {
-        group->cards[i]->group = NULL;
-        group->cards[i]->rank = 0;
+        group->ranks[i]->group = NULL;
+        group->ranks[i]->rank = 0;
     }
     free(group);
 }
@@ -203,7 +203,7 @@ void cuda_gather(struct cuda_context *context, const char *what, void *all, cons
 {
     if (cuda_cards(context) > 1 && cuda_may_join_in(context))
         note_nccl(context, what,
-                  nccl.gather(own, all, bytes, ncclUint8,
+                  nccl.all_gather(own, all, bytes, ncclUint8,
                               context->group->communicators[context->rank], context->stream));
 }
 

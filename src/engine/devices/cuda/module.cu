@@ -88,7 +88,7 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
 static void try_code(struct cuda_context *context)
 {
     struct device device = {};
-    const struct remote_moment moment = {};
+    const struct iteration_values moment = {};
     device.state = context;
     cuda_set_moment(&device, &moment);
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
@@ -202,18 +202,18 @@ static void release_pinned(void *state, void *here)
     cuda_give_pinned((struct cuda_context *)state, here);
 }
 
-static struct remote_stage *stage_create(void *state, size_t bytes, bool ahead,
+static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
                                          struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    struct remote_stage *stage = cuda_stage_create(context, bytes, ahead);
-    return (struct remote_stage *)hand_over(context, stage, report);
+    struct device_staging *stage = cuda_stage_create(context, bytes, ahead);
+    return (struct device_staging *)hand_over(context, stage, report);
 }
 
-static struct remote_mark *mark_create(void *state, struct cuda_report *report)
+static struct device_event *mark_create(void *state, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return (struct remote_mark *)hand_over(context, cuda_mark_create(context), report);
+    return (struct device_event *)hand_over(context, cuda_mark_create(context), report);
 }
 
 static const char *toolkit(void)
@@ -244,9 +244,9 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.release = release;
     module.allocate_pinned = allocate_pinned;
     module.release_pinned = release_pinned;
-    module.stage_create = stage_create;
-    module.mark_create = mark_create;
+    module.staging_create = stage_create;
+    module.event_create = mark_create;
     module.join = cuda_join;
-    module.remote = cuda_remote_functions;
+    module.backend = cuda_backend_functions;
     return &module;
 }

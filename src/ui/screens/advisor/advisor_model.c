@@ -34,9 +34,9 @@ void advisor_view_forget(struct advisor_view *view)
 
 void advisor_view_free(struct advisor_view *view)
 {
-    if (view->errand) {
-        errand_call_off(view->errand);
-        errand_finish(view->errand, NULL);
+    if (view->background_job) {
+        background_job_cancel(view->background_job);
+        background_job_finish(view->background_job, NULL);
     }
     advisor_view_forget(view);
     free(view->own);

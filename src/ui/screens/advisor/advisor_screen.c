@@ -86,7 +86,7 @@ static void begin_read(struct app *app, size_t index)
 {
     struct advisor_view *view = &app->advisor;
     const struct run_entry *entry = app_run_at(app, index);
-    const bool kept = run_entry_is_kept(entry);
+    const bool kept = run_entry_is_saved(entry);
     const char *directory = run_entry_directory(entry);
     struct run *const own = kept ? NULL : entry->run;
     struct error error;
@@ -151,8 +151,8 @@ static void answer_measure(struct app *app, size_t choice)
     if (choice != 0)
         return;
     view->done = view->of = 0;
-    view->errand = measure_start(&view->job, &error);
-    if (!view->errand)
+    view->background_job = measure_start(&view->job, &error);
+    if (!view->background_job)
         app_say_error(app, &error);
 }
 
@@ -161,7 +161,7 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
     struct advisor_view *view = &app->advisor;
     struct dialog *dialog = &app->dialog;
     const bool on = run_list_active(&app->runs) != NULL;
-    if (view->errand) {
+    if (view->background_job) {
         app_say(app, ROLE_WARNING, "%s", _("Something is being measured; s calls it off."));
         return;
     }
@@ -188,10 +188,10 @@ void advisor_step(struct app *app)
 {
     struct advisor_view *view = &app->advisor;
     struct error error = {0};
-    if (!view->errand || !errand_look(view->errand, &view->done, &view->of))
+    if (!view->background_job || !background_job_poll(view->background_job, &view->done, &view->of))
         return;
-    bool measured = errand_finish(view->errand, &error);
-    view->errand = NULL;
+    bool measured = background_job_finish(view->background_job, &error);
+    view->background_job = NULL;
     if (measured)
         app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; it is kept with the run."),
                 view->measuring, view->job.result.ms_per_image.mean,
@@ -302,8 +302,8 @@ static void act(struct app *app, enum action action)
         gather_again(app);
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("Nothing is being measured."));
         break;

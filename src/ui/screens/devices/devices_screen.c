@@ -3,7 +3,7 @@
  * shown from `scroll` on. */
 #include "ui/app/app.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/number.h"
 #include "base/text.h"

@@ -26,7 +26,8 @@ static void follow_cursor(struct app *app, const struct series *series)
     const struct plot_window *window = &app->run.window;
     if (!window->cursor_on || window->cursor == view->cursor)
         return;
-    const size_t point = curves_nearest(series, curves_known_x(series, app->run.x), window->cursor);
+    const size_t point =
+        curves_nearest(series, curves_available_x(series, app->run.x), window->cursor);
     view->cursor = window->cursor;
     if (point < series_count(series))
         view->iteration = series->points[point].iteration;

@@ -83,7 +83,7 @@ static const struct key_table table = {N_("Watching a run"), bindings,
 static bool send(struct app *app, enum run_command command, const char *words)
 {
     struct run_entry *entry = app_entry(app);
-    bool on = entry && run_entry_is_on(entry), sent = on && run_send(entry->run, command, 0);
+    bool on = entry && run_entry_is_active(entry), sent = on && run_send(entry->run, command, 0);
     if (!on)
         app_say(app, ROLE_WARNING, "This run is not on.");
     else if (sent)

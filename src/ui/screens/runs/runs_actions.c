@@ -104,7 +104,7 @@ void shelf_clone(struct app *app, size_t index)
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     if (is_being_read(app, entry))
         return;
-    if (!entry || (run_entry_is_kept(entry) && entry->refused)) {
+    if (!entry || (run_entry_is_saved(entry) && entry->refused)) {
         app_say(app, ROLE_WARNING, _("There are no settings to take over."));
         return;
     }
@@ -142,7 +142,7 @@ static size_t choose_doomed(struct app *app, size_t index)
 {
     const size_t marked = marked_count(app);
     for (size_t i = 0; i < app_run_count(app); i++)
-        app_run_at(app, i)->doomed = marked > 0 ? is_marked(app, i) : i == index;
+        app_run_at(app, i)->deletion_candidate = marked > 0 ? is_marked(app, i) : i == index;
     return marked;
 }
 
@@ -167,11 +167,11 @@ static void leave_run(struct app *app, const struct run_entry *entry)
 
 static void forget(struct app *app, struct run_entry *entry)
 {
-    bool kept = run_entry_is_kept(entry);
+    bool kept = run_entry_is_saved(entry);
     struct run_list *list = kept ? &app->kept : &app->runs;
     size_t place = (size_t)(entry - list->entries);
     leave_run(app, entry);
-    run_list_forget(list, place);
+    run_list_drop(list, place);
     if (app->run.kept == kept && app->run.entry != (size_t)-1 && app->run.entry > place)
         app->run.entry--;
     app->table.stale = true;
@@ -181,7 +181,7 @@ static void forget(struct app *app, struct run_entry *entry)
 
 static bool may_resume(const struct run_entry *entry, struct error *error)
 {
-    if (run_entry_is_kept(entry) && entry->refused) {
+    if (run_entry_is_saved(entry) && entry->refused) {
         *error = entry->error;
         return false;
     }
@@ -244,7 +244,7 @@ static void answer_delete(struct app *app, size_t choice)
     if (choice != 1) /* to keep them is offered first */
         return;
     for (size_t i = app_run_count(app); good && i-- > 0;)
-        if (app_run_at(app, i)->doomed) {
+        if (app_run_at(app, i)->deletion_candidate) {
             good = delete_one(app, app_run_at(app, i), &error);
             deleted += good;
         }
@@ -258,7 +258,7 @@ static void answer_delete(struct app *app, size_t choice)
 static bool check(const struct run_entry *entry, struct run_removal *removal, struct error *error)
 {
     const char *directory = run_entry_directory(entry);
-    if (run_entry_is_on(entry))
+    if (run_entry_is_active(entry))
         return error_set(error, ERROR_USAGE, runs_called(entry), "s stops it", "this run is on");
     return run_remove_check(directory, removal, error);
 }
@@ -267,7 +267,7 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
 static bool check_doomed(const struct app *app, struct run_removal *removal, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->doomed && !check(app_run_at(app, i), removal, error))
+        if (app_run_at(app, i)->deletion_candidate && !check(app_run_at(app, i), removal, error))
             return false;
     return true;
 }

@@ -3,7 +3,7 @@
  * back with the vote kept. Runs that are on go on meanwhile. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/study/study_session.h"
@@ -43,9 +43,9 @@ static bool find_runs(struct app *app, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *directory = run_entry_is_kept(entry) ? entry->directory
-                                : entry->run             ? run_facts(entry->run)->directory
-                                                         : "";
+        const char *directory = run_entry_is_saved(entry) ? entry->directory
+                                : entry->run              ? run_facts(entry->run)->directory
+                                                          : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], network[96];
@@ -53,7 +53,7 @@ static bool find_runs(struct app *app, struct error *error)
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
-        if (entry->saved[RUN_SAVED_LAST] &&
+        if (entry->models[RUN_SAVED_LAST] &&
             !study_view_add_run(&app->study, directory, network, error))
             return false;
     }
@@ -65,8 +65,8 @@ static void look_at_display(struct study_view *view)
 {
     struct graphics_facts facts = {0};
     view->display_error.kind = ERROR_NONE;
-    graphics_look(&facts);
-    graphics_possible(&facts, NULL, &view->display_error);
+    graphics_read_environment(&facts);
+    graphics_check_possible(&facts, NULL, &view->display_error);
 }
 
 static void open_now(struct app *app)
@@ -283,8 +283,8 @@ static void act(struct app *app, enum action action)
         view->follow = false;
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (view->background_job)
+            background_job_cancel(view->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;

@@ -1,7 +1,7 @@
 /* A grid of runs: set up, watched as a table, or one of earlier. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/files/run_directory.h"
 #include "ui/screens/sweep/sweep_view.h"
@@ -96,9 +96,9 @@ static void show_now(struct app *app)
     const char *id = view->sweep.cells[view->selected].run;
     for (size_t i = 0; id[0] && i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *name = run_entry_is_kept(entry) ? file_base_name(entry->directory)
-                           : entry->run             ? run_facts(entry->run)->id
-                                                    : "";
+        const char *name = run_entry_is_saved(entry) ? file_base_name(entry->directory)
+                           : entry->run              ? run_facts(entry->run)->id
+                                                     : "";
         if (strcmp(name, id) == 0) {
             app_show_run(app, i);
             return;

@@ -2,7 +2,7 @@
  * The chooser of weights lies over the screen and takes the keys while it is open. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
@@ -137,7 +137,7 @@ static void answer_file(struct app *app, size_t choice)
     struct image image;
     char note[200];
     (void)choice;
-    if (image_probe(&image, app->dialog.edit.text, &error)) {
+    if (image_file_probe(&image, app->dialog.edit.text, &error)) {
         app->tryit.kind = TRY_IMAGE;
         try_view_show_file(&app->tryit, app->dialog.edit.text);
         return;
@@ -261,7 +261,7 @@ static bool take_key(struct app *app, int key)
     if (!chooser->open)
         return false;
     enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_STAYS)
+    if (result == CHOOSER_OPEN)
         return true;
     chooser->open = false;
     if (result == CHOOSER_CHOSEN)
@@ -488,7 +488,7 @@ static void draw(struct app *app, struct rect body)
     }
     if (!view->chooser.open)
         return;
-    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    targets_clear(&app->canvas.targets); /* what lies below it is not to be clicked */
     chooser_draw(&view->chooser, &app->canvas);
 }
 
