@@ -1,11 +1,11 @@
 #!/bin/sh
-# check.sh DIRECTORY [TARGET [TEST...]]: runs a build tree's tests (make check, another of the Makefile's
-# check targets, or the tests that are named), and says what matters: what failed, with its
-# log, what was skipped and why, and the totals. A test that leaves a process behind is a failure, too.
-# JOBS is the number of tests that run at once; the output of each comes as a whole.
+# check.sh DIRECTORY [TARGET [TEST...]]: runs the tests of a build tree (make check, another check target
+# of the Makefile, or the tests that are named) and prints the logs of failed tests, the skipped tests
+# with the reason, and the totals. A test that leaves a process behind is a failure, too. JOBS is the
+# number of tests that run at the same time; the output of each test is not mixed with that of others.
 # ./bootstrap check and .ci/run use it.
 set -u
-unset MAKEFLAGS MFLAGS MAKELEVEL # of a make that runs this
+unset MAKEFLAGS MFLAGS MAKELEVEL # a make that runs this script sets them
 directory=$1
 target=${2:-check}
 if [ $# -gt 2 ]; then
@@ -16,10 +16,10 @@ else
     set --
 fi
 rm -f "$directory/test-suite.log"
-: >"$directory/check.begun" # results that are older are of another time
+: >"$directory/check.begun" # older results belong to an earlier call
 
-# Whatever the tests start has this in its environment. The time is there because numbers of processes
-# are used again.
+# Every process that the tests start has this variable in its environment. It includes the time because
+# process IDs are reused.
 suite="TINCA_TEST_SUITE=$$-$(date +%s)"
 processes() {
     for environment in $(grep -las -- "$suite" /proc/[0-9]*/environ 2>/dev/null); do
@@ -28,8 +28,8 @@ processes() {
     done
 }
 
-# left_behind: fails, names the processes that the tests left behind, and ends them. What has been told
-# to end may take its time on a busy machine.
+# left_behind: fails if the tests left processes behind, prints them, and kills them. A process that is
+# about to end may need some time on a busy machine.
 left_behind() {
     tries=0
     while [ -n "$(processes)" ] && [ $tries -lt "${PATIENCE:-300}" ]; do
@@ -44,12 +44,12 @@ left_behind() {
     return 1
 }
 
-# one more than there are cores, unless JOBS says otherwise: many tests wait, for a screen or a process
+# by default one more than the cores, since many tests wait for a screen or a process
 jobs=${JOBS:-$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1))}
 {
     env "$suite" make -C "$directory" -s -k -j"$jobs" -Otarget "$target" "$@" </dev/null
     echo $? >"$directory/check.status"
-    left_behind >&2 || echo 1 >"$directory/check.status" # here: they may keep the pipe open
+    left_behind >&2 || echo 1 >"$directory/check.status" # inside the braces: such a process may hold the pipe open
 } 2>&1 | sed -u -e '/^PASS: /d; /^  \(CC\|CXX\|CCLD\|CXXLD\|AR\|GEN\) /d' | tee "$directory/check.output" |
     sed -u "/^SKIP: /d"
 status=$(cat "$directory/check.status")

@@ -8,11 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A page that must not be touched, the pages of the array, and another such page. */
+/* A guard page, the pages of the array, and a second guard page. */
 struct region {
-    struct region *next; /* in `live`, or in `spare` */
-    char *pages;         /* the first that may be touched */
-    size_t size;         /* of those pages, in bytes */
+    struct region *next; /* next in the list `live` or `spare` */
+    char *pages;         /* the first page of the array */
+    size_t size;         /* the size of these pages in bytes */
     char *array;
     size_t bytes;
     const char *name;
@@ -22,14 +22,14 @@ static struct region *live, *spare;
 static char described[200];
 static size_t page;
 
-/* --- a touched page --- */
+/* --- access to a guard page --- */
 
 static size_t distance(const char *from, const char *to)
 {
     return (size_t)(to - from);
 }
 
-/* Writes where the address lies into `text`. False when it is in no page of ours. */
+/* Writes a description of the address into `text`. Returns false if it is in no guarded block. */
 static bool explain(const char *address, char *text, size_t size)
 {
     for (const struct region *r = live; r; r = r->next) {
@@ -46,13 +46,14 @@ static bool explain(const char *address, char *text, size_t size)
     return false;
 }
 
-/* snprintf() in a handler is no risk here: the fault is in a kernel, and the program ends. */
+/* snprintf() is acceptable in this handler: the fault is in a kernel, and the program ends. */
 static void report(int signal_number, siginfo_t *info, void *context)
 {
     char where[128], line[400];
     (void)context;
     if (!explain(info->si_addr, where, sizeof where)) {
-        signal(signal_number, SIG_DFL); /* not ours: it happens again, and ends the program */
+        signal(signal_number,
+               SIG_DFL); /* not a guard page: the fault repeats and ends the program */
         return;
     }
     int length = snprintf(line, sizeof line, "Bail out! %s reads or writes %s\n", described, where);
@@ -107,7 +108,8 @@ void *guarded_new(size_t bytes, size_t alignment, enum guarded_side side, const 
 {
     if (!page)
         watch();
-    const size_t size = (bytes + page) / page * page; /* some of it is left over */
+    const size_t size =
+        (bytes + page) / page * page; /* the rest of the pages that the array does not use */
     struct region *r = take_spare(size);
     if (!r && !(r = map_region(size)))
         return NULL;

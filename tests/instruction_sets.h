@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What TINCA_CPU was when the test began; NULL: not set. */
+/* The value of TINCA_CPU at the start of the test; NULL: not set. */
 static inline const char *instruction_set_asked(void)
 {
     static char asked[16];
@@ -31,7 +31,8 @@ static inline const char *instruction_set_asked(void)
     return *asked ? asked : NULL;
 }
 
-/* Devices opened from now on use `set`. False, with a skipped test point, where it cannot run. */
+/* Makes devices that are opened from now on use `set`. Returns false, with a skipped test, if it
+ * cannot run here. */
 static inline bool instruction_set_force(enum instruction_set set)
 {
     const char *name = instruction_set_name(set), *asked = instruction_set_asked();
@@ -51,7 +52,7 @@ static inline bool instruction_set_force(enum instruction_set set)
     return false;
 }
 
-/* As it was before the first instruction_set_force. */
+/* Restores the state before the first instruction_set_force. */
 static inline void instruction_set_release(void)
 {
     if (instruction_set_asked())

@@ -1,13 +1,13 @@
 #!/bin/sh
-# lint.sh: cppcheck and clang-tidy over src/, as far as they are installed. Fails when one complains.
-# LINT='cppcheck' or LINT='clang-tidy' runs one of them.
+# lint.sh: runs cppcheck and clang-tidy over src/, if they are installed. Fails if one reports something.
+# LINT='cppcheck' or LINT='clang-tidy' runs only that one.
 srcdir=${srcdir:-.}
 failed=0
 includes="-D_GNU_SOURCE -DLOCALEDIR=\"/\" -DPKGLIBDIR=\"/\" -I$srcdir/src -I."
 
 wanted() { case " ${LINT:-cppcheck clang-tidy} " in *" $1 "*) true ;; *) false ;; esac; }
 
-missing() { echo "lint: $1 is not here (Debian: $1): not run"; }
+missing() { echo "lint: $1 is not installed (Debian: $1); skipped"; }
 
 if wanted cppcheck; then
     if command -v cppcheck >/dev/null; then
@@ -22,7 +22,7 @@ if wanted cppcheck; then
 fi
 if wanted clang-tidy; then
     if command -v clang-tidy >/dev/null; then
-        # the kernels' families (devices/cpu) are compiled with flags of their own
+        # the kernels in devices/cpu are compiled with separate flags
         FLAGS="$includes $CPPFLAGS" && export FLAGS
         find "$srcdir/src" -name '*.c' ! -path '*/devices/cpu/*' |
             xargs -P "$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)" -n 8 sh -c '
@@ -32,5 +32,5 @@ if wanted clang-tidy; then
         missing clang-tidy
     fi
 fi
-[ $failed = 0 ] && echo "lint: nothing to complain about"
+[ $failed = 0 ] && echo "lint: no problems found"
 exit $failed

@@ -1,7 +1,7 @@
 #include "op_cases.h"
 
-/* The macros follow the order of the attributes. WINDOW: kernel, stride, padding, each height and
- * width; SQUARE: the same for both. */
+/* The macros' arguments follow the order of the attributes. WINDOW: kernel, stride, padding, each
+ * with height and width; SQUARE: the same for both. */
 #define WINDOW(kh, kw, sh, sw, ph, pw)                                                             \
     {                                                                                              \
         kh, kw, sh, sw, ph, pw                                                                     \
@@ -32,8 +32,8 @@
 
 /* --- sizes --- */
 
-/* Around the widths of vectors (4, 8, 16 values) and tiles (4, 6 or 8 rows, 3 vectors), around the
- * blocks that sums are taken in (64 terms), and primes. */
+/* Sizes around the widths of vectors (4, 8, 16 values) and tiles (4, 6 or 8 rows, 3 vectors),
+ * around the blocks of sums (64 terms), and primes. */
 /* clang-format off */
 #define EDGE_SIZES(CASE)                                                                           \
     CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(11) CASE(12) CASE(13)     \
@@ -431,7 +431,7 @@ const struct op_case op_cases[] = {
      .batch = 2,
      .flags = CASE_INFERENCE},
 
-    /* --- several inputs, and channels moved --- */
+    /* --- several inputs, and channel moves --- */
     {.name = "concat_2",
      .op = &op_concat,
      .inputs = {{3, 5, 7}, {5, 5, 7}},
@@ -577,7 +577,7 @@ const struct op_case op_cases[] = {
     EDGE_SIZES(EDGE_NORM_INFERENCE)
     /* clang-format on */
 
-    /* --- around what a task of elementwise work takes: 16384 values --- */
+    /* --- around the size of a task of elementwise work: 16384 values --- */
     {.name = "relu of a block but one",
      .op = &op_relu,
      ONE(1, 1, 16383),
@@ -605,7 +605,7 @@ const struct op_case op_cases[] = {
      .batch = 1,
      .flags = CASE_LARGER},
 
-    /* --- what many images, many channels and strides need --- */
+    /* --- many images, many channels and strides --- */
     {.name = "conv of 17 images",
      CONV(SQUARE(3, 1, 1), 16, 1, true),
      ONE(16, 8, 8),

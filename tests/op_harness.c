@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the graph of a case: sources of the wanted shapes, and the operator --- */
+/* --- the graph of a case: inputs of the case's shapes, and the operator --- */
 
 static bool infer_source(struct graph *graph, struct node *node, const struct shape *inputs,
                          struct error *error)
@@ -57,7 +57,7 @@ static const char *const gradient_names[] = {
 
 const struct op_harness_device *op_harness_device;
 
-/* `alignment`: what kernels may count on, besides a plan that aligns every array. */
+/* `alignment` is the one that kernels may rely on; a plan aligns arrays at least so. */
 static void *new_memory(size_t bytes, size_t alignment, enum guarded_side side, const char *name,
                         struct error *error)
 {
@@ -68,7 +68,8 @@ static void *new_memory(size_t bytes, size_t alignment, enum guarded_side side, 
     return memory;
 }
 
-/* Floats end at the very page: no kernel may count on more than their own alignment. */
+/* Arrays of floats end exactly at the guard page: no kernel may rely on more than the alignment of
+ * a float. */
 static bool new_floats(float **out, size_t count, enum guarded_side side, const char *name,
                        struct error *error)
 {
@@ -224,11 +225,11 @@ struct kernel_site op_harness_site(const struct op_harness *h, size_t threads)
     return site;
 }
 
-/* One run: the arrays that a kernel sees. */
+/* The arrays of one run of a kernel. */
 struct run {
     struct kernel_site site;
     struct kernel_call call;
-    float *nowhere; /* NaN: what a kernel has no right to read */
+    float *nowhere; /* NaN, for arrays that the kernel must not read */
     float *in_place, *gradient_in_place;
     size_t saved_bytes, workspace_bytes;
 };
@@ -280,7 +281,7 @@ static bool prepare(struct run *run, struct op_harness *h, const struct kernel *
     return true;
 }
 
-/* False with an error when the kernel wrote outside of an array. */
+/* Returns false with an error if the kernel wrote outside of an array. */
 static bool stayed_inside(const struct kernel *kernel, struct error *error)
 {
     const char *array = op_harness_device ? NULL : guarded_changed();
@@ -459,7 +460,7 @@ bool op_harness_same(const struct op_harness *a, const struct op_harness *b)
 
 /* --- the contract --- */
 
-/* Turns what HARNESS_ACCUMULATE added up back into gradients. */
+/* Subtracts the initial values of HARNESS_ACCUMULATE, which leaves the gradients. */
 static void take_base_away(struct op_harness *h)
 {
     for (size_t k = 0; k < h->input_count; k++)

@@ -1,9 +1,9 @@
-/* op_harness.h: one operator case in memory, and any kernel run on it.
+/* op_harness.h: holds one operator case in memory and runs any kernel on it.
  *
- * Every array lies against a page that must not be touched (guarded_memory.h): a kernel has no
- * right to a byte outside of its arrays, whatever lies there in a plan's arena. Before a kernel
- * runs, all that it must write is NaN and so is what it has no right to read: scratch, saved data,
- * and in backward the inputs and the output unless its traits announce them.
+ * Every array is next to a guard page (guarded_memory.h): a kernel must not access any byte outside
+ * of its arrays, whatever may be there in a plan's arena. Before a kernel runs, everything that it
+ * must write is NaN, and so is everything that it must not read: scratch, saved data, and in
+ * backward the inputs and the output unless its traits declare them.
  */
 #ifndef TINCA_TESTS_OP_HARNESS_H
 #define TINCA_TESTS_OP_HARNESS_H
@@ -12,30 +12,32 @@
 #include "op_cases.h"
 #include "op_values.h"
 
-enum { HARNESS_SEED = 1234, HARNESS_ITERATION = 7 }; /* what dropout draws from */
+enum { HARNESS_SEED = 1234, HARNESS_ITERATION = 7 }; /* the seed of dropout */
 
 enum harness_options {
-    HARNESS_IN_PLACE = 1 << 0,          /* output in input 0's memory, where the kernel may */
-    HARNESS_GRADIENT_IN_PLACE = 1 << 1, /* input 0's gradient in the output's, where it may */
-    HARNESS_ACCUMULATE = 1 << 2,        /* add to gradients that are there */
+    HARNESS_IN_PLACE = 1 << 0, /* the output is in input 0's memory, if the kernel supports it */
+    HARNESS_GRADIENT_IN_PLACE =
+        1 << 1, /* input 0's gradient is in the output's gradient, if it supports it */
+    HARNESS_ACCUMULATE = 1 << 2, /* add to existing gradients */
     HARNESS_NO_INPUT_GRADIENTS = 1 << 3,
 };
 
-/* Where kernels run that do not run on this processor: memory that both reach, and the state that
- * their calls carry. */
+/* A device for kernels that do not run on this processor: memory that both can access, and the
+ * state of its calls. */
 struct op_harness_device {
     void *context;
-    void *(*allocate)(size_t bytes); /* aligned as memory_new_aligned() does; NULL: none is left */
+    void *(*allocate)(size_t bytes); /* aligned as by memory_new_aligned(); NULL: memory is short */
     void (*release)(void *memory);   /* may be NULL */
-    void (*finish)(void *context);   /* waits for all that was called */
+    void (*finish)(void *context);   /* waits for all earlier calls */
 };
 extern const struct op_harness_device *op_harness_device; /* NULL: this processor */
 
-/* What a harness is made with. */
+/* The settings of a harness. */
 struct op_harness_setup {
     uint64_t seed;
-    enum op_values values;  /* of the inputs */
-    enum guarded_side side; /* where arrays touch their page; not on an op_harness_device */
+    enum op_values values; /* the kind of values of the inputs */
+    enum guarded_side
+        side; /* which end of arrays is at the guard page; not for an op_harness_device */
 };
 
 struct op_harness {
@@ -45,13 +47,13 @@ struct op_harness {
     const struct node *node; /* of the graph */
     size_t input_count, parameter_count;
     size_t input_values[NODE_MAX_INPUTS], parameter_values[NODE_MAX_PARAMETERS];
-    size_t output_values; /* of the whole batch, like input_values */
+    size_t output_values; /* all of the whole batch, like input_values */
     bool learnable[NODE_MAX_PARAMETERS];
 
-    /* given: never changed by a run */
+    /* given; a run does not change them */
     float *inputs[NODE_MAX_INPUTS], *parameters[NODE_MAX_PARAMETERS];
     float *output_gradient; /* NULL for a loss */
-    float *base;            /* what gradients hold before HARNESS_ACCUMULATE adds to them */
+    float *base;            /* the initial gradients, to which HARNESS_ACCUMULATE adds */
     int32_t *labels;        /* NULL unless the operator reads them */
 
     /* results of the last run */
@@ -60,24 +62,24 @@ struct op_harness {
     float *updated[NODE_MAX_PARAMETERS];             /* parameters after the run */
 };
 
-/* Builds the graph of a case and fills what is given with random numbers from `seed`. NULL with an
- * error. Not for OP_VIEW operators. op_harness_create() takes VALUES_MIXED and GUARDED_END. */
+/* Builds the graph of a case and fills the given arrays with random numbers from `seed`. NULL with
+ * an error. Not for OP_VIEW operators. op_harness_create() uses VALUES_MIXED and GUARDED_END. */
 struct op_harness *op_harness_create(const struct op_case *op_case, uint64_t seed,
                                      struct error *error);
 struct op_harness *op_harness_create_as(const struct op_case *op_case,
                                         const struct op_harness_setup *setup, struct error *error);
 void op_harness_free(struct op_harness *harness); /* may be NULL */
 
-/* Where the case's operator works: for supports(). */
+/* Returns the site of the case's operator, for supports(). */
 struct kernel_site op_harness_site(const struct op_harness *harness, size_t threads);
 
-/* Runs forward and, unless the case is inference, backward. `pool` may be NULL. False with an error
- * when memory is out, or when the kernel wrote outside of an array. One that reads or writes beyond
- * the page there ends the program with a message. */
+/* Runs forward and, unless the case is inference, backward. `pool` may be NULL. Returns false with
+ * an error when memory is short or the kernel wrote outside of an array. A kernel that accesses a
+ * guard page ends the program with a message. */
 bool op_harness_run(struct op_harness *harness, const struct kernel *kernel, unsigned options,
                     struct pool *pool, struct error *error);
 
-/* Forward alone, in training when the case is: what central differences need. */
+/* Runs forward only, in training if the case is, for central differences. */
 bool op_harness_forward(struct op_harness *harness, const struct kernel *kernel, struct pool *pool,
                         struct error *error);
 
@@ -86,15 +88,16 @@ bool op_harness_forward(struct op_harness *harness, const struct kernel *kernel,
 double op_harness_compare(const struct op_harness *got, const struct op_harness *wanted,
                           const char **where);
 
-/* Whether two runs of the same case gave the same bits. */
+/* Returns whether two runs of the same case gave the same bits. */
 bool op_harness_same(const struct op_harness *a, const struct op_harness *b);
 
-/* max |got - wanted| / (max |wanted| + 1e-2): relative in the maximum norm, absolute below 0.01.
- * Infinite when there is a value that is no number. */
+/* Returns max |got - wanted| / (max |wanted| + 1e-2): relative in the maximum norm, absolute below
+ * 0.01. Infinite if a value is NaN or infinite. */
 double harness_difference(const float *got, const float *wanted, size_t count);
 
-/* Checks the promises of kernel.h: everything is written, the traits are true, gradients are added
- * to where asked, parameters alone can be asked for. False with the reason in why[0..size). */
+/* Checks the promises of kernel.h: everything is written, the traits are true, gradients are
+ * accumulated if requested, and gradients of parameters can be requested alone. Returns false with
+ * the reason in why[0..size). */
 bool op_harness_check_contract(const struct op_case *op_case, const struct kernel *kernel,
                                struct pool *pool, char *why, size_t size);
 

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 enum op_values {
-    VALUES_MIXED,    /* -2 to 2, as the case's flags say: what the goldens are made with */
-    VALUES_NEGATIVE, /* -2 to -0.5: padding and anything else that reads as 0 would be larger */
-    VALUES_LARGE,    /* up to +-20, every fifth up to +-200: beyond where functions saturate */
+    VALUES_MIXED,    /* -2 to 2, following the case's flags; the goldens use these */
+    VALUES_NEGATIVE, /* -2 to -0.5: padding read as 0 would be larger than all values */
+    VALUES_LARGE,    /* up to +-20, every fifth up to +-200: functions saturate */
     VALUES_TIES,     /* -1, -0.5, 0, 0.5 and 1 */
     VALUES_ZERO,     /* 0 and -0 */
     VALUES_TINY,     /* up to +-1e-38: denormal numbers */

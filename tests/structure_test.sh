@@ -1,7 +1,12 @@
 #!/bin/sh
-# The house rules that a compiler does not check: includes point down, libraries stay in their
-# rooms, nothing below cli/ and ui/ prints or exits, files are formatted.
+# Checks the rules of the source tree that a compiler does not check: which folder may include which,
+# no cycle of includes or calls between folders, where libraries are used, who may print, how long
+# functions and folders are, and the layout of the code (clang-format).
+#
+# A folder is a directory with source files, named relative to src: base, engine/plan, ui/screens/run.
+# The check of calls needs a build tree ($builddir, default: the current directory) and nm.
 srcdir=${srcdir:-.}
+builddir=${builddir:-.}
 count=0
 failed=0
 
@@ -16,19 +21,23 @@ report() { # report STATUS NAME [DETAILS]
     fi
 }
 
-skip() {
+skip() { # skip NAME REASON
     count=$((count + 1))
     echo "ok $count # SKIP $1: $2"
 }
 
-# Lines "file: text" of a tree's sources that match a pattern: matches DIR PATTERN
-matches() { grep -rEn --include='*.[ch]' --include='*.cu' -- "$2" "$1" 2>/dev/null; }
+# Prints the lines of a tree's sources that match a pattern, as FILE:LINE:TEXT.
+matches() { # matches DIRECTORY PATTERN
+    grep -rEn --include='*.[ch]' --include='*.cu' -- "$2" "$1" 2>/dev/null
+}
 
-# ROOM may include only ALLOWED (a pattern of room names).
+# Each function below prints what breaks its rule in the tree ROOT, and nothing if all is well.
+
+# A top-level folder may include itself and the folders below it only.
 wrong_includes() { # wrong_includes ROOT
-    while read -r room allowed; do
-        [ -d "$1/$room" ] || continue
-        matches "$1/$room" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
+    while read -r folder allowed; do
+        [ -d "$1/$folder" ] || continue
+        matches "$1/$folder" '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' |
             grep -Ev "include[[:space:]]*\"((${allowed})/|config\.h\")"
     done <<'RULES'
 base base
@@ -40,29 +49,171 @@ cli base|data|engine|session|ui|cli
 RULES
 }
 
+# Prints a line "FROM TO FILE INCLUDED" for each include of another folder's file.
+include_edges() { # include_edges ROOT
+    find "$1" -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' \) \
+        -exec awk -v root="$1/" '
+            function folder(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
+            /^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]*\// {
+                split($0, part, "\"")
+                file = substr(FILENAME, length(root) + 1)
+                if (folder(file) != folder(part[2]))
+                    print folder(file), folder(part[2]), file, part[2]
+            }' {} +
+}
+
+# Reads `nm -A -P` of the objects of src and prints a line "FROM TO OBJECT SYMBOL" for each symbol that
+# an object of one folder uses and another folder defines. A folder that defines the symbol itself
+# (in several variants, for example) uses its own.
+call_edges() {
+    awk '
+        function folder(path) { return sub(/\/[^\/]*$/, "", path) ? path : "." }
+        {
+            object = $1
+            sub(/:$/, "", object)
+            sub(/^.*src\//, "", object)
+            sub(/\.libs\//, "", object)
+            home = folder(object)
+            if ($3 ~ /^[TDBRVWCGSi]$/) {
+                if (!($2 in definer)) definer[$2] = home
+                defined[home, $2] = 1
+            } else if ($3 == "U" && !((home, $2) in user)) {
+                user[home, $2] = object
+            }
+        }
+        END {
+            for (pair in user) {
+                split(pair, part, SUBSEP)
+                if (part[2] in definer && !(pair in defined))
+                    print part[1], definer[part[2]], user[pair], part[2]
+            }
+        }'
+}
+
+# Reads lines "FROM TO USER USED" and prints the edges that are part of a cycle, each with one example.
+cycles() {
+    sort | awk '
+        !(($1, $2) in example) {
+            example[$1, $2] = $3 " uses " $4
+            edge[++edges] = $1 SUBSEP $2
+            next_of[$1] = next_of[$1] " " $2
+            node[$1] = node[$2] = 1
+        }
+        # Marks every folder that can be reached from `from`, in a walk with an explicit stack.
+        function walk(from, stack, top, here, list, i, n) {
+            stack[top = 1] = from
+            while (top > 0) {
+                here = stack[top--]
+                n = split(next_of[here], list, " ")
+                for (i = 1; i <= n; i++)
+                    if (!((from, list[i]) in reached)) {
+                        reached[from, list[i]] = 1
+                        stack[++top] = list[i]
+                    }
+            }
+        }
+        END {
+            for (name in node)
+                walk(name)
+            for (i = 1; i <= edges; i++) {
+                split(edge[i], part, SUBSEP)
+                if ((part[2], part[1]) in reached)
+                    print part[1] " -> " part[2] ": " example[edge[i]]
+            }
+        }'
+}
+
+include_cycles() { # include_cycles ROOT
+    include_edges "$1" | cycles
+}
+
+# Prints the objects below DIRECTORY/src whose source file still exists: an object of a file that was
+# moved or deleted stays in the build tree. An object is named after its file, perhaps with its
+# library before it (src/base/libbase_a-text.o).
+objects() { # objects ROOT DIRECTORY
+    [ -d "$2/src" ] || return 0
+    find "$2/src" -name '*.o' | while read -r object; do
+        source=${object#"$2"/src/}
+        directory=${source%/*}
+        directory=${directory%/.libs}
+        name=${source##*/}
+        name=${name%.o}
+        name=${name##*-}
+        [ -f "$1/$directory/$name.c" ] || [ -f "$1/$directory/$name.cu" ] && echo "$object"
+    done
+}
+
+# A screen's folder includes no other screen's.
+screens_that_meet() { # screens_that_meet ROOT
+    include_edges "$1" | awk '
+        function screen(path) { split(path, part, "/"); return part[3] }
+        $1 ~ /^ui\/screens\/./ && $2 ~ /^ui\/screens\/./ && screen($1) != screen($2) {
+            print $3 " includes " $4
+        }'
+}
+
+# The capabilities of session share code only through the folders below them.
+capabilities_that_meet() { # capabilities_that_meet ROOT
+    include_edges "$1" | awk '
+        function capability(path) {
+            return path ~ /^session\/(compare|sweep|study|import|export)$/ ? path : ""
+        }
+        capability($1) && capability($2) { print $3 " includes " $4 }'
+}
+
+FOLDER_MAX=30
+full_folders() { # full_folders ROOT
+    find "$1" -type f ! -name '.*' | awk -v root="$1/" -v most="$FOLDER_MAX" '
+        {
+            path = substr($0, length(root) + 1)
+            if (sub(/\/[^\/]*$/, "", path))
+                files[path]++
+        }
+        END {
+            for (path in files)
+                if (files[path] > most &&
+                    path !~ /^(cli|engine\/ops|engine\/devices\/cpu|engine\/devices\/cuda)$/)
+                    print path ": " files[path] " files, at most " most
+        }' | sort
+}
+
+# The body of a formatted function begins with a "{" and ends with a "}" that are alone in column 0.
+FUNCTION_MAX=60
+long_functions() { # long_functions ROOT
+    find "$1" -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.inc' \) \
+        -exec awk -v most="$FUNCTION_MAX" '
+            FNR == 1 { start = 0 }
+            /^\{[[:space:]]*$/ { start = FNR }
+            /^\}[[:space:]]*$/ && start {
+                if (FNR - start + 1 > most)
+                    print FILENAME ":" start ": a function of " FNR - start + 1 " lines, at most " most
+                start = 0
+            }' {} + | sort
+}
+
 wrong_libraries() { # wrong_libraries ROOT
     matches "$1" 'include[[:space:]]*[<"](ncurses|curses|panel|menu|form)[a-z/]*\.h' |
         grep -v "^$1/ui/"
-    matches "$1" 'include[[:space:]]*[<"](cjson/)?cJSON' | grep -v "^$1/base/json/json\.c:"
+    matches "$1" 'include[[:space:]]*[<"](cjson/)?cJSON' | grep -Ev "^$1/base/(json/)?json\.c:"
     matches "$1" 'include[[:space:]]*[<"](cuda|cublas|cudnn|nccl|nvml|nvrtc)' |
         grep -v "^$1/engine/devices/cuda/"
 }
 
-# A line that is a comment may name these functions. Flushing standard output prints nothing new: it
-# puts what was printed before in front of a document that goes there.
-noisy_rooms() { # noisy_rooms ROOT
-    for room in base data engine session; do
-        [ -d "$1/$room" ] || continue
-        matches "$1/$room" \
+# A comment may name these functions. fflush(stdout) is allowed: it prints nothing new, and orders
+# earlier output before a document that is written to the same descriptor.
+noisy_folders() { # noisy_folders ROOT
+    for folder in base data engine session; do
+        [ -d "$1/$folder" ] || continue
+        matches "$1/$folder" \
             '(^|[^_[:alnum:].>"])(printf|puts|putchar|perror|exit|_exit|abort|assert_fail)[[:space:]]*\(' |
             grep -Ev ':[0-9]+:[[:space:]]*(/?\*|//)'
-        matches "$1/$room" 'f(printf|puts|putc)[[:space:]]*\(.*(stderr|stdout)|(stderr|stdout)\)' |
+        matches "$1/$folder" 'f(printf|puts|putc)[[:space:]]*\(.*(stderr|stdout)|(stderr|stdout)\)' |
             grep -v 'fflush(stdout);'
     done
 }
 
-# Names out of files reach the terminal through output.c (the command line) and draw.c (curses) alone,
-# which make them visible.
+# Only output.c (the command line) and draw.c (curses) write text to the terminal. They escape the
+# names that come from files, so these cannot send control sequences.
 unescaped() { # unescaped ROOT
     matches "$1/cli" '(^|[^_[:alnum:]])(v?f?printf|puts|fputs|putchar|fputc|putc|fwrite|perror)[[:space:]]*\(' |
         grep -v "^$1/cli/output\.c:"
@@ -80,43 +231,124 @@ check_rule() { # check_rule FUNCTION NAME
     report $? "$2" "$found"
 }
 
-# The rules must be able to fail: a small tree that breaks each of them.
-self_test() {
-    tree=$(mktemp -d) || return 1
-    mkdir -p "$tree/data" "$tree/engine" "$tree/base" "$tree/cli"
-    echo '#include "engine/plan/plan.h"' >"$tree/data/a.c"
-    echo '#include <ncursesw/ncurses.h>' >"$tree/engine/b.c"
-    printf 'void f(void)\n{\n    printf("x");\n}\n' >"$tree/base/c.c"
-    echo '/* TO''DO */' >"$tree/base/d.c"
-    echo 'fputs(name, stdout);' >"$tree/cli/e.c"
-    [ -n "$(unescaped "$tree")" ] && [ -n "$(wrong_includes "$tree")" ] && [ -n "$(wrong_libraries "$tree")" ] &&
-        [ -n "$(noisy_rooms "$tree")" ] && [ -n "$(unfinished "$tree")" ]
-    status=$?
-    rm -rf "$tree"
-    return $status
+# A small tree that breaks every rule.
+make_broken_tree() { # make_broken_tree ROOT
+    mkdir -p "$1/base" "$1/data" "$1/engine/plan" "$1/engine/graph" "$1/engine/ops" "$1/cli" \
+        "$1/session/sweep" "$1/session/study" "$1/ui/screens/run/parts" "$1/ui/screens/runs"
+    echo '#include "engine/plan/plan.h"' >"$1/data/upward.c"
+    echo '#include <ncursesw/ncurses.h>' >"$1/engine/curses.c"
+    printf 'void f(void)\n{\n    printf("x");\n}\n' >"$1/base/noisy.c"
+    echo '/* TO''DO */' >"$1/base/unfinished.c"
+    echo 'fputs(name, stdout);' >"$1/cli/unescaped.c"
+    echo '#include "engine/graph/graph.h"' >"$1/engine/plan/plan.c"
+    echo '#include "engine/ops/ops.h"' >"$1/engine/graph/graph.h"
+    echo '#include "engine/plan/plan.h"' >"$1/engine/ops/ops.h"
+    echo '#include "session/sweep/sweep.h"' >"$1/session/study/study.c"
+    echo '#include "ui/screens/runs/runs.h"' >"$1/ui/screens/run/parts/part.c"
+    awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 59; i++) print "    x++;"; print "}" }' \
+        >"$1/base/long.c"
+    i=0
+    while [ $i -le $FOLDER_MAX ]; do
+        : >"$1/session/sweep/file$i.c"
+        i=$((i + 1))
+    done
 }
 
-self_test
-report $? "the rules notice a tree that breaks them" "one of them does not"
-check_rule wrong_includes "includes point down, never up or sideways"
-check_rule wrong_libraries "ncurses only in ui/, cJSON only in base/json/json.c, CUDA only in its device"
-check_rule noisy_rooms "nothing below cli/ and ui/ prints or exits"
+# A small tree that comes close to breaking the rules about folders and functions, and does not.
+make_sound_tree() { # make_sound_tree ROOT
+    mkdir -p "$1/engine/plan" "$1/engine/ops" "$1/cli" "$1/ui/screens/run/parts"
+    echo '#include "engine/ops/ops.h"' >"$1/engine/plan/plan.c"
+    echo '#include "engine/ops/other.h"' >"$1/engine/ops/ops.h"
+    echo '#include "ui/screens/run/run.h"' >"$1/ui/screens/run/parts/part.c"
+    awk 'BEGIN { print "void g(void)\n{"; for (i = 0; i < 58; i++) print "    x++;"; print "}" }' \
+        >"$1/engine/plan/long.c"
+    i=0
+    while [ $i -le $FOLDER_MAX ]; do
+        : >"$1/cli/file$i.c"
+        i=$((i + 1))
+    done
+}
+
+FOLDER_RULES='wrong_includes include_cycles screens_that_meet capabilities_that_meet full_folders
+    long_functions wrong_libraries noisy_folders unescaped unfinished'
+
+# Prints the rules that miss a violation or report a sound tree.
+broken_rules() {
+    tree=$(mktemp -d) || return
+    make_broken_tree "$tree/broken"
+    make_sound_tree "$tree/sound"
+    for rule in $FOLDER_RULES; do
+        [ -n "$($rule "$tree/broken")" ] || echo "$rule misses a violation"
+        found=$($rule "$tree/sound")
+        [ -z "$found" ] || echo "$rule reports a sound tree: $found"
+    done
+    [ "$(include_cycles "$tree/broken" | wc -l)" -eq 3 ] ||
+        echo "include_cycles does not name the three edges of a cycle"
+    rm -rf "$tree"
+    # plan calls graph, and graph calls plan; only the header of ops declares plan_run. The second
+    # tree of symbols has the edge of plan only, and a symbol that two folders define.
+    found=$(printf '%s\n' \
+        './src/engine/plan/libengine_a-plan.o: plan_run T 0 10' \
+        './src/engine/plan/libengine_a-plan.o: graph_open U' \
+        './src/engine/graph/.libs/graph.o: graph_open T 0 10' \
+        './src/engine/graph/.libs/graph.o: plan_run U' | call_edges | cycles)
+    [ "$(printf '%s\n' "$found" | grep -c 'engine/.* -> engine/.*: .*\.o uses ')" = 2 ] ||
+        echo "call_edges misses a cycle of calls"
+    found=$(printf '%s\n' \
+        './src/engine/plan/plan.o: fill T 0 10' './src/engine/plan/plan.o: graph_open U' \
+        './src/engine/graph/graph.o: graph_open T 0 10' './src/engine/graph/fill.o: fill T 0 10' \
+        './src/engine/graph/graph.o: fill U' | call_edges | cycles)
+    [ -z "$found" ] || echo "call_edges reports calls without a cycle: $found"
+}
+
+check_call_cycles() {
+    name="no cycle of calls between folders"
+    list=$(mktemp) || return
+    objects "$srcdir/src" "$builddir" >"$list"
+    if ! command -v nm >/dev/null; then
+        skip "$name" "there is no nm here"
+    elif [ ! -s "$list" ]; then
+        skip "$name" "there are no object files below ${builddir}/src; build first, or set builddir"
+    else
+        found=$(xargs nm -A -P <"$list" 2>/dev/null | call_edges | cycles)
+        [ -z "$found" ]
+        report $? "$name" "$found"
+    fi
+    rm -f "$list"
+}
+
+# Other versions of clang-format break some lines differently.
+check_format() {
+    name="sources are formatted (.clang-format)"
+    formatter=clang-format-14
+    command -v $formatter >/dev/null || formatter=clang-format
+    if ! $formatter --version 2>/dev/null | grep -q 'version 14\.'; then
+        skip "$name" "there is no clang-format 14 here"
+    elif [ ! -f "$srcdir/.clang-format" ]; then
+        skip "$name" "the tree has no .clang-format"
+    else
+        found=$(find "$srcdir/src" "$srcdir/tests" -name '*.[ch]' -exec \
+            $formatter --style=file --dry-run {} + 2>&1 | grep 'warning:' | cut -d: -f1 | sort | uniq -c)
+        [ -z "$found" ]
+        report $? "$name" "$found"
+    fi
+}
+
+found=$(broken_rules)
+[ -z "$found" ]
+report $? "each rule reports a tree that breaks it, and no other" "$found"
+check_rule wrong_includes "top-level folders include only the folders below them"
+check_rule include_cycles "no cycle of includes between folders"
+check_call_cycles
+check_rule screens_that_meet "no screen includes another screen"
+check_rule capabilities_that_meet "compare, sweep, study, import and export do not include each other"
+check_rule full_folders "no folder has more than $FOLDER_MAX files"
+check_rule long_functions "no function has more than $FUNCTION_MAX lines"
+check_rule wrong_libraries "ncurses only in ui/, cJSON only in base's json.c, CUDA only in its device"
+check_rule noisy_folders "nothing below cli/ and ui/ prints or exits"
 check_rule unescaped "text reaches the terminal through cli/output.c and ui/terminal/draw.c"
 check_rule unfinished "nothing is marked as unfinished"
-
-# Another version of clang-format lays some lines out differently.
-formatter=clang-format-14
-command -v $formatter >/dev/null || formatter=clang-format
-if ! $formatter --version 2>/dev/null | grep -q 'version 14\.'; then
-    skip "sources are formatted" "there is no clang-format 14 here"
-elif [ ! -f "$srcdir/.clang-format" ]; then
-    skip "sources are formatted" "the tree has no .clang-format"
-else
-    found=$(find "$srcdir/src" "$srcdir/tests" -name '*.[ch]' -exec \
-        $formatter --style=file --dry-run {} + 2>&1 | grep 'warning:' | cut -d: -f1 | sort | uniq -c)
-    [ -z "$found" ]
-    report $? "sources are formatted (.clang-format)" "$found"
-fi
+check_format
 
 echo "1..$count"
 exit $failed

@@ -1,8 +1,8 @@
-/* tap.h: what a test program needs to speak TAP to automake's driver.
+/* tap.h: prints TAP for automake's test driver.
  *
  * (Debian's cmocka prints skipped tests as "not ok ... # SKIP", which the driver counts as
- * failures; these few lines do what our tests need.) A test program is a main() of checks and ends
- * with `return tap_done();`. Not thread safe: check from one thread.
+ * failures.) A test program is a main() that calls tap_ok() for each test and ends with `return
+ * tap_done();`. Not thread safe: call from one thread.
  */
 #ifndef TINCA_TESTS_TAP_H
 #define TINCA_TESTS_TAP_H
@@ -13,7 +13,8 @@
 
 static int tap_count, tap_failures;
 
-/* One test point. The name says what holds when it passes; printf's. Returns `passed`. */
+/* Prints the result of a test. The name, a printf format, says what holds when it passes. Returns
+ * `passed`. */
 __attribute__((format(printf, 2, 3), unused)) static bool tap_ok(bool passed, const char *name, ...)
 {
     va_list arguments;
@@ -37,7 +38,7 @@ __attribute__((format(printf, 1, 2), unused)) static void tap_skip(const char *w
     putchar('\n');
 }
 
-/* A comment, shown in the log only. */
+/* Prints a comment, which is shown in the log only. */
 __attribute__((format(printf, 1, 2), unused)) static void tap_note(const char *text, ...)
 {
     va_list arguments;

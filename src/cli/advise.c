@@ -1,4 +1,8 @@
-/* tinca advise: the studies' flowchart, read off the user's own measured runs. */
+/* tinca advise: which technique to use, by the studies' flowchart and the user's measured runs.
+ *
+ * The runs become the rows of a comparison (session/compare), and the advice is computed from these
+ * rows. Runs of several networks get one answer for each network, in the order of their first runs.
+ */
 #include "session/compare/advise.h"
 #include "session/import/import.h"
 
@@ -18,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The options that take a number, as given; NULL: not given. */
 struct numbers {
-    const char *limit_ms, *limit_mb, *accept_loss; /* as given; NULL: not */
+    const char *limit_ms, *limit_mb, *accept_loss;
 };
 
-/* --- what was asked --- */
+/* --- the request --- */
 
+/* Reads a number from 0; leaves *value alone if the option was not given. */
 static bool read_number(const char *option, const char *text, double *value, struct error *error)
 {
     if (!text || (text_to_double(text, value) && *value >= 0 && isfinite(*value)))
@@ -32,6 +38,7 @@ static bool read_number(const char *option, const char *text, double *value, str
                      "%s is not understood, or out of range", text);
 }
 
+/* Fills in the request. Without --need the limits that were given decide what is needed. */
 static bool read_request(struct advise_request *request, const struct numbers *numbers,
                          const char *need, struct error *error)
 {
@@ -48,7 +55,7 @@ static bool read_request(struct advise_request *request, const struct numbers *n
     if (!need && !numbers->limit_ms && !numbers->limit_mb)
         return error_set(error, ERROR_USAGE, "--need",
                          "give --need faster, smaller or both, or limits",
-                         "it was not said what the network is to become");
+                         "neither a need nor a limit was given");
     if (!need)
         request->need = !numbers->limit_mb   ? ADVISE_FASTER
                         : !numbers->limit_ms ? ADVISE_SMALLER
@@ -58,6 +65,7 @@ static bool read_request(struct advise_request *request, const struct numbers *n
 
 /* --- the answer --- */
 
+/* Prints a line about a run: its accuracy, its size and its time on the device. */
 static void print_row(const struct comparison *comparison, size_t number, const char *device)
 {
     const struct compare_row *row = &comparison->rows[number];
@@ -120,7 +128,7 @@ struct runs {
     size_t count;
 };
 
-/* All that are kept; one that cannot be read has nothing to say. */
+/* Opens all runs of the folder of runs; skips those that cannot be read. */
 static bool open_all(struct runs *runs, struct error *error)
 {
     char **ids;
@@ -138,6 +146,7 @@ static bool open_all(struct runs *runs, struct error *error)
     return runs->list;
 }
 
+/* Opens the runs that the operands name. Fails if one was imported: it was not measured here. */
 static bool open_named(struct runs *runs, const struct operands *operands, struct error *error)
 {
     runs->list = memory_new(operands->count, sizeof *runs->list, "the list of runs", error);
@@ -155,7 +164,7 @@ static bool open_named(struct runs *runs, const struct operands *operands, struc
 
 /* --- networks --- */
 
-/* Whether a row is the first of its network. */
+/* Returns whether no earlier row is of the same network. */
 static bool is_first(const struct comparison *comparison, size_t number)
 {
     for (size_t i = 0; i < number; i++)
@@ -172,7 +181,7 @@ static size_t count_networks(const struct comparison *comparison)
     return count;
 }
 
-/* `list` gets the answer; NULL: it is printed. */
+/* Computes one answer and appends it to `list`, or prints it if that is NULL. */
 static bool answer_one(const struct comparison *comparison, const struct advise_request *request,
                        struct json *list, struct error *error)
 {
@@ -188,7 +197,7 @@ static bool answer_one(const struct comparison *comparison, const struct advise_
            error_set_memory(error, "the JSON document", 0);
 }
 
-/* Runs of several networks: an answer for each, in the order of their first runs. */
+/* Answers for each network, in the order of their first runs. */
 static int answer_each(const struct comparison *comparison, const struct advise_request *request,
                        bool as_json)
 {
@@ -198,14 +207,14 @@ static int answer_each(const struct comparison *comparison, const struct advise_
     bool answered = !as_json || list || error_set_memory(&error, "the JSON document", 0);
     bool first = true;
     for (size_t i = 0; answered && i < comparison->count; i++) {
-        struct advise_request own = *request;
+        struct advise_request single = *request;
         if (!is_first(comparison, i))
             continue;
-        own.network = comparison->rows[i].base;
+        single.network = comparison->rows[i].base;
         if (!as_json && !first)
             output_print("\n");
         first = false;
-        answered = answer_one(comparison, &own, list, &error);
+        answered = answer_one(comparison, &single, list, &error);
     }
     if (answered)
         return as_json ? output_json(root, true) : EXIT_DONE;
@@ -233,7 +242,7 @@ static int answer(const struct runs *runs, const struct advise_request *request,
     bool added = true;
     int status;
     for (size_t i = 0; added && i < runs->count; i++)
-        added = run_facts(runs->list[i])->imported[0] || /* it was not measured here */
+        added = run_facts(runs->list[i])->imported[0] || /* times of another machine */
                 compare_add_run(&comparison, runs->list[i], &error);
     if (!added)
         status = output_error(&error);
@@ -256,27 +265,46 @@ static int advise_command_run(const struct command *command, int argc, char **ar
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"need", 0, "NAME", N_("What the network is to become; without it what the limits say."),
-         OPTION_NAME, &need, 0, 0, advise_need_names},
-        {"device", 0, "NAME",
-         N_("Where it is to run: weak, powerful, or the name of a device; without it cpu."),
-         OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"limit-ms", 0, "MS", N_("Milliseconds that one image may take."), OPTION_TEXT,
-         &numbers.limit_ms, 0, 0, NULL},
-        {"limit-mb", 0, "MB", N_("Megabytes (10^6 bytes) that the saved model may take."),
-         OPTION_TEXT, &numbers.limit_mb, 0, 0, NULL},
-        {"accept-loss", 0, "POINTS", N_("Points of accuracy that may be lost. [5]"), OPTION_TEXT,
-         &numbers.accept_loss, 0, 0, NULL},
-        {"network", 0, "NET",
-         N_("The network, without a technique; without it every network that there are runs of."),
-         OPTION_TEXT, &request.network, 0, 0, NULL},
+        {.name = "need",
+         .argument = "NAME",
+         .help = N_("What to improve; without it the limits decide."),
+         .kind = OPTION_NAME,
+         .value = &need,
+         .choices = advise_need_names},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("Where the network will run: weak, powerful, or the name of a device; without "
+                    "it cpu."),
+         .kind = OPTION_TEXT,
+         .value = &request.device},
+        {.name = "limit-ms",
+         .argument = "MS",
+         .help = N_("Milliseconds that one image may take."),
+         .kind = OPTION_TEXT,
+         .value = &numbers.limit_ms},
+        {.name = "limit-mb",
+         .argument = "MB",
+         .help = N_("Megabytes (10^6 bytes) that the saved model may take."),
+         .kind = OPTION_TEXT,
+         .value = &numbers.limit_mb},
+        {.name = "accept-loss",
+         .argument = "POINTS",
+         .help = N_("Points of accuracy that may be lost. [5]"),
+         .kind = OPTION_TEXT,
+         .value = &numbers.accept_loss},
+        {.name = "network",
+         .argument = "NET",
+         .help = N_(
+             "The network, without a technique; without this option every network that has runs."),
+         .kind = OPTION_TEXT,
+         .value = &request.network},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
         return status;
     if (as_json)
-        language_begin(language_names[0]); /* programs read the same everywhere */
+        language_begin(language_names[0]); /* JSON is the same in every language */
     if (!read_request(&request, &numbers, need, &error) ||
         !(operands.count ? open_named(&runs, &operands, &error) : open_all(&runs, &error)))
         status = output_error(&error);
@@ -289,11 +317,14 @@ static int advise_command_run(const struct command *command, int argc, char **ar
 }
 
 const struct command command_advise = {
-    "advise", "[RUN...]", N_("Which technique to use, read off your own measured runs."),
-    N_("The flowchart of the studies: leave a network alone that meets the requirements; to be "
-       "faster "
-       "on a weak device, shift; to be smaller, shift, then dsc, then shuffle, and only shift when "
-       "latency matters as well; on a powerful device no technique makes a network faster. It says "
-       "which runs it read (all that are kept, unless some are named), and what it does not know, "
-       "with the command that would measure it."),
-    advise_command_run};
+    .name = "advise",
+    .operands = "[RUN...]",
+    .summary = N_("Recommend a technique, from your measured runs."),
+    .details = N_(
+        "Follows the flowchart of the studies: leave a network alone that meets the requirements; "
+        "to be faster on a weak device, use shift; to be smaller, shift, then dsc, then shuffle, "
+        "and only shift if latency matters as well; on a powerful device no technique makes a "
+        "network faster. The answer lists the runs it was read from (all runs, unless some are "
+        "named), and what is not known, with the command that would measure it."),
+    .run = advise_command_run,
+};

@@ -1,5 +1,5 @@
-/* tinca attach: a run that another process has, live: in the workbench or, without a terminal, as
- * lines. The process is not asked for anything; its files are read. */
+/* tinca attach: shows a run that another process computes, in the workbench or, without a terminal,
+ * as lines. It reads the files that the process writes and sends it nothing. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -27,7 +27,8 @@ static const double poll_seconds = 0.25;
 
 /* --- which run --- */
 
-/* The newest run that a process has, or NULL. */
+/* Returns the folder of the newest run that a live process computes, or NULL. The caller frees it.
+ */
 static char *find_running(char *const *ids, size_t count, const char *home)
 {
     for (size_t i = count; i-- > 0;) {
@@ -46,8 +47,8 @@ static char *newest_running(struct error *error)
     if (home && run_directory_list(&ids, &count, error)) {
         directory = find_running(ids, count, home);
         if (!directory)
-            error_set(error, ERROR_USAGE, "attach", "tinca runs lists those that are kept",
-                      "no run is on");
+            error_set(error, ERROR_USAGE, "attach", "tinca runs lists all runs",
+                      "no run is in progress");
     }
     for (size_t i = 0; i < count; i++)
         free(ids[i]);
@@ -56,8 +57,8 @@ static char *newest_running(struct error *error)
     return directory;
 }
 
-/* Returns the path under which the workbench lists the run that lies in `whole`, to be freed; NULL:
- * it is not in the folder of runs, or memory is out. */
+/* Returns the path under which the workbench lists the run in the folder `whole`; the caller frees
+ * it. NULL if `whole` is not in the folder of runs, or memory is short. */
 static char *as_listed(const char *whole)
 {
     char other[PATH_MAX];
@@ -70,7 +71,8 @@ static char *as_listed(const char *whole)
     return NULL;
 }
 
-/* Returns the folder of the run with its whole path, since the workbench knows runs by that. */
+/* Returns the absolute path of the run's folder, by which the workbench identifies runs; the caller
+ * frees it. */
 static char *find(const struct operands *operands, struct error *error)
 {
     char whole[PATH_MAX];
@@ -85,9 +87,10 @@ static char *find(const struct operands *operands, struct error *error)
 
 /* --- lines --- */
 
-/* From its last checkpoint on it is another run to read. */
-static struct run *open_anew(struct run *run, const char *directory, struct progress *progress,
-                             struct error *error)
+/* Frees the run and opens it again: a resumed run continues from its last checkpoint, so that the
+ * iterations read after that no longer hold. */
+static struct run *reopen(struct run *run, const char *directory, struct progress *progress,
+                          struct error *error)
 {
     run_free(run);
     progress->findings = 0;
@@ -102,21 +105,23 @@ static bool is_over(const struct run *run)
     return run_status_is_over(snapshot.status);
 }
 
+/* Prints how the run ended. Returns the exit status. */
 static int report(struct run *run, bool quiet)
 {
     struct run_snapshot snapshot;
     struct error error;
-    char operand[200], advice[sizeof error.advice]; /* a longer one would be cut */
+    char operand[200], advice[sizeof error.advice];
     run_snapshot(run, &snapshot);
     if (snapshot.status != RUN_INTERRUPTED)
         return train_finish(&(struct train){.quiet = quiet}, run, true);
-    snprintf(advice, sizeof advice, _("tinca resume %s goes on with it"),
+    snprintf(advice, sizeof advice, _("tinca resume %s continues it"),
              train_operand(run, operand, sizeof operand));
     error_set(&error, ERROR_SYSTEM, run_facts(run)->id, advice,
-              "it was interrupted: its process is gone without a word");
+              "it was interrupted: its process ended without saving");
     return output_error(&error);
 }
 
+/* Prints progress until the run is over. Returns the exit status. */
 static int show_lines(const char *directory, bool quiet)
 {
     struct error error;
@@ -125,7 +130,7 @@ static int show_lines(const char *directory, bool quiet)
     while (run && !is_over(run)) {
         const enum follow_result news = follow_step(run);
         if (news == FOLLOW_REOPEN)
-            run = open_anew(run, directory, &progress, &error);
+            run = reopen(run, directory, &progress, &error);
         else if (news != FOLLOW_MORE)
             progress_show(&progress, run);
         if (news != FOLLOW_MORE)
@@ -160,10 +165,11 @@ static int attach_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     bool quiet = false;
     int status;
-    rows[0] = (struct option_row){
-        "quiet",       'q',    NULL, N_("Only wait for its end; say nothing but errors."),
-        OPTION_SWITCH, &quiet, 0,    0,
-        NULL};
+    rows[0] = (struct option_row){.name = "quiet",
+                                  .letter = 'q',
+                                  .help = N_("Only wait until the run ends; print only errors."),
+                                  .kind = OPTION_SWITCH,
+                                  .value = &quiet};
     workbench_rows(&workbench, rows + 1);
     const struct option_set set = {.rows = rows, .operands_max = 1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -179,10 +185,14 @@ static int attach_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_attach = {
-    "attach", "[RUN]", N_("Watch a run that another process computes."),
-    N_("RUN is its ID, the beginning of it, its name, or its folder; without it the newest run "
-       "that is on. The workbench shows it live, read-only until its process lets go: then r goes "
-       "on with one that was stopped or interrupted. Quitting leaves the run alone.\n"
-       "Without a terminal it is shown in lines to its end, and the exit status is the run's: 0 "
-       "done, 1 failed or interrupted, 130 stopped."),
-    attach_run};
+    .name = "attach",
+    .operands = "[RUN]",
+    .summary = N_("Watch a run that another process computes."),
+    .details =
+        N_("RUN is a run's ID, the beginning of its ID, its name, or its folder; without it the "
+           "newest run in progress. The workbench shows the run live and read-only. Once its "
+           "process has ended, the key r continues a run that was stopped or interrupted. Quitting "
+           "leaves the run alone.\nWithout a terminal the run is shown in lines until it ends, and "
+           "the exit status is the run's: 0 done, 1 failed or interrupted, 130 stopped."),
+    .run = attach_run,
+};

@@ -1,4 +1,6 @@
-/* tinca bench: how long an iteration takes on synthetic batches, and with --profile where. */
+/* tinca bench: measures how long an iteration takes on synthetic batches; with --profile also where
+ * the time goes. session/measure/bench.c measures; this file prints the result as text or JSON, the
+ * layers against the machine's limits in bench_roofline.c. */
 #include "session/measure/bench.h"
 
 #include "cli/bench_roofline.h"
@@ -19,8 +21,8 @@
 enum { TRAIN_ITERATIONS = 10, INFER_ITERATIONS = 50 };
 static const char *const mode_names[] = {"train", "infer", NULL};
 
-/* Views take no time and are left out, but for what another layer's kernel does: that it takes none
- * is of interest. */
+/* Returns whether a layer is listed. Views do no work and are left out; a layer that is fused into
+ * another one's kernel is listed, to show that it takes no time. */
 static bool is_shown(const struct plan_step *step)
 {
     return !plan_step_is_view(step);
@@ -55,7 +57,7 @@ static bool add_gemm(struct json *list, const struct gemm_row *row)
            json_add_number(object, "seconds", row->seconds);
 }
 
-/* What is shown of a network at work: its layers, and its matrix products by shape. */
+/* The profile of one of the two networks: its layers, and its matrix products by shape. */
 struct part_profile {
     const struct bench_part *part;
     struct gemm_row *rows; /* owned */
@@ -197,6 +199,7 @@ static int print_tables(const struct bench *bench, const struct part_profile *ma
     return status;
 }
 
+/* Collects the matrix products; leaves *read alone if nothing was profiled. */
 static bool read_profile(const struct bench_part *part, struct part_profile *read,
                          struct error *error)
 {
@@ -255,14 +258,25 @@ static int bench_command_run(const struct command *command, int argc, char **arg
     bool as_json = false, profile = false;
     int status;
     const struct option_row rows[] = {
-        {"mode", 0, "NAME", N_("What is measured."), OPTION_CHOICE, &mode, 0, 0, mode_names},
-        {"iterations", 0, "N",
-         N_("Iterations that are measured; 10 to train, 50 to infer if not said."), OPTION_COUNT,
-         &iterations, 1, 1000000, NULL},
-        {"profile", 0, NULL,
-         N_("Run the iterations once more and show where the time goes, and how far each layer is "
-            "from this machine's limits."),
-         OPTION_SWITCH, &profile, 0, 0, NULL},
+        {.name = "mode",
+         .argument = "NAME",
+         .help = N_("What to measure."),
+         .kind = OPTION_CHOICE,
+         .value = &mode,
+         .choices = mode_names},
+        {.name = "iterations",
+         .argument = "N",
+         .help =
+             N_("How many iterations are measured; without it 10 of training, 50 of inference."),
+         .kind = OPTION_COUNT,
+         .value = &iterations,
+         .low = 1,
+         .high = 1000000},
+        {.name = "profile",
+         .help = N_("Run the iterations a second time and show how long each layer takes and how "
+                    "close it comes to this machine's limits."),
+         .kind = OPTION_SWITCH,
+         .value = &profile},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -283,9 +297,14 @@ static int bench_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_bench = {
-    "bench", "NET", N_("Measure how long training or inference takes."),
-    N_("The batch is synthetic and drawn beforehand: nothing is read while the clock runs. Two "
-       "iterations warm up. A training iteration is forward, backward and an SGD step, and with a "
-       "discriminator the passes and Adam steps of both networks; an inference is a forward pass. "
-       "Without --batch it is 32 to train, and 1 to infer or to train with a discriminator."),
-    bench_command_run};
+    .name = "bench",
+    .operands = "NET",
+    .summary = N_("Measure how long training or inference takes."),
+    .details =
+        N_("The batch is synthetic and drawn beforehand: nothing is read while the time is "
+           "measured. Two iterations warm up. A training iteration is a forward pass, a backward "
+           "pass and an SGD step; with a discriminator it is the passes and Adam steps of both "
+           "networks. An inference is a forward pass. Without --batch the batch size is 32 for "
+           "training, and 1 for inference or for training with a discriminator."),
+    .run = bench_command_run,
+};

@@ -1,3 +1,6 @@
+/* Prints each pass of each layer against the device's limits (the roofline model of Williams,
+ * Waterman and Patterson, 2009): how long it takes, how many bytes and operations it needs, whether
+ * computing or memory limits it, and how much of that limit it reaches. As JSON, and as text. */
 #include "cli/bench_roofline.h"
 
 #include "cli/output.h"
@@ -12,7 +15,7 @@
 
 /* --- JSON --- */
 
-/* What a sum has as well as a pass. */
+/* Adds the figures that a single pass and the whole iteration have in common. */
 static bool add_figures(struct json *object, const struct bench_pass *pass)
 {
     return json_add_number(object, "ms", 1e3 * pass->seconds) &&
@@ -46,10 +49,10 @@ bool bench_add_passes(struct json *layer, const struct bench *bench, const struc
                       const struct plan_step *step)
 {
     struct bench_pass forward, backward;
-    const bool goes = bench_forward(bench, part, step, &forward);
-    const bool returns = bench_backward(bench, part, step, &backward);
-    return add_pass(layer, "forward", bench, goes, &forward) &&
-           add_pass(layer, "backward", bench, returns, &backward);
+    const bool has_forward = bench_forward(bench, part, step, &forward);
+    const bool has_backward = bench_backward(bench, part, step, &backward);
+    return add_pass(layer, "forward", bench, has_forward, &forward) &&
+           add_pass(layer, "backward", bench, has_backward, &backward);
 }
 
 bool bench_add_update(struct json *network, const struct bench *bench,
@@ -83,7 +86,8 @@ bool bench_add_roofline(struct json *root, const struct bench *bench)
 
 enum { FIGURE_SIZE = 32, NAME_COLUMNS = 20 };
 
-/* Four significant digits, five columns; "-" for what is not known. */
+/* Writes four significant digits in at most five columns, "-" for an unknown value. Returns `text`.
+ */
 static const char *figure(double value, char text[FIGURE_SIZE])
 {
     const int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
@@ -94,6 +98,7 @@ static const char *figure(double value, char text[FIGURE_SIZE])
     return text;
 }
 
+/* Writes a whole number, "-" for an unknown value. Returns `text`. */
 static const char *percent(double value, char text[FIGURE_SIZE])
 {
     if (isfinite(value))
@@ -122,7 +127,8 @@ void bench_print_limits(const struct bench *bench)
                  percent(bench_pass_of_attainable(&whole), three));
 }
 
-/* Where names are long, what follows from the other columns gives way to them. */
+/* Returns whether a layer's name is so long that the table leaves out the intensity (FLOP/B), which
+ * follows from two other columns. */
 static bool has_long_names(const struct bench_part *part)
 {
     for (size_t i = 0; i < part->plan->step_count; i++)
@@ -131,11 +137,12 @@ static bool has_long_names(const struct bench_part *part)
     return false;
 }
 
+/* Appends which limit the pass meets first, and how much of it is reached. */
 static void limit_cell(struct table *table, const struct bench_pass *pass)
 {
     const double reached = bench_pass_of_attainable(pass);
     char share[16];
-    if (reached > 999) /* the limits were measured while others used the machine */
+    if (reached > 999) /* other programs used the machine while the limits were measured */
         snprintf(share, sizeof share, ">999");
     else
         snprintf(share, sizeof share, "%3.0f", reached);
@@ -170,9 +177,8 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
               : table_begin("llrrrrrr", _("LAYER|PASS|ms|SHARE|MB|GFLOP/s|FLOP/B|LIMIT"));
     struct bench_pass pass;
     output_print_wrapped(
-        _("Its passes, forward (fwd) and backward (bwd): the limit that each meets "
-          "first, and how much of it was reached; over 100 %, its data lay in a "
-          "cache."),
+        _("The forward (fwd) and backward (bwd) pass of each layer: which limit it meets first, "
+          "and how much of that limit it reaches; above 100 % its data was in a cache."),
         0, 0, OUTPUT_WIDTH);
     for (size_t i = 0; i < part->plan->step_count; i++) {
         const struct plan_step *step = &part->plan->steps[i];
@@ -183,6 +189,6 @@ int bench_print_passes(const struct bench *bench, const struct bench_part *part)
             print_pass(&table, bench, name, _("bwd"), brief, &pass);
     }
     if (bench_update(bench, part, &pass))
-        print_pass(&table, bench, _("(solver's step)"), "", brief, &pass);
+        print_pass(&table, bench, _("(solver step)"), "", brief, &pass);
     return table_print(&table);
 }

@@ -1,4 +1,5 @@
-/* bench_roofline.h: how `tinca bench --profile` shows each layer against the device's limits. */
+/* bench_roofline.h: prints the layers of `tinca bench --profile` against the device's limits. The
+ * functions that add to JSON return false when memory is short. */
 #ifndef TINCA_CLI_BENCH_ROOFLINE_H
 #define TINCA_CLI_BENCH_ROOFLINE_H
 
@@ -7,17 +8,18 @@
 
 #include <stdbool.h>
 
-/* "forward" and "backward" of a layer's object: null where nothing was executed. */
+/* Adds "forward" and "backward" to a layer's object; null if the pass does not exist. */
 bool bench_add_passes(struct json *layer, const struct bench *bench, const struct bench_part *part,
                       const struct plan_step *step);
-/* "update" of a network's object: null in inference. */
+/* Adds "update", the solver's step, to a network's object; null in inference. */
 bool bench_add_update(struct json *network, const struct bench *bench,
                       const struct bench_part *part);
-/* "roofline" of the document: the limits, and the whole iteration against them. */
+/* Adds "roofline" to the document: the limits, and the whole iteration against them. */
 bool bench_add_roofline(struct json *root, const struct bench *bench);
 
-/* The same as lines of the summary, and as a table; the latter returns the exit status. */
+/* Prints the limits and how much of them the iteration reaches, as lines of the summary. */
 void bench_print_limits(const struct bench *bench);
+/* Prints a table of all passes. Returns the exit status. */
 int bench_print_passes(const struct bench *bench, const struct bench_part *part);
 
 #endif

@@ -1,4 +1,6 @@
-/* tinca compare: the dissertation's table, from the user's own runs. */
+/* tinca compare: the table of the dissertation (accuracy, size, times of networks), from the user's
+ * runs. session/compare makes and writes the table; this file reads the options and opens the runs.
+ */
 #include "session/compare/compare.h"
 
 #include "cli/command.h"
@@ -23,7 +25,7 @@ struct compare_request {
     bool published, as_json;
 };
 
-/* The whole output as text, owned by the caller. */
+/* Returns the output as text, which the caller frees; NULL with an error when memory is short. */
 static char *make_output(const struct comparison *comparison, const struct compare_request *request,
                          struct error *error)
 {
@@ -46,6 +48,7 @@ static bool write_output(const struct comparison *comparison, const struct compa
     return written;
 }
 
+/* Opens the runs, which the caller frees also after an error, and writes the comparison. */
 static bool compare(struct run **runs, const struct operands *operands,
                     const struct compare_request *request, struct error *error)
 {
@@ -70,18 +73,30 @@ static int compare_command_run(const struct command *command, int argc, char **a
     struct compare_request request = {0};
     int status;
     const struct option_row rows[] = {
-        {"sort", 0, "COLUMN",
-         N_("By network, run, top1, e_p, parameters, flops, size, memory, ms (the first device) or "
-            "a "
-            "device's name: the best first. Without it in the order given."),
-         OPTION_TEXT, &request.sort, 0, 0, NULL},
-        {"published", 0, NULL, N_("Add the studies' published figures, marked as such."),
-         OPTION_SWITCH, &request.published, 0, 0, NULL},
-        {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &request.format, 0, 0,
-         format_names},
+        {.name = "sort",
+         .argument = "COLUMN",
+         .help =
+             N_("Sort by network, run, top1, e_p, parameters, flops, size, memory, ms (on the "
+                "first device) or a device's name, the best first; without it in the order given."),
+         .kind = OPTION_TEXT,
+         .value = &request.sort},
+        {.name = "published",
+         .help = N_("Add the studies' published figures, marked as such."),
+         .kind = OPTION_SWITCH,
+         .value = &request.published},
+        {.name = "format",
+         .argument = "NAME",
+         .help = N_("What to write."),
+         .kind = OPTION_CHOICE,
+         .value = &request.format,
+         .choices = format_names},
         OUTPUT_JSON_OPTION(&request.as_json),
-        {"output", 'o', "FILE", N_("Write to FILE instead of standard output, which is also -."),
-         OPTION_TEXT, &request.target, 0, 0, NULL},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("Write to FILE instead of standard output, which is also -."),
+         .kind = OPTION_TEXT,
+         .value = &request.target},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -89,7 +104,7 @@ static int compare_command_run(const struct command *command, int argc, char **a
     if (request.as_json)
         request.format = COMPARE_JSON;
     if (request.format == COMPARE_JSON)
-        language_begin(language_names[0]); /* programs read the same everywhere */
+        language_begin(language_names[0]); /* JSON is the same in every language */
     struct run **runs = memory_new(operands.count, sizeof *runs, "the list of runs", &error);
     status = runs && compare(runs, &operands, &request, &error) ? EXIT_DONE : output_error(&error);
     for (size_t i = 0; runs && i < operands.count; i++)
@@ -99,13 +114,14 @@ static int compare_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_compare = {
-    "compare", "RUN...", N_("Put runs side by side: accuracy, size, times of one image."),
+    .name = "compare",
+    .operands = "RUN...",
+    .summary = N_("Put runs side by side: accuracy, size, times of one image."),
     /* xgettext:no-c-format */
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
-       "Times "
-       "are "
-       "those that tinca measure kept; what was not measured is named with the command that would "
-       "measure it. Rows of one device whose 95 % intervals overlap are marked with ~ and the "
-       "other "
-       "row's number: they cannot be told apart."),
-    compare_command_run};
+    .details =
+        N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
+           "The times are those that tinca measure stored; for a time that is missing, the command "
+           "that would measure it is printed. Rows of one device whose 95 % intervals overlap are "
+           "marked with ~ and the other row's number: the difference is not significant."),
+    .run = compare_command_run,
+};

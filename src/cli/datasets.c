@@ -1,4 +1,4 @@
-/* tinca datasets: the kinds of data sets, and what is built in. */
+/* tinca datasets: lists the kinds of data sets and the built-in ones. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -70,5 +70,9 @@ static int datasets_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_datasets = {
-    "datasets", "", N_("List the kinds of data sets, and those that are built in."), "",
-    datasets_run};
+    .name = "datasets",
+    .operands = "",
+    .summary = N_("List the kinds of data sets and the built-in ones."),
+    .details = "",
+    .run = datasets_run,
+};

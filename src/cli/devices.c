@@ -1,4 +1,6 @@
-/* tinca devices: what can compute here, and why the rest cannot. */
+/* tinca devices: lists the devices that can compute, and for the others the reason why they cannot;
+ * also the machine's processor, memory limits and GPUs. A device driver that is usable has a row
+ * for each of its devices (cuda:0, cuda:1), otherwise one row with the reason. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -22,7 +24,7 @@ static bool build_host(struct json *root, const struct host *host)
            json_add_string(object, "instruction_set", instruction_set_name(host_instruction_set()));
 }
 
-/* A limit, or null where there is none. */
+/* Adds a limit in bytes, or null if there is none. */
 static bool add_limit(struct json *object, const char *key, uint64_t bytes)
 {
     return bytes == UINT64_MAX ? json_add_null(object, key) : json_add_count(object, key, bytes);
@@ -47,7 +49,7 @@ static bool build_details(struct json *root)
            add_limit(memory, "data_bytes", limits.data);
 }
 
-/* What a card does not tell is null. */
+/* Adds a GPU's readings. A value that its driver does not report is null. */
 static bool build_gpu(struct json *list, const struct gpu_reading *gpu)
 {
     struct json *object = json_add_object(list, NULL);
@@ -77,15 +79,15 @@ static bool build_gpus(struct json *root)
     return complete;
 }
 
-/* A row: a device of which there is one, or one of several of a kind. */
+/* A device: the only one of its driver, or one of several (GPUs). */
 struct device_row {
     const struct device_driver *driver;
     char name[32], reason[256];
     bool available, is_card;
-    struct device_facts card; /* with is_card */
+    struct device_facts card; /* valid if is_card */
 };
 
-/* Where a kind cannot be used it is one row, with the reason. */
+/* Returns the number of rows of a driver: one even if it has no usable device. */
 static size_t rows_of(const struct device_driver *driver)
 {
     return driver->count && driver->count() ? driver->count() : 1;
@@ -205,4 +207,9 @@ static int devices_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_devices = {
-    "devices", "", N_("List what can compute here, and why the rest cannot."), "", devices_run};
+    .name = "devices",
+    .operands = "",
+    .summary = N_("List the devices that can compute, and why the others cannot."),
+    .details = "",
+    .run = devices_run,
+};

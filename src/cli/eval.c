@@ -1,4 +1,5 @@
-/* tinca eval: the accuracy and the times of a saved model, or of a run's, on a data set. */
+/* tinca eval: measures the accuracy and the times of a model file, or of a run's model, on a data
+ * set. The operand is a file or a run; names_run() decides which. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -60,7 +61,8 @@ static int print_text(const struct model *model, const struct evaluation *evalua
     return EXIT_DONE;
 }
 
-/* A file is a model; anything else that can be one is a run. */
+/* Returns whether the operand names a run: a folder, or a name that is no file, path or model file.
+ */
 static bool names_run(const char *operand)
 {
     size_t length = strlen(operand);
@@ -71,12 +73,15 @@ static bool names_run(const char *operand)
            (length < strlen(ending) || strcmp(operand + length - strlen(ending), ending) != 0);
 }
 
-/* The model file of a run, owned by the caller; its validation data where none were named. */
+/* Returns the path of the run's model file, which the caller frees, or NULL with an error. Without
+ * --data the run's validation data becomes the configuration's data. */
 static char *find_model(const char *id, struct run_config *config, struct error *error)
 {
     struct run *run = runs_open(id, error);
-    const bool own = run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
-    char *path = own ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
+    const bool computed_here =
+        run && run_is_own(run_facts(run)->imported, run_facts(run)->id, error);
+    char *path =
+        computed_here ? measurement_model_path(run_facts(run)->directory, NULL, error) : NULL;
     const char *validate = run ? run_config(run)->validate : "";
     if (!config_is_given(config, "data") && validate[0] && path &&
         !config_set(config, "data", validate, error)) {
@@ -134,12 +139,14 @@ static int eval_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_eval = {
-    "eval", "MODEL|RUN --data SPEC",
-    N_("Measure a saved model's accuracy and times on a data set."),
-    N_("MODEL is a file that tinca train --save wrote; RUN is an ID that tinca runs lists, the "
-       "beginning of one, a run's name, or its folder: then its best weights are taken, and its "
-       "validation data where none are named. Without split= the test split is taken where there "
-       "is "
-       "one. Times are those of an image, by batch, after a warm-up; with --batch 1 they are the "
-       "times of single images. tinca measure keeps those with the run."),
-    eval_run};
+    .name = "eval",
+    .operands = "MODEL|RUN --data SPEC",
+    .summary = N_("Measure a saved model's accuracy and times on a data set."),
+    .details =
+        N_("MODEL is a file that tinca train --save wrote. RUN is an ID that tinca runs lists, the "
+           "beginning of one, a run's name, or its folder: then its best weights are used, and its "
+           "validation data unless --data is given. Without split= the test split is used if there "
+           "is one. Times are milliseconds per image, by batch, after a warm-up; with --batch 1 "
+           "they are the times of single images. tinca measure stores such times with the run."),
+    .run = eval_run,
+};

@@ -1,4 +1,6 @@
-/* tinca explain: why Caffe's running mean shows what it shows, at one iteration of a run. */
+/* tinca explain: shows the arithmetic of Caffe's running mean of the loss at one iteration of a
+ * run. session/findings/loss_lesson.c repeats the arithmetic; this file prints its lines in
+ * columns. */
 #include "session/findings/loss_lesson.h"
 
 #include "cli/command.h"
@@ -12,12 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Prints a text and fills it with blanks up to `width` columns. */
 static void print_cell(const char *text, size_t width)
 {
     const size_t columns = text_columns(text);
     output_print("%s%*s", text, columns < width ? (int)(width - columns) : 0, "");
 }
 
+/* Returns the columns of the widest label of a line with a value. */
 static size_t label_width(const struct lesson_line *lines, size_t count)
 {
     size_t widest = 0;
@@ -64,12 +68,13 @@ static int print_text(const struct run *run, const struct loss_lesson *lesson)
 
 static int print_json(const struct run *run, const struct loss_lesson *lesson)
 {
-    language_begin(language_names[0]); /* programs read the same everywhere */
+    language_begin(language_names[0]); /* JSON is the same in every language */
     struct json *root = json_new_object();
     return output_json(root, json_add_string(root, "id", run_facts(run)->id) &&
                                  loss_lesson_to_json(lesson, root));
 }
 
+/* Repeats the arithmetic up to `iteration`; 0: up to the most instructive one. */
 static bool explain(const struct run *run, uint64_t iteration, struct loss_lesson *lesson,
                     struct error *error)
 {
@@ -78,7 +83,7 @@ static bool explain(const struct run *run, uint64_t iteration, struct loss_lesso
     if (run_facts(run)->mean_only)
         return error_set(error, ERROR_INPUT, run_facts(run)->id,
                          "import a log that has Caffe's Train net output lines",
-                         "its log tells Caffe's mean alone, and not the losses it was made from");
+                         "its log has Caffe's mean only, and not the losses it was computed from");
     if (iteration == 0 && series_count(series) > 0)
         iteration = loss_lesson_choose(series);
     return loss_walk_to(&walk, series, run_config(run)->average_loss, iteration, lesson, error);
@@ -93,10 +98,14 @@ static int explain_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"iteration", 0, "N",
-         N_("Which iteration; without it the first whose mean is negative, else the first whose "
-            "mean is mostly residue, else the last."),
-         OPTION_COUNT, &iteration, 1, (size_t)1 << 53, NULL},
+        {.name = "iteration",
+         .argument = "N",
+         .help = N_("The iteration to explain; without it the first whose mean is negative, else "
+                    "the first whose mean is mostly residue, else the last."),
+         .kind = OPTION_COUNT,
+         .value = &iteration,
+         .low = 1,
+         .high = (size_t)1 << 53},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = 1};
@@ -112,10 +121,13 @@ static int explain_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_explain = {
-    "explain", "RUN", N_("Why Caffe's running mean shows what it shows: its arithmetic."),
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. "
-       "Caffe prints no loss but a float32 mean of the last ones, to which it only adds "
-       "differences. Shown are the raw loss, that mean and the exact one, each operation with what "
-       "its rounding added, the residue, and the unit in the last place of the largest loss so "
-       "far."),
-    explain_run};
+    .name = "explain",
+    .operands = "RUN",
+    .summary = N_("Explain the arithmetic of Caffe's running mean of the loss."),
+    .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+                  "folder. Caffe does not print the loss but a float32 mean of the last losses, "
+                  "which it updates by adding differences. The output shows the raw loss, that "
+                  "mean and the exact mean, each operation with its rounding error, the residue, "
+                  "and the unit in the last place of the largest loss so far."),
+    .run = explain_run,
+};

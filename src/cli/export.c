@@ -1,5 +1,5 @@
-/* tinca export: kept runs as one session file, as the studies' CSV files, as a picture, or as a
- * report. */
+/* tinca export: writes runs as a session file (JSON), as the studies' CSV files, as a picture of
+ * their curves, or as a report (Markdown). */
 #include "session/export/export.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"
@@ -22,12 +22,13 @@ static const char *const x_names[] = {"iteration", "epoch", "time", NULL}; /* en
 enum log_axes { LOG_NONE, LOG_X, LOG_Y, LOG_BOTH };
 static const char *const log_names[] = {"none", "x", "y", "both", NULL};
 
-/* What the command line asks for. */
+/* The values of the options. */
 struct wanted {
     size_t format, x, log;
     const char *target, *size, *picture;
 };
 
+/* Reads "WIDTHxHEIGHT". */
 static bool read_size(const char *text, struct chart_settings *settings, struct error *error)
 {
     char end;
@@ -60,7 +61,8 @@ static bool write_runs(struct run *const *runs, size_t count, const struct wante
     return export_session(runs, count, wanted->target, error);
 }
 
-/* What was written of such a run is not what the run recorded. */
+/* Prints what is damaged in the run's journal: the export differs from what the run recorded.
+ * Returns whether there was anything. */
 static bool report_damage(const struct run *run)
 {
     if (run_damage(run)->kind == ERROR_NONE)
@@ -69,7 +71,8 @@ static bool report_damage(const struct run *run)
     return true;
 }
 
-/* Counts the runs whose journal is damaged: they are exported as they are. */
+/* Exports the runs. Damaged ones are exported as far as they can be read and counted in *damaged.
+ */
 static bool export_runs(const struct operands *operands, const struct wanted *wanted,
                         size_t *damaged, struct error *error)
 {
@@ -94,21 +97,41 @@ static int export_run(const struct command *command, int argc, char **argv)
     size_t damaged = 0;
     int status;
     const struct option_row rows[] = {
-        {"format", 0, "NAME", N_("What is written."), OPTION_CHOICE, &wanted.format, 0, 0,
-         format_names},
-        {"output", 'o', "FILE",
-         N_("Where to: a file (json, png, md), or a folder (csv; without it the current one). - is "
-            "standard output."),
-         OPTION_TEXT, &wanted.target, 0, 0, NULL},
-        {"picture", 0, "FILE",
-         N_("Reports (md): write the curves to FILE (PNG) too, and link them."), OPTION_TEXT,
-         &wanted.picture, 0, 0, NULL},
-        {"x", 0, "NAME", N_("Pictures: what the x axis counts."), OPTION_CHOICE, &wanted.x, 0, 0,
-         x_names},
-        {"log", 0, "AXES", N_("Pictures: which axes are logarithmic."), OPTION_CHOICE, &wanted.log,
-         0, 0, log_names},
-        {"size", 0, "WxH", N_("Pictures: width and height in pixels."), OPTION_TEXT, &wanted.size,
-         0, 0, NULL},
+        {.name = "format",
+         .argument = "NAME",
+         .help = N_("What to write."),
+         .kind = OPTION_CHOICE,
+         .value = &wanted.format,
+         .choices = format_names},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("The output: a file (json, png, md), or a folder (csv; without it the current "
+                    "one). - is standard output."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.target},
+        {.name = "picture",
+         .argument = "FILE",
+         .help = N_("Reports (md): write the curves to FILE (PNG) too, and link them."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.picture},
+        {.name = "x",
+         .argument = "NAME",
+         .help = N_("Pictures: what the x axis counts."),
+         .kind = OPTION_CHOICE,
+         .value = &wanted.x,
+         .choices = x_names},
+        {.name = "log",
+         .argument = "AXES",
+         .help = N_("Pictures: which axes are logarithmic."),
+         .kind = OPTION_CHOICE,
+         .value = &wanted.log,
+         .choices = log_names},
+        {.name = "size",
+         .argument = "WxH",
+         .help = N_("Pictures: width and height in pixels."),
+         .kind = OPTION_TEXT,
+         .value = &wanted.size},
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
     if (!options_read(command, &set, argc, argv, &operands, &status))
@@ -128,15 +151,15 @@ static int export_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_export = {
-    "export", "RUN...",
-    N_("Write runs as a session file (JSON), the studies' CSV files, a picture, or a report."),
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. A "
-       "session file is described by docs/session.schema.json; the CSV files are "
-       "loss_HOST_tinca.csv "
-       "and times_HOST_tinca.csv. The picture (PNG) shows the curves of one run, or those of "
-       "several "
-       "over "
-       "each other. The report (Markdown) holds settings, results, findings, times with intervals "
-       "and "
-       "memory, of several runs also the table of tinca compare."),
-    export_run};
+    .name = "export",
+    .operands = "RUN...",
+    .summary =
+        N_("Write runs as a session file (JSON), the studies' CSV files, a picture, or a report."),
+    .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+                  "folder. A session file is described by docs/session.schema.json; the CSV files "
+                  "are loss_HOST_tinca.csv and times_HOST_tinca.csv. The picture (PNG) shows the "
+                  "curves of one run, or those of several over each other. The report (Markdown) "
+                  "holds settings, results, findings, times with intervals and memory, of several "
+                  "runs also the table of tinca compare."),
+    .run = export_run,
+};

@@ -1,4 +1,5 @@
-/* tinca import: logs of other frameworks become kept runs. */
+/* tinca import: turns logs of other frameworks into runs that are listed, drawn and compared like
+ * runs computed here. session/import reads the logs; this file prints what was imported. */
 #include "session/import/import.h"
 
 #include "cli/command.h"
@@ -23,7 +24,8 @@ static bool add_json(struct json *list, const struct import_result *result, cons
            json_add_count(object, "replaced", result->replaced);
 }
 
-static void tell(const struct import_result *result, const char *path)
+/* Prints a line about the imported run, and notes about lines that were left out or repeated. */
+static void print_result(const struct import_result *result, const char *path)
 {
     output_print(ngettext("%s: %s, %llu point from %s\n", "%s: %s, %llu points from %s\n",
                           result->iterations),
@@ -40,19 +42,21 @@ static void tell(const struct import_result *result, const char *path)
             path, result->replaced);
 }
 
-static bool put(struct json *list, const struct import_results *results, const char *path)
+/* Reports what was imported from one file, in `list` if there is one. False when memory is short.
+ */
+static bool report(struct json *list, const struct import_results *results, const char *path)
 {
     bool complete = true;
     for (size_t i = 0; i < results->count; i++) {
         if (list)
             complete = complete && add_json(list, &results->items[i], path);
         else
-            tell(&results->items[i], path);
+            print_result(&results->items[i], path);
     }
     return complete;
 }
 
-/* All files, or up to the first that cannot be taken over. */
+/* Imports the files one after another and stops at the first that cannot be imported. */
 static int import_files(struct import_request *request, const struct operands *operands,
                         bool as_json)
 {
@@ -64,7 +68,7 @@ static int import_files(struct import_request *request, const struct operands *o
         struct import_results results = {0};
         request->path = operands->values[i];
         imported = import_file(request, &results, &error);
-        complete = put(list, &results, request->path) && complete;
+        complete = report(list, &results, request->path) && complete;
         import_results_free(&results);
     }
     int status = as_json ? output_json(root, complete) : EXIT_DONE;
@@ -78,22 +82,50 @@ static int import_run(const struct command *command, int argc, char **argv)
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"framework", 0, "NAME", N_("Which one wrote it; without it, found out."), OPTION_NAME,
-         &request.framework, 0, 0, framework_names},
-        {"network", 0, "NET", N_("The network's name, where the log does not say."), OPTION_TEXT,
-         &request.network, 0, 0, NULL},
-        {"batch", 0, "N",
-         N_("Images an iteration; without it or the log's word ms/image is not "
-            "known."),
-         OPTION_COUNT, &request.batch, 1, 65536, NULL},
-        {"images", 0, "N", N_("Images of an epoch; without it epochs are not known."), OPTION_COUNT,
-         &request.images, 1, (size_t)1 << 40, NULL},
-        {"average-loss", 0, "N", N_("The window of Caffe's mean."), OPTION_COUNT,
-         &request.average_loss, 1, 10000, NULL},
-        {"device", 0, "NAME", N_("What computed it."), OPTION_NAME, &request.device, 0, 0,
-         device_names},
-        {"host", 0, "NAME", N_("The machine that computed it."), OPTION_TEXT, &request.host, 0, 0,
-         NULL},
+        {.name = "framework",
+         .argument = "NAME",
+         .help = N_("The framework that wrote the log; without it, detected."),
+         .kind = OPTION_NAME,
+         .value = &request.framework,
+         .choices = framework_names},
+        {.name = "network",
+         .argument = "NET",
+         .help = N_("The network's name, if the log does not give it."),
+         .kind = OPTION_TEXT,
+         .value = &request.network},
+        {.name = "batch",
+         .argument = "N",
+         .help = N_(
+             "Images per iteration; if neither this nor the log gives them, ms/image is unknown."),
+         .kind = OPTION_COUNT,
+         .value = &request.batch,
+         .low = 1,
+         .high = 65536},
+        {.name = "images",
+         .argument = "N",
+         .help = N_("Images per epoch; without it epochs are unknown."),
+         .kind = OPTION_COUNT,
+         .value = &request.images,
+         .low = 1,
+         .high = (size_t)1 << 40},
+        {.name = "average-loss",
+         .argument = "N",
+         .help = N_("The number of losses in Caffe's mean."),
+         .kind = OPTION_COUNT,
+         .value = &request.average_loss,
+         .low = 1,
+         .high = 10000},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("The device that computed it."),
+         .kind = OPTION_NAME,
+         .value = &request.device,
+         .choices = device_names},
+        {.name = "host",
+         .argument = "NAME",
+         .help = N_("The machine that computed it."),
+         .kind = OPTION_TEXT,
+         .value = &request.host},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_min = 1, .operands_max = (size_t)-1};
@@ -103,14 +135,17 @@ static int import_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_import = {
-    "import", "LOG...",
-    N_("Take over the losses of Caffe's, TensorFlow's or Keras's logs as runs."),
-    N_("LOG is what the framework printed, also gzip-compressed. Of Caffe are read its running "
-       "mean, the losses of each iteration (Train net output), tests, rates, times, and the "
-       "solver's and the network's text; of TensorFlow lines that name a step and a loss; of Keras "
-       "its progress, a point an epoch: the mean of the epoch's losses. The studies' tables, "
-       "loss_HOST_FRAMEWORK.csv and times_HOST_FRAMEWORK.csv, give a run for each training in "
-       "them. Iterations count from 1. What is given here goes before what the log says; what "
-       "neither says stays unknown. No run is overwritten, and a file that cannot be taken over "
-       "leaves none."),
-    import_run};
+    .name = "import",
+    .operands = "LOG...",
+    .summary = N_("Import logs of Caffe, TensorFlow or Keras as runs."),
+    .details =
+        N_("LOG is the output of the framework, plain or gzip-compressed. From a Caffe log come "
+           "the running mean, the loss of each iteration (Train net output), tests, learning "
+           "rates, times, and the text of solver and network; from a TensorFlow log the lines that "
+           "name a step and a loss; from a Keras log its progress, one point for each epoch: the "
+           "mean of the epoch's losses. The studies' tables, loss_HOST_FRAMEWORK.csv and "
+           "times_HOST_FRAMEWORK.csv, give a run for each training in them. Iterations count from "
+           "1. Options override the log; what neither gives stays unknown. No run is overwritten, "
+           "and a file that cannot be imported leaves no run."),
+    .run = import_run,
+};

@@ -1,4 +1,9 @@
-/* tinca info: a network's layers, and what training it would take. Nothing is run. */
+/* tinca info: shows a network's layers, their parameters and FLOPs, the kernels that training would
+ * use and the memory it would need. Everything comes from plans; nothing is computed.
+ *
+ * A network with a discriminator has two parts, and each part has two plans: the training plan
+ * names the kernels and the memory, the inference plan tells the bytes that a forward pass moves.
+ */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -17,23 +22,24 @@
 #include <math.h>
 #include <stdio.h>
 
-/* One network of the two that there may be. */
+/* One of the two networks: the network itself, or its discriminator. */
 struct part {
     const struct graph *graph;
-    const struct plan *training; /* whose kernels are named */
-    struct plan *inference;      /* whose views move no bytes */
+    const struct plan *training; /* the kernels' names come from it */
+    struct plan *inference;      /* the bytes come from it; views move none */
 };
 
 struct info {
     struct network *network;
     struct device *device;
-    struct plan *plan;        /* a network alone */
-    struct gan_plan gan_plan; /* one with a discriminator */
+    struct plan *plan;        /* of a network without a discriminator */
+    struct gan_plan gan_plan; /* of one with a discriminator */
     struct part main, discriminator;
-    const struct memory_forecast *memory; /* of training it all */
+    const struct memory_forecast *memory; /* of training both parts */
     size_t batch;
 };
 
+/* Builds the training plans, from which the memory is known. */
 static bool make_training(struct info *info, const struct plan_settings *settings,
                           struct error *error)
 {
@@ -90,7 +96,7 @@ static void free_info(struct info *info)
     network_free(info->network);
 }
 
-/* --- what is shown --- */
+/* --- values --- */
 
 static const char *kernel_name(const struct plan *plan, size_t node, char *text, size_t size)
 {
@@ -98,7 +104,7 @@ static const char *kernel_name(const struct plan *plan, size_t node, char *text,
     return step ? plan_step_kernel_name(plan, step, text, size) : "view";
 }
 
-/* FLOPs a byte; NaN where no byte is moved. */
+/* Returns FLOPs per byte; NaN if no byte is moved. */
 static double intensity(uint64_t flops, double bytes)
 {
     return bytes > 0 ? (double)flops / bytes : (double)NAN;
@@ -161,7 +167,7 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "flops_again", memory->flops_again);
 }
 
-/* Besides the network, while it is trained: in the memory, but in no other sum. */
+/* Adds the discriminator. It counts in the memory of training, but in no sum of the network. */
 static bool add_discriminator(struct json *root, const struct info *info)
 {
     const struct part *part = &info->discriminator;
@@ -171,7 +177,7 @@ static bool add_discriminator(struct json *root, const struct info *info)
            add_layers(object, part, info->batch);
 }
 
-/* Only of networks that leave them open. */
+/* Adds the widths and the activation of a network whose file leaves them open. */
 static bool add_choices(struct json *root, const struct network *network)
 {
     struct json *list = network->widths.count ? json_add_array(root, "widths") : NULL;
@@ -262,7 +268,7 @@ static int print_memory(const struct info *info)
     return status;
 }
 
-/* "431,080 parameters, 4.59 M FLOPs an image" */
+/* Prints "431,080 parameters, 4.59 M FLOPs an image". */
 static void print_total(const struct graph *graph)
 {
     char parameters[32], flops[32];
@@ -271,7 +277,8 @@ static void print_total(const struct graph *graph)
                  text_si((double)graph_flops(graph), flops, sizeof flops));
 }
 
-/* Larger batches share the reading of the parameters: R rises. */
+/* Prints the bytes moved per image and the arithmetic intensity R. A larger batch reads the
+ * parameters once for more images, which raises R. */
 static void print_traffic(const struct part *part, size_t batch)
 {
     char text[32];
@@ -334,12 +341,16 @@ static int info_run(const struct command *command, int argc, char **argv)
     size_t classes = 0;
     bool as_json = false;
     int status;
-    const struct option_row rows[] = {{"classes", 0, "N",
-                                       N_("The number of classes; without it the "
-                                          "network's own."),
-                                       OPTION_COUNT, &classes, 1, 1000000, NULL},
-                                      OUTPUT_JSON_OPTION(&as_json),
-                                      {0}};
+    const struct option_row rows[] = {
+        {.name = "classes",
+         .argument = "N",
+         .help = N_("The number of classes; without it that of the network file."),
+         .kind = OPTION_COUNT,
+         .value = &classes,
+         .low = 1,
+         .high = 1000000},
+        OUTPUT_JSON_OPTION(&as_json),
+        {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &config,
                                    .fields = fields,
@@ -358,10 +369,13 @@ static int info_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_info = {
-    "info", "NET", N_("Show a network's layers, parameters, FLOPs and memory forecast."),
-    N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs are the "
-       "multiply-adds x 2 of convolutions and linear layers in one image's forward pass. Bytes are "
-       "what that pass moves at the least: each layer reads its inputs and writes its output, and "
-       "reads its parameters once a batch. R, FLOPs a byte, is the arithmetic intensity; a larger "
-       "batch raises it."),
-    info_run};
+    .name = "info",
+    .operands = "NET",
+    .summary = N_("Show a network's layers, parameters, FLOPs and memory forecast."),
+    .details = N_("NET is a network's name (tinca networks) or the path of a network file. FLOPs "
+                  "are the multiply-adds x 2 of convolutions and linear layers in the forward pass "
+                  "of one image. Bytes are the least that this pass moves: each layer reads its "
+                  "inputs and writes its output, and reads its parameters once per batch. R, FLOPs "
+                  "per byte, is the arithmetic intensity; a larger batch raises it."),
+    .run = info_run,
+};

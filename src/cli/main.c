@@ -1,4 +1,5 @@
-/* tinca: the program. Finds the subcommand and runs it; without one it opens the workbench. */
+/* The program: finds the subcommand and runs it; without one it opens the workbench. Before that it
+ * prepares the process: standard streams, memory allocation and the language of messages. */
 #include "base/host/host_load.h"
 #include "base/language.h"
 #include "cli/command.h"
@@ -14,12 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* In the order of --help. */
 static const struct command *const commands[] = {
-    &command_ui,      &command_train,   &command_resume,  &command_attach,   &command_sweep,
-    &command_info,    &command_bench,   &command_eval,    &command_predict,  &command_runs,
-    &command_measure, &command_compare, &command_advise,  &command_study,    &command_explain,
-    &command_import,  &command_export,  &command_devices, &command_networks, &command_datasets};
+#define SUBCOMMAND(name) &command_##name,
+#include "cli/subcommands.inc"
+#undef SUBCOMMAND
+};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_command(const struct command *command)
@@ -30,11 +30,10 @@ static void print_command(const struct command *command)
 
 static int print_help(void)
 {
-    output_print(
-        _("Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\n"
-          "A terminal workbench for deep-learning experiments. Without a command it opens\n"
-          "the workbench: choose a network, data, batch size and device, press r, watch.\n\n"
-          "Commands (tinca COMMAND --help tells more):\n"));
+    output_print(_(
+        "Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\nA terminal workbench for deep-learning "
+        "experiments. Without a command it opens\nthe workbench: choose a network, data, batch "
+        "size and device, press r, watch.\n\nCommands (for details: tinca COMMAND --help):\n"));
     for (int i = 0; i < COMMANDS; i++)
         print_command(commands[i]);
     output_print(
@@ -51,6 +50,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+/* Prints that there is no such command, with the closest name. Returns the exit status. */
 static int refuse_command(const char *name)
 {
     struct error error;
@@ -81,12 +81,13 @@ static int dispatch(int argc, char **argv)
     }
     if (argc < 1)
         return print_help();
-    /* the name of the program stands where a subcommand's would */
+    /* options follow the program's name: the workbench's */
     argv[0] = ui_name;
     return command->run(command, argc, argv);
 }
 
-/* What could not be written must not look like success: a full disk behind a redirection. */
+/* Returns the exit status, which is a failure if standard output could not be written: its disk may
+ * be full. */
 static int close_output(int status)
 {
     struct error error;
@@ -98,26 +99,27 @@ static int close_output(int status)
     return status == EXIT_DONE ? EXIT_FAILED : status;
 }
 
-/* --language, before any message is made. Whether it is well said, options.c finds out later. */
-static const char *asked_language(int argc, char **argv)
+/* Returns the value of --language if it is a known language, otherwise NULL. Messages need it
+ * before options.c reads, and checks, the options. */
+static const char *requested_language(int argc, char **argv)
 {
     static const char option[] = "--language";
     const size_t length = sizeof option - 1;
-    const char *asked = NULL;
+    const char *requested = NULL;
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strcmp(argv[i], option) == 0 && i + 1 < argc)
-            asked = argv[++i];
+            requested = argv[++i];
         else if (strncmp(argv[i], option, length) == 0 && argv[i][length] == '=')
-            asked = argv[i] + length + 1;
+            requested = argv[i] + length + 1;
     }
-    for (size_t i = 0; asked && language_names[i]; i++)
-        if (strcmp(language_names[i], asked) == 0)
+    for (size_t i = 0; requested && language_names[i]; i++)
+        if (strcmp(language_names[i], requested) == 0)
             return language_names[i];
     return NULL;
 }
 
-/* malloc reserves 64 MiB of addresses for each thread. Where addresses are limited, all threads
- * share one arena; an iteration allocates nothing, so they hardly meet there. */
+/* Makes all threads share one malloc arena if addresses are limited: an arena for each thread would
+ * reserve 64 MiB of addresses. An iteration allocates nothing, so there is no contention. */
 static void share_arena(void)
 {
 #ifdef __GLIBC__
@@ -126,8 +128,8 @@ static void share_arena(void)
 #endif
 }
 
-/* A closed standard stream's number would be given to the next file that is opened, and what is
- * meant for standard output would go into that. */
+/* Opens /dev/null for each closed standard stream. Otherwise the next file that is opened would get
+ * the stream's number, and output for the terminal would be written into that file. */
 static void occupy_standard_streams(void)
 {
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
@@ -135,10 +137,10 @@ static void occupy_standard_streams(void)
             return;
 }
 
-/* Pictures and other large blocks go back to the system when they are freed. The C library would
- * keep blocks of a size that was freed once, and the process would hold more than is forecast. The
- * system's zeroed pages cost 0.1 to 0.2 ms for a picture of 500x375 pixels, 2 to 4 % of the time
- * that its PNG takes to decode; smaller pictures and sets that lie in memory do not pay. */
+/* Makes free() return blocks of 256 KiB and more to the system, so that the process holds no more
+ * memory than is forecast; by default the C library raises this threshold when such a block is
+ * freed. Zeroed pages cost 0.1 to 0.2 ms for a picture of 500x375 pixels, 2 to 4 % of the time that
+ * its PNG takes to decode; smaller pictures and data sets in memory cost nothing. */
 static void return_large_blocks(void)
 {
 #ifdef __GLIBC__
@@ -151,6 +153,6 @@ int main(int argc, char **argv)
     occupy_standard_streams();
     return_large_blocks();
     share_arena();
-    language_begin(asked_language(argc, argv));
+    language_begin(requested_language(argc, argv));
     return close_output(dispatch(argc, argv));
 }

@@ -1,4 +1,5 @@
-/* tinca measure: a run's model, one image at a time, kept with the run. */
+/* tinca measure: measures the time, the accuracy and the memory of a run's model, one image at a
+ * time, and stores the result in the run's folder for tinca compare and tinca advise. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+/* Returns E_P, the accuracy in percent per parameter; NaN if the parameters are not known. */
 static double efficiency(const struct run *run, const struct measurement *measurement)
 {
     size_t parameters = run_facts(run)->parameters;
@@ -83,13 +85,24 @@ static int measure_command_run(const struct command *command, int argc, char **a
     bool as_json = false;
     int status;
     const struct option_row rows[] = {
-        {"data", 0, "SPEC",
-         N_("The images; without it the run's validation data, or the test split of its data."),
-         OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", N_("What computes; without it the run's device."), OPTION_TEXT,
-         &request.device, 0, 0, NULL},
-        {"images", 0, "N", N_("Only the first N images; without it all of them."), OPTION_COUNT,
-         &request.images, 2, (size_t)1 << 32, NULL},
+        {.name = "data",
+         .argument = "SPEC",
+         .help =
+             N_("The images; without it the run's validation data, or the test split of its data."),
+         .kind = OPTION_TEXT,
+         .value = &request.data},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("The device that computes; without it the run's device."),
+         .kind = OPTION_TEXT,
+         .value = &request.device},
+        {.name = "images",
+         .argument = "N",
+         .help = N_("Only the first N images; without it all of them."),
+         .kind = OPTION_COUNT,
+         .value = &request.images,
+         .low = 2,
+         .high = (size_t)1 << 32},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {
@@ -102,12 +115,14 @@ static int measure_command_run(const struct command *command, int argc, char **a
 }
 
 const struct command command_measure = {
-    "measure", "RUN", N_("Time a run's model, one image at a time, and keep the result."),
+    .name = "measure",
+    .operands = "RUN",
+    .summary = N_("Time a run's model, one image at a time, and store the result."),
     /* xgettext:no-c-format */
-    N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its folder. Its "
-       "best "
-       "weights (the last ones without validation) infer the images of the test set one by one, "
-       "after a warm-up: mean, standard deviation and 95 % interval of the milliseconds, and the "
-       "accuracy, are kept in the run's folder, one entry a device, for tinca compare and tinca "
-       "advise."),
-    measure_command_run};
+    .details = N_("RUN is an ID that tinca runs lists, the beginning of one, a run's name, or its "
+                  "folder. Its best weights (without validation the last ones) infer the images of "
+                  "the test set one by one, after a warm-up. The mean, standard deviation and 95 % "
+                  "interval of the milliseconds, and the accuracy, are stored in the run's folder, "
+                  "one entry per device, for tinca compare and tinca advise."),
+    .run = measure_command_run,
+};

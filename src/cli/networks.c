@@ -1,4 +1,4 @@
-/* tinca networks: the built-in networks. */
+/* tinca networks: lists the built-in networks. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -31,7 +31,8 @@ static void add_row(struct table *table, const struct network *network)
     table_cell(table, "%s", language_text(network->title));
 }
 
-/* Builds each network in turn: what is shown is what the file gives. */
+/* Builds each network from its file and adds it to the table or the JSON list, whichever is given.
+ */
 static bool for_each_network(struct table *table, struct json *list, struct error *error)
 {
     for (size_t i = 0; i < network_builtin_count; i++) {
@@ -78,6 +79,10 @@ static int networks_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_networks = {
-    "networks", "", N_("List the built-in networks."),
-    N_("The path of a network file does wherever a network's name does: see tinca-network(5)."),
-    networks_run};
+    .name = "networks",
+    .operands = "",
+    .summary = N_("List the built-in networks."),
+    .details = N_("Wherever a network's name is expected, the path of a network file works too: "
+                  "see tinca-network(5)."),
+    .run = networks_run,
+};

@@ -1,6 +1,7 @@
-/* The table of rows and the table of fields become one array for getopt_long: first the rows, then
- * the fields, then --language and --help. An option's value there is FIRST_VALUE + its place, so
- * that letters and places do not meet. */
+/* Reads a command line with getopt_long. Its array of options is made of the configuration's
+ * fields, then the command's rows, then --language, --help and --version. The value of an option is
+ * FIRST_VALUE
+ * + its index, which differs from every letter. */
 #include "config.h"
 
 #include "cli/options.h"
@@ -20,8 +21,8 @@ struct reader {
     const struct command *command;
     const struct option_set *set;
     struct option longs[MAX_OPTIONS + 1];
-    const struct option_row *rows[MAX_OPTIONS]; /* by place: one of the two is set, or neither */
-    const struct config_field *fields[MAX_OPTIONS];
+    const struct option_row *rows[MAX_OPTIONS];     /* by index; NULL: a field */
+    const struct config_field *fields[MAX_OPTIONS]; /* by index; NULL: a row */
     char letters[2 * MAX_OPTIONS + 4];
     size_t count;
 };
@@ -31,7 +32,7 @@ static const struct option_row help_row = {
 static const struct option_row version_row = {
     .name = "version", .help = N_("Print the version and end."), .kind = OPTION_SWITCH};
 
-/* main() has already obeyed it: here it is only checked, and explained */
+/* main() has already set the language: here the option is only checked, and explained by --help. */
 static const char *language_given;
 static const struct option_row language_row = {.name = "language",
                                                .argument = "NAME",
@@ -82,7 +83,7 @@ static void add_row(struct reader *reader, const struct option_row *row)
 
 static struct reader make_reader(const struct command *command, const struct option_set *set)
 {
-    /* the leading ':' tells a missing argument from an unknown option */
+    /* with a leading ':' getopt_long reports a missing argument as ':', an unknown option as '?' */
     struct reader reader = {.command = command, .set = set, .letters = ":"};
     for (size_t i = 0; i < config_field_count; i++)
         if (offers_field(set, config_fields[i].key)) {
@@ -99,7 +100,7 @@ static struct reader make_reader(const struct command *command, const struct opt
 
 /* --- help --- */
 
-/* `link` stands between the name and the argument. */
+/* Prints an option and its help. `link` stands between the name and the argument: " " or "=". */
 static void print_option(const char *name, char letter, const char *link, const char *argument,
                          const char *help)
 {
@@ -174,15 +175,17 @@ static void print_help(const struct reader *reader)
     }
 }
 
-void options_print_version(void)
+static void print_version(void)
 {
     output_print(_("tinca %s\n"
                    "Copyright (c) 2026 the tinca authors. MIT licence: there is no warranty.\n"),
                  PACKAGE_VERSION);
 }
 
-/* --- mistakes --- */
+/* --- wrong usage --- */
 
+/* Returns the Levenshtein distance of two words: the insertions, deletions and replacements of
+ * single characters that make one from the other. One row of the table at a time. */
 static size_t edit_distance(const char *a, const char *b)
 {
     enum { LONGEST = 40 };
@@ -213,6 +216,7 @@ void options_consider(const char *word, const char *candidate, const char **best
     }
 }
 
+/* Prints an error about `what` with a hint at --help. Returns the exit status. */
 static int refuse(const struct reader *reader, const char *what, const char *why)
 {
     struct error error;
@@ -239,7 +243,8 @@ static int refuse_unknown(const struct reader *reader, const char *given)
     return refuse(reader, given, why);
 }
 
-/* getopt_long returned '?' or ':': says what was wrong with argv[optind - 1]. */
+/* Prints what is wrong with argv[optind - 1], for which getopt_long returned `code`, '?' or ':'.
+ * Returns the exit status. */
 static int refuse_option(const struct reader *reader, int code, char **argv)
 {
     char letter[4] = {'-', (char)optopt, '\0'};
@@ -252,7 +257,7 @@ static int refuse_option(const struct reader *reader, int code, char **argv)
     if (!is_letter)
         for (size_t i = 0; i < reader->count; i++)
             if (given[2] && strstr(reader->longs[i].name, given + 2) == reader->longs[i].name)
-                return refuse(reader, given, _("several options begin so"));
+                return refuse(reader, given, _("several options begin like this"));
     return refuse_unknown(reader, given);
 }
 
@@ -311,7 +316,7 @@ static int add_to_list(const struct option_row *row, const char *value)
 {
     struct option_list *list = row->value;
     if (list->count == OPTION_LIST_MAX)
-        return refuse_value(row, value, _("it less often"));
+        return refuse_value(row, value, _("it fewer times"));
     list->values[list->count++] = value;
     return EXIT_DONE;
 }
@@ -357,11 +362,12 @@ static const struct option_row *row_of_letter(const struct reader *reader, int l
     return NULL;
 }
 
-/* All options; EXIT_DONE when they are fine. --help and --version end the reading: *ending. */
+/* Reads all options. Returns EXIT_DONE, or the exit status of an error that was printed. --help and
+ * --version stop the reading and are left in *ending. */
 static int read_options(const struct reader *reader, int argc, char **argv,
                         const struct option_row **ending)
 {
-    optind = 0; /* begin afresh: GNU getopt forgets an earlier reading then */
+    optind = 0; /* makes GNU getopt start over */
     opterr = 0;
     for (;;) {
         int code = getopt_long(argc, argv, reader->letters, reader->longs, NULL), status;
@@ -369,10 +375,10 @@ static int read_options(const struct reader *reader, int argc, char **argv,
             return EXIT_DONE;
         if (code == '?' || code == ':')
             return refuse_option(reader, code, argv);
-        size_t place = (size_t)(code - FIRST_VALUE);
-        const struct config_field *field = code >= FIRST_VALUE ? reader->fields[place] : NULL;
+        size_t index = (size_t)(code - FIRST_VALUE);
+        const struct config_field *field = code >= FIRST_VALUE ? reader->fields[index] : NULL;
         const struct option_row *row =
-            code >= FIRST_VALUE ? reader->rows[place] : row_of_letter(reader, code);
+            code >= FIRST_VALUE ? reader->rows[index] : row_of_letter(reader, code);
         if (row == &help_row || row == &version_row) {
             *ending = row;
             return EXIT_DONE;
@@ -407,7 +413,7 @@ bool options_read(const struct command *command, const struct option_set *set, i
     if (ending == &help_row)
         print_help(&reader);
     if (ending == &version_row)
-        options_print_version();
+        print_version();
     if (*status != EXIT_DONE || ending)
         return false;
     *operands = (struct operands){argv + optind, (size_t)(argc - optind)};

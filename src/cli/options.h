@@ -1,8 +1,9 @@
-/* options.h: a subcommand's options as a table: parsing, and the text of --help.
+/* options.h: reads the options of a subcommand from a table, and prints --help from the same table.
  *
- * A subcommand's own options are rows that point at its variables; the options that describe an
- * experiment come from session's table of fields, so that --help, the form of the workbench and
- * config.json cannot disagree. --help and --version are understood everywhere, and --language.
+ * A subcommand describes its options as rows that point at its variables. The options that describe
+ * an experiment come from the configuration's table of fields, so that --help, the form of the
+ * workbench and config.json agree. Every command also has --help, --version and --language. Not
+ * thread safe.
  */
 #ifndef TINCA_CLI_OPTIONS_H
 #define TINCA_CLI_OPTIONS_H
@@ -20,10 +21,12 @@ enum option_kind {
     OPTION_CHOICE, /* value: size_t, the number of the choice */
     OPTION_NAME,   /* value: const char *, one of the choices; NULL unless given */
     OPTION_FLAG, /* value: const char *, "yes" (also without a value) or "no"; NULL unless given */
-    OPTION_LIST, /* value: struct option_list, a text each time that it is given */
+    OPTION_LIST, /* value: struct option_list, one text for each time it is given */
 };
 
 enum { OPTION_LIST_MAX = 32 };
+
+/* The texts belong to argv. */
 struct option_list {
     const char *values[OPTION_LIST_MAX];
     size_t count;
@@ -43,9 +46,10 @@ struct option_row {
 struct option_set {
     const struct option_row *rows; /* never NULL */
     struct run_config *config;     /* filled with defaults by the caller; NULL: no fields */
-    const char *const *fields;     /* keys offered, NULL-terminated; NULL: all but the network */
+    const char *const
+        *fields; /* keys offered as options, NULL-terminated; NULL: all but the network */
     size_t operands_min, operands_max;
-    bool network_operand; /* operand 0, where there is one, is config's network */
+    bool network_operand; /* the first operand, if given, is the configuration's network */
 };
 
 struct operands {
@@ -53,18 +57,17 @@ struct operands {
     size_t count;
 };
 
-/* Reads the command line. False when the command is over with *status: its help was printed, or
- * what is wrong was said on standard error. */
+/* Reads the command line into the variables of the set. Returns false when the command must end
+ * with *status: --help or --version was printed, or an error on standard error. */
 bool options_read(const struct command *command, const struct option_set *set, int argc,
                   char **argv, struct operands *operands, int *status);
 
-/* The --language that was given; NULL: none. */
+/* Returns the value of --language, NULL if it was not given. */
 const char *options_language(void);
 
-void options_print_version(void);
-
-/* The candidate that `word` is a likely misspelling of, or NULL: the best so far is in *best and
- * *distance (to begin with: NULL and 3). */
+/* Looks for the candidate that `word` misspells: replaces *best and *distance if `candidate` is
+ * closer to the word than *distance. Start with NULL and 3; NULL remains if no candidate is close.
+ */
 void options_consider(const char *word, const char *candidate, const char **best, size_t *distance);
 
 #endif

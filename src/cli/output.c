@@ -1,3 +1,6 @@
+/* Prints text, JSON and tables on standard output, and errors on standard error. Only this file
+ * writes to these streams. Everything that may come from a file is escaped first
+ * (base/escape/visible.h), so that no name sends a control sequence to the terminal. */
 #include "cli/output.h"
 
 #include "base/character.h"
@@ -12,7 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LAST_COLUMN = 24 }; /* a last column narrower than this is not worth wrapping */
+enum { LAST_COLUMN = 24 }; /* a narrower last column is not wrapped */
 
 static void print_visible(FILE *stream, const char *format, va_list arguments)
 {
@@ -42,7 +45,8 @@ void output_note(const char *format, ...)
 void output_live(const char *line, size_t columns)
 {
     size_t length = strlen(line) < columns ? strlen(line) : columns;
-    while (length > 0 && ((unsigned char)line[length] & 0xc0) == 0x80) /* whole characters */
+    while (length > 0 &&
+           ((unsigned char)line[length] & 0xc0) == 0x80) /* do not cut a UTF-8 character */
         length--;
     output_note("\r%.*s\033[K", (int)length, line);
     fflush(stderr);
@@ -84,7 +88,7 @@ int output_json(struct json *root, bool complete)
     return EXIT_DONE;
 }
 
-/* Of words in UTF-8 or ASCII, all of whose characters take one column. */
+/* Returns the columns of a word in UTF-8. Every character takes one column. */
 static size_t columns_of_word(const char *word, size_t length)
 {
     size_t columns = 0;
@@ -93,7 +97,7 @@ static size_t columns_of_word(const char *word, size_t length)
     return columns;
 }
 
-/* Wraps the first `length` bytes of a text. */
+/* Prints the first `length` bytes of a text in lines, as output_print_wrapped does. */
 static void print_words(const char *text, size_t length, size_t indent, size_t column, size_t width)
 {
     const char *const end = text + length;
@@ -197,7 +201,7 @@ static size_t column_width(const struct table *table, size_t column)
     return widest;
 }
 
-/* The last column is wrapped on a terminal, where its words would run over the edge. */
+/* Prints the last column, wrapped to `width` columns if enough of them are left. */
 static void print_last(const char *cell, size_t start, size_t width)
 {
     if (width < start + LAST_COLUMN)
@@ -223,7 +227,8 @@ static void print_row(const struct table *table, size_t first, const size_t *wid
     }
 }
 
-/* 0 where there is no terminal: then nothing is wrapped, for the programs that read it. */
+/* Returns the terminal's width, 0 without a terminal: then nothing is wrapped, since a program may
+ * read the output. */
 static size_t terminal_width(void)
 {
     struct winsize size;

@@ -1,4 +1,5 @@
-/* output.h: how the command line speaks: errors, one JSON document, tables. */
+/* output.h: everything that the subcommands print: text, errors, one JSON document, tables.
+ * Functions that return int return the exit status. Not thread safe. */
 #ifndef TINCA_CLI_OUTPUT_H
 #define TINCA_CLI_OUTPUT_H
 
@@ -11,64 +12,70 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Prints on standard output, or on standard error, as printf does; each string (%s) is untrusted
- * and made visible (base/escape/visible.h), so that no name out of a file controls the terminal.
- * The program prints with these functions only. */
+/* output_print prints on standard output and output_note on standard error, as printf does. Each
+ * string
+ * (%s) is escaped (base/escape/visible.h), so that no name from a file can control the terminal.
+ * Subcommands print with these functions only. */
 typedef void output_printer(const char *format, ...) __attribute__((format(printf, 1, 2)));
 output_printer output_print, output_note;
 
-/* Shows a line on standard error in the place of the one before, `columns` wide at most. */
+/* Replaces the current line of standard error with `line`, cut to `columns`. */
 void output_live(const char *line, size_t columns);
-void output_live_clear(void); /* takes it away */
+/* Erases that line. */
+void output_live_clear(void);
 
-/* Prints "tinca: what: why: what to do" on standard error; returns the exit status for it. */
+/* Prints "tinca: what: why: what to do" on standard error. Returns the exit status for such an
+ * error. */
 int output_error(const struct error *error);
 
-/* Prints the document on standard output and frees it. `complete` is what building it returned;
- * false becomes an error. Returns the exit status. */
+/* Prints the document on standard output and frees it. `complete` says whether it could be built;
+ * if not, the error is that memory is short. Returns the exit status. */
 int output_json(struct json *root, bool complete);
 
 enum { OUTPUT_WIDTH = 79 };
 
-/* Prints `text` and a newline, broken between words so that lines end by column `width`. The cursor
- * stands at `column`; further lines begin at `indent`. A newline in the text is shown as a question
- * mark, as every control character of an untrusted text is. */
+/* Prints `text` and a newline in lines of at most `width` columns, broken between words. The cursor
+ * stands at `column`; further lines begin at `indent`. A control character, a newline included, is
+ * printed as a question mark. */
 void output_print_wrapped(const char *text, size_t indent, size_t column, size_t width);
 
-/* Prints a text of ours, each of whose newlines begins a paragraph, and a newline. */
+/* Prints a text whose newlines separate paragraphs, and a newline. Each paragraph is wrapped. */
 void output_print_paragraphs(const char *text, size_t width);
 
-/* "key": [channels, height, width] */
+/* Adds "key": [channels, height, width]. False when memory is short. */
 bool output_add_shape(struct json *parent, const char *key, struct shape shape);
 
-/* "key": {"median", "min", "mean", "sd", "ci95"} */
+/* Adds "key": {"median", "min", "mean", "sd", "ci95"}. False when memory is short. */
 bool output_add_statistics(struct json *parent, const char *key,
                            const struct statistics *statistics);
 
-/* "--json", for the tables of options. */
+/* The row of --json for a table of options. */
 #define OUTPUT_JSON_OPTION(flag)                                                                   \
     {                                                                                              \
-        "json", 0, NULL, N_("Print one JSON document and nothing else."), OPTION_SWITCH, flag, 0,  \
-            0, NULL                                                                                \
+        .name = "json", .help = N_("Print one JSON document and nothing else."),                   \
+        .kind = OPTION_SWITCH, .value = (flag)                                                     \
     }
 
-/* A table of texts whose columns become as wide as their widest cell. */
+/* A table of texts whose columns are as wide as their widest cell. table_print or table_free frees
+ * it. */
 struct table {
     size_t columns;
-    const char *align; /* a letter a column: 'l' or 'r' */
+    const char *align; /* one letter for each column: 'l' or 'r' */
     char **cells;
-    size_t count, capacity; /* cells */
-    bool failed;
+    size_t count, capacity; /* of cells */
+    bool failed;            /* memory was short */
 };
 
-/* `headings` is a row of column names with '|' between them. */
+/* Returns a table with its headings, which stand in one text with '|' between them. */
 struct table table_begin(const char *align, const char *headings);
+
+/* Frees a table that is not printed. */
 void table_free(struct table *table);
 
-/* Appends the next cell; printf's. A failed allocation shows when the table is printed. */
+/* Appends the next cell, written as printf does. If memory is short, table_print reports it. */
 void table_cell(struct table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints on standard output and frees. Returns the exit status. */
+/* Prints the table on standard output and frees it. Returns the exit status. */
 int table_print(struct table *table);
 
 #endif

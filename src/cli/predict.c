@@ -1,4 +1,6 @@
-/* tinca predict: what a saved model sees in pictures, or what it makes of them. */
+/* tinca predict: runs a saved model on pictures. A classifier's most probable classes are printed;
+ * the pictures that a generator (pix2pix) makes are written to --output. A picture that cannot be
+ * read is reported, and the others are still computed. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -17,9 +19,9 @@
 
 struct predict {
     struct model model;
-    struct prediction *predictions; /* [top] of one picture */
+    struct prediction *predictions; /* [top], of the current picture */
     size_t top;                     /* 0: the network makes pictures */
-    const char *output;             /* where pictures go: a file, or a folder */
+    const char *output;             /* where pictures are written: a file, or a folder */
     bool as_json;
     struct json *list; /* with as_json */
 };
@@ -61,8 +63,9 @@ static bool predict_classes(struct predict *predict, const char *path, bool *com
     return true;
 }
 
-/* --- pictures made of pictures --- */
+/* --- generators: pictures made from pictures --- */
 
+/* Returns whether --output names a folder: one that exists, or a path that ends with a slash. */
 static bool is_folder(const char *path)
 {
     size_t length = strlen(path);
@@ -70,14 +73,15 @@ static bool is_folder(const char *path)
            ((length > 0 && path[length - 1] == '/') || file_is_directory(path));
 }
 
-/* "photo.jpg" without its ending. */
+/* Returns the length of a file name without its extension: 5 for "photo.jpg". */
 static int stem_length(const char *name)
 {
     const char *dot = strrchr(name, '.');
     return (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* The file for a picture, owned by the caller: --output itself, or NAME.png in that folder. */
+/* Returns the file to write for a picture: --output itself, or NAME.png in that folder. The caller
+ * frees it; NULL when memory is short. */
 static char *target_for(const struct predict *predict, const char *path)
 {
     struct text target = {0};
@@ -102,6 +106,8 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+/* Writes the picture that the network makes of `path`. *complete becomes false when memory is too
+ * short for the JSON document. */
 static bool translate(struct predict *predict, const char *path, bool *complete,
                       struct error *error)
 {
@@ -111,7 +117,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
         error_set_memory(error, "a path", 0);
     else if (is_same_file(target, path))
         made = error_set(error, ERROR_USAGE, target, "choose another --output",
-                         "it would be written over");
+                         "this would overwrite the input picture");
     else
         made = model_translate_file(&predict->model, path, target, error);
     if (made && predict->as_json) {
@@ -125,7 +131,7 @@ static bool translate(struct predict *predict, const char *path, bool *complete,
     return made;
 }
 
-/* Two pictures of one name cannot go to one folder. */
+/* Fails if two pictures would be written to the same file in a folder. */
 static bool check_names(const struct operands *operands, struct error *error)
 {
     for (size_t i = 1; i < operands->count; i++)
@@ -146,11 +152,11 @@ static bool check_output(const struct predict *predict, const struct operands *o
     const bool makes_pictures = predict->model.network->classes == 0;
     if (!makes_pictures)
         return !predict->output || error_set(error, ERROR_USAGE, "--output", "leave it out",
-                                             "this network tells classes, it makes no pictures");
+                                             "this network predicts classes; it makes no pictures");
     if (!predict->output)
         return error_set(error, ERROR_USAGE, operands->values[0],
-                         "say where they go: -o FILE.png, or -o FOLDER",
-                         "this network makes pictures, it has no classes to predict");
+                         "name the output: -o FILE.png, or -o FOLDER",
+                         "this network makes pictures; it has no classes to predict");
     if (is_folder(predict->output))
         return check_names(operands, error) && file_make_directories(predict->output, error);
     if (predict->as_json && output_file_is_stdout(predict->output))
@@ -158,12 +164,13 @@ static bool check_output(const struct predict *predict, const struct operands *o
                          "picture and JSON cannot both go to standard output");
     return operands->count <= 2 ||
            error_set(error, ERROR_USAGE, predict->output, "name a folder that exists, or FOLDER/",
-                     "several pictures do not go into one file");
+                     "several pictures cannot be written to one file");
 }
 
-/* --- all of them --- */
+/* --- all pictures --- */
 
-/* Pictures that cannot be read are said and left out; the others are still answered. */
+/* Computes all pictures. Reports those that cannot be read or written and goes on with the others.
+ */
 static int predict_images(struct predict *predict, const struct operands *operands)
 {
     struct error error;
@@ -213,12 +220,19 @@ static int predict_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"top", 0, "K", N_("How many classes are shown, the most probable first."), OPTION_COUNT,
-         &predict.top, 1, 1000000, NULL},
-        {"output", 'o', "FILE",
-         N_("Networks that make pictures: the PNG file, or a folder for "
-            "several."),
-         OPTION_TEXT, &predict.output, 0, 0, NULL},
+        {.name = "top",
+         .argument = "K",
+         .help = N_("How many classes are shown, the most probable first."),
+         .kind = OPTION_COUNT,
+         .value = &predict.top,
+         .low = 1,
+         .high = 1000000},
+        {.name = "output",
+         .letter = 'o',
+         .argument = "FILE",
+         .help = N_("Networks that make pictures: the PNG file, or a folder for several."),
+         .kind = OPTION_TEXT,
+         .value = &predict.output},
         OUTPUT_JSON_OPTION(&predict.as_json),
         {0}};
     const struct option_set set = {.rows = rows,
@@ -237,9 +251,11 @@ static int predict_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_predict = {
-    "predict", "MODEL IMAGE...", N_("Tell what a saved model sees in PNG or JPEG pictures."),
-    N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a run. A "
-       "network "
-       "that makes pictures (pix2pix) translates them at their own size: --output says where they "
-       "go."),
-    predict_run};
+    .name = "predict",
+    .operands = "MODEL IMAGE...",
+    .summary = N_("Classify PNG or JPEG pictures with a saved model, or translate them."),
+    .details = N_("MODEL is a file that tinca train --save wrote, or the weights.safetensors of a "
+                  "run. A network that makes pictures (pix2pix) translates each picture at its "
+                  "size; --output names the result."),
+    .run = predict_run,
+};

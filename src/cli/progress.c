@@ -1,6 +1,9 @@
+/* Shows a run's progress from snapshots: on a terminal as one line that is rewritten, otherwise as
+ * a line every few seconds. Findings and notices are printed above that line, each once. */
 #include "cli/progress.h"
 
 #include "cli/output.h"
+#include "cli/stop_signal.h"
 
 #include "base/clock.h"
 #include "base/language.h"
@@ -15,7 +18,7 @@
 #include <unistd.h>
 
 enum { LINE_SIZE = 320 };
-static const double plain_interval = 5; /* seconds */
+static const double plain_interval = 5, poll_seconds = 0.2;
 
 static double now_seconds(void)
 {
@@ -24,7 +27,7 @@ static double now_seconds(void)
 
 struct progress progress_begin(bool quiet)
 {
-    const char *type = getenv("TERM"); /* a dumb terminal cannot rewrite a line */
+    const char *type = getenv("TERM"); /* a "dumb" terminal cannot rewrite a line */
     bool terminal = isatty(STDERR_FILENO) && type && strcmp(type, "dumb") != 0;
     return (struct progress){.quiet = quiet, .terminal = terminal, .last = now_seconds()};
 }
@@ -37,7 +40,8 @@ static size_t terminal_width(void)
     return 80;
 }
 
-/* The part that matters most comes first: a narrow terminal cuts the rest. */
+/* Writes the line about a running run. What matters most comes first: a narrow terminal cuts the
+ * rest. */
 static void describe(const struct run_snapshot *snapshot, char *line, size_t size)
 {
     char eta[32] = "";
@@ -46,7 +50,8 @@ static void describe(const struct run_snapshot *snapshot, char *line, size_t siz
         snprintf(line, size, _("preparing"));
         return;
     }
-    if (snapshot->status == RUN_VALIDATING && snapshot->validation_of == 0) { /* followed */
+    if (snapshot->status == RUN_VALIDATING &&
+        snapshot->validation_of == 0) { /* another process: unknown */
         snprintf(line, size, _("validating"));
         return;
     }
@@ -77,6 +82,7 @@ static void clear_line(struct progress *progress)
     progress->line_open = false;
 }
 
+/* Prints the findings that are new. */
 static void show_findings(struct progress *progress, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
@@ -89,18 +95,20 @@ static void show_findings(struct progress *progress, const struct run *run,
     }
 }
 
+/* Prints once from which iteration a resumed run continues. */
 static void show_beginning(struct progress *progress, const struct run_snapshot *snapshot)
 {
     if (progress->begun || snapshot->status == RUN_PREPARING)
         return;
     progress->begun = true;
     if (snapshot->begun_at > 0)
-        output_note(_("goes on after iteration %llu of %llu\n"),
+        output_note(_("continues after iteration %llu of %llu\n"),
                     (unsigned long long)snapshot->begun_at,
                     (unsigned long long)snapshot->iterations);
 }
 
-/* Each trouble once; that it is over is said as well. What ends a run is said at its end. */
+/* Prints an error that does not end the run (a full disk) once, and once more when it is over. An
+ * error that ends the run is printed at its end. */
 static void show_trouble(struct progress *progress, const struct run_snapshot *snapshot)
 {
     const struct error *error = &snapshot->error;
@@ -111,7 +119,7 @@ static void show_trouble(struct progress *progress, const struct run_snapshot *s
     if (error->kind != ERROR_NONE)
         output_error(error);
     else if (!progress->quiet)
-        output_note(_("it can be written again: nothing is lost\n"));
+        output_note(_("writing works again: nothing is lost\n"));
     progress->trouble = *error;
 }
 
@@ -139,7 +147,7 @@ void progress_show(struct progress *progress, const struct run *run)
     char line[LINE_SIZE];
     run_snapshot(run, &snapshot);
     show_trouble(progress, &snapshot);
-    progress->noticed |= progress->trouble.kind != ERROR_NONE; /* a notice is the first trouble */
+    progress->noticed |= progress->trouble.kind != ERROR_NONE; /* it includes the notice */
     if (progress->quiet)
         return;
     show_beginning(progress, &snapshot);
@@ -159,5 +167,17 @@ void progress_end(struct progress *progress, const struct run *run)
         show_findings(progress, run, &snapshot);
     clear_line(progress);
     if (run_notice(run)->kind != ERROR_NONE && !progress->noticed)
-        output_error(run_notice(run)); /* the run was over before it could be shown */
+        output_error(run_notice(run)); /* the run ended before its notice was shown */
+}
+
+void progress_follow(struct run *run, bool quiet)
+{
+    struct progress progress = progress_begin(quiet);
+    bool stop_sent = false;
+    while (!run_wait(run, poll_seconds)) {
+        if (stop_signal_came() && !stop_sent)
+            stop_sent = run_send(run, COMMAND_STOP, 0);
+        progress_show(&progress, run);
+    }
+    progress_end(&progress, run);
 }

@@ -1,8 +1,8 @@
-/* progress.h: what a run says on standard error while it goes on.
+/* progress.h: shows the progress of a run on standard error.
  *
- * On a terminal one line that is rewritten in place, clipped to the terminal's width; otherwise a
- * plain line every few seconds. Findings are said once, when they set in; so is what cannot be
- * written to the disk, also to those who want it quiet.
+ * On a terminal it is one line that is rewritten, cut to the terminal's width; otherwise a new line
+ * every few seconds. A finding is printed once, when it begins. So is an error of writing to the
+ * disk, also with --quiet.
  */
 #ifndef TINCA_CLI_PROGRESS_H
 #define TINCA_CLI_PROGRESS_H
@@ -14,21 +14,25 @@
 
 struct progress {
     bool quiet, terminal;
-    double last;          /* seconds of the clock at the last plain line */
+    double last;          /* the clock at the last plain line, in seconds */
     uint64_t printed;     /* iteration of the last plain line */
-    size_t findings;      /* said so far */
-    bool begun;           /* whether the run was resumed has been said */
+    size_t findings;      /* printed so far */
+    bool begun;           /* the first iteration is known, and printed if it is not 1 */
     bool noticed;         /* run_notice has been shown */
-    struct error trouble; /* the last one that was said */
-    bool line_open;       /* a live line stands on the screen */
+    struct error trouble; /* the last error that was printed */
+    bool line_open;       /* the terminal shows a line that will be rewritten */
 };
 
+/* Returns the state of a display that has shown nothing yet. */
 struct progress progress_begin(bool quiet);
 
-/* To be called several times a second. */
+/* Shows the run as it is now. Call it several times a second. */
 void progress_show(struct progress *progress, const struct run *run);
 
-/* Removes the live line. */
+/* Prints the findings that have not been printed and erases the line. */
 void progress_end(struct progress *progress, const struct run *run);
+
+/* Shows the run until it is over. A stop signal (stop_signal.h) is sent to it as a command. */
+void progress_follow(struct run *run, bool quiet);
 
 #endif

@@ -1,4 +1,5 @@
-/* tinca resume: goes on with a run that was interrupted or stopped, where it lies. */
+/* tinca resume: continues a run that was interrupted or stopped, in its folder. Only options that
+ * do not change what the run computes are accepted. */
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -21,7 +22,8 @@ static bool may_change(const char *key)
     return false;
 }
 
-/* The other options of tinca train are known, but would make another run of it. */
+/* Refuses the other options of tinca train with their reason: they would make it a different run.
+ */
 static bool check_options(int argc, char **argv, struct error *error)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -31,12 +33,13 @@ static bool check_options(int argc, char **argv, struct error *error)
         snprintf(key, sizeof key, "%.*s", (int)strcspn(argv[i] + 2, "="), argv[i] + 2);
         if (config_find(key) && !may_change(key))
             return error_set(error, ERROR_USAGE, argv[i], "start another run with tinca train",
-                             "it would change what the run computes: only threads, a longer "
-                             "run and checkpoints may change");
+                             "it would change what the run computes: only the threads, a longer "
+                             "run and checkpoints can change");
     }
     return true;
 }
 
+/* Finds the run, continues it and shows it until it is over. Returns the exit status. */
 static int go_on(const char *name, const struct train *train)
 {
     struct error error;
@@ -56,12 +59,21 @@ static int resume_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
-         &train.options.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
-         &train.export_path, 0, 0, NULL},
-        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
-         NULL},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the weights to FILE (safetensors) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("Write the session to FILE (JSON) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.export_path},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Print only errors."),
+         .kind = OPTION_SWITCH,
+         .value = &train.quiet},
         {0}};
     const struct option_set set = {.rows = rows,
                                    .config = &train.config,
@@ -79,10 +91,14 @@ static int resume_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_resume = {
-    "resume", "RUN", N_("Go on with a run that was interrupted or stopped."),
-    N_("RUN is its ID, the beginning of it, its name, or its folder. It goes on from its last "
-       "checkpoint to the same bits as if it had never stopped, whatever the number of threads. "
-       "What the options do not name cannot change; it can become longer, unless its schedule "
-       "spreads over the whole run.\n"
-       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
-    resume_run};
+    .name = "resume",
+    .operands = "RUN",
+    .summary = N_("Continue a run that was interrupted or stopped."),
+    .details =
+        N_("RUN is a run's ID, the beginning of its ID, its name, or its folder. It continues from "
+           "its last checkpoint and gives the same bits as if it had never stopped, with any "
+           "number of threads. Only the settings below can change; the run can become longer, "
+           "unless its learning-rate schedule spans the whole run.\nInterrupting (Ctrl-C) finishes "
+           "the iteration and saves; a second time ends at once."),
+    .run = resume_run,
+};

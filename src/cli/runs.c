@@ -1,4 +1,6 @@
-/* tinca runs: what is kept, oldest first. A run that cannot be read is listed as such. */
+/* tinca runs: lists the runs of the folder of runs, oldest first. A run that cannot be read is
+ * listed as unreadable with the reason; a folder whose process was killed before the run began is
+ * listed as incomplete. With --check the runs are verified instead (runs_check.c). */
 #include "cli/runs.h"
 
 #include "cli/command.h"
@@ -25,7 +27,7 @@ struct run *runs_open(const char *id, struct error *error)
     return run;
 }
 
-/* The name its user gave it, or null. */
+/* Adds the name that the user gave the run, or null. */
 static bool add_name(struct json *object, const struct run *run)
 {
     char name[RUN_NAME_SIZE];
@@ -33,6 +35,7 @@ static bool add_name(struct json *object, const struct run *run)
     return name[0] ? json_add_string(object, "name", name) : json_add_null(object, "name");
 }
 
+/* Adds everything about a run that can be read. */
 static bool add_readable(struct json *object, const struct run *run)
 {
     const struct run_config *config = run_config(run);
@@ -76,7 +79,7 @@ static bool add_json(struct json *list, const char *id)
     return added;
 }
 
-/* An imported run says so, with the machine if it is known. */
+/* Appends what the run computes; for an imported run also its framework and its machine. */
 static void add_what(struct table *table, const struct run *run)
 {
     char batch[24] = "?", data[512];
@@ -126,7 +129,7 @@ static void add_row(struct table *table, const char *id)
     run_free(run);
 }
 
-/* The IDs of the runs, and of folders that never became one. */
+/* The IDs of the runs, and of folders in which no run began. */
 struct listing {
     char **ids, **incomplete;
     size_t count, incomplete_count;
@@ -139,7 +142,7 @@ static void free_ids(char **ids, size_t count)
     free(ids);
 }
 
-/* Killed before there was a run. */
+/* Appends the row of a folder in which no run began. */
 static void add_incomplete_row(struct table *table, const char *id)
 {
     table_cell(table, "%s", id);
@@ -190,8 +193,10 @@ static int runs_run(const struct command *command, int argc, char **argv)
     bool as_json = false, check = false;
     int status;
     const struct option_row rows[] = {
-        {"check", 0, NULL, N_("Verify the run's files, or those of all runs, and change nothing."),
-         OPTION_SWITCH, &check, 0, 0, NULL},
+        {.name = "check",
+         .help = N_("Verify the run's files, or those of all runs, and change nothing."),
+         .kind = OPTION_SWITCH,
+         .value = &check},
         OUTPUT_JSON_OPTION(&as_json),
         {0}};
     const struct option_set set = {.rows = rows, .operands_max = 1};
@@ -215,13 +220,14 @@ static int runs_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_runs = {
-    "runs", "[RUN]", N_("List the runs that are kept, oldest first, or verify them."),
-    N_("They lie in $XDG_STATE_HOME/tinca/runs (~/.local/state by default), a folder a run; remove "
-       "a "
-       "folder to forget a run. NAME is what its user called it in the workbench; commands take it "
-       "for "
-       "the ID.\n"
-       "--check verifies RUN, or all: a line a problem, with what can be done. A checksum tells "
-       "whether models, checkpoints and the journal are as they were written. The exit status is 1 "
-       "when something is damaged."),
-    runs_run};
+    .name = "runs",
+    .operands = "[RUN]",
+    .summary = N_("List all runs, oldest first, or verify their files."),
+    .details = N_(
+        "Each run is a folder of $XDG_STATE_HOME/tinca/runs (~/.local/state by default); delete "
+        "the folder to delete the run. NAME is the name that the run was given in the workbench; "
+        "commands accept it in place of the ID.\n--check verifies RUN, or all runs, and prints a "
+        "line for each problem, with what can be done. Checksums show whether models, checkpoints "
+        "and the journal are as they were written. The exit status is 1 if something is damaged."),
+    .run = runs_run,
+};

@@ -1,12 +1,12 @@
-/* runs.h: a kept run, by what people call it. */
+/* runs.h: opens the run that a command line names. */
 #ifndef TINCA_CLI_RUNS_H
 #define TINCA_CLI_RUNS_H
 
 #include "base/error.h"
 #include "session/record/run.h"
 
-/* By its ID, the beginning of it, its name, or its folder. NULL with an error when it cannot be
- * found or read; to be freed with run_free. */
+/* Opens a run by its ID, the beginning of its ID, its name, or its folder. The caller frees it with
+ * run_free. NULL with an error when it cannot be found or read. */
 struct run *runs_open(const char *id, struct error *error);
 
 #endif

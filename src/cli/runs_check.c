@@ -1,5 +1,6 @@
-/* tinca runs --check: a line a problem, "ID: FILE: what is wrong: what can be done", and a last
- * line that counts. */
+/* tinca runs --check: verifies the files of one run or of all. Each problem is a line "ID: FILE:
+ * what is wrong: what can be done"; the last line gives the totals. session/check does the
+ * checking. */
 #include "cli/runs_check.h"
 
 #include "cli/command.h"
@@ -18,23 +19,24 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The totals, and the JSON list if there is one. */
 struct tally {
     size_t runs, damaged, warned;
     struct json *list; /* NULL: lines are printed */
-    bool complete;     /* the list */
-    uint64_t told;     /* when progress was last reported */
+    bool complete;     /* memory sufficed for the list */
+    uint64_t shown;    /* when progress was last shown, in nanoseconds */
 };
 
 /* --- progress --- */
 
-/* On a terminal a line that is replaced, otherwise one every few seconds. */
+/* Shows progress: on a terminal a line that is rewritten, otherwise a line every few seconds. */
 static void report_progress(struct tally *tally, size_t done, size_t count)
 {
     const uint64_t now = clock_nanoseconds();
     const bool terminal = isatty(STDERR_FILENO);
-    if (count < 2 || clock_seconds(tally->told, now) < (terminal ? 0.2 : 5))
+    if (count < 2 || clock_seconds(tally->shown, now) < (terminal ? 0.2 : 5))
         return;
-    tally->told = now;
+    tally->shown = now;
     if (terminal)
         output_live_clear();
     output_note(_("checked %zu of %zu runs"), done, count);
@@ -107,10 +109,11 @@ static bool check_one(struct tally *tally, const char *directory, bool home, str
     return true;
 }
 
-/* --- which --- */
+/* --- which runs --- */
 
-/* Unlike the other commands, also what holds no run. A name without a slash is one in the folder of
- * all runs, which "." and ".." are not. */
+/* Returns the folder to check, which the caller frees. Unlike the other commands this one also
+ * accepts a folder without a run. A name without a slash is looked for in the folder of runs; "."
+ * and ".." are not. */
 static char *find(const char *home, const char *run, struct error *error)
 {
     const bool is_name = run[0] && strcmp(run, ".") != 0 && strcmp(run, "..") != 0;
@@ -126,7 +129,7 @@ static char *find(const char *home, const char *run, struct error *error)
     return run_directory_find_any(run, error);
 }
 
-/* Whether the folder lies in the folder of all runs. */
+/* Returns whether the folder lies directly in the folder of runs. */
 static bool is_at_home(const char *home, const char *directory)
 {
     const size_t length = strlen(home);
@@ -163,6 +166,7 @@ static bool check_all(struct tally *tally, const char *home, struct error *error
     return good;
 }
 
+/* Prints the totals. Returns the exit status. */
 static int end(struct tally *tally, struct json *root)
 {
     const int status = tally->damaged > 0 ? EXIT_FAILED : EXIT_DONE;
@@ -182,7 +186,7 @@ int runs_check(const char *run, bool as_json)
 {
     struct error error;
     struct json *root = as_json ? json_new_object() : NULL;
-    struct tally tally = {.complete = true, .told = clock_nanoseconds()};
+    struct tally tally = {.complete = true, .shown = clock_nanoseconds()};
     char *home = run_directory_home(&error);
     if (as_json)
         tally.list = json_add_array(root, "runs");

@@ -7,6 +7,8 @@
 
 static volatile sig_atomic_t came;
 
+/* Runs in a signal handler: calls only functions that are safe there. */
+
 static void on_signal(int number)
 {
     if (number == SIGINT && came)
@@ -20,7 +22,7 @@ void stop_signal_catch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup */
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup ignores it */
         sigaction(SIGHUP, &action, NULL);
 }
 

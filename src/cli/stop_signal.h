@@ -1,15 +1,15 @@
-/* stop_signal.h: SIGINT, SIGTERM and SIGHUP, unless that is ignored, as a wish to stop. The first
- * one asks, so that what is on can be saved; a second SIGINT ends the program at once, with the
- * status for "interrupted". */
+/* stop_signal.h: SIGINT, SIGTERM and SIGHUP (unless it is ignored) as a request to stop. The first
+ * one sets a flag, so that a run can finish its iteration and save; a second SIGINT ends the
+ * program at once with the exit status for "interrupted". */
 #ifndef TINCA_CLI_STOP_SIGNAL_H
 #define TINCA_CLI_STOP_SIGNAL_H
 
 #include <stdbool.h>
 
-/* From now on the signals ask. */
+/* Installs the signal handlers. */
 void stop_signal_catch(void);
 
-/* Whether one has come. */
+/* Returns whether a signal has asked to stop. */
 bool stop_signal_came(void);
 
 #endif

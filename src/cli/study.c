@@ -1,4 +1,10 @@
-/* tinca study: can people tell a network's pictures from real ones? */
+/* tinca study: the perceptual study. People look at real and generated pictures, each for a second,
+ * and say which are real; the report gives the share of generated pictures that most votes call
+ * real.
+ *
+ * The pictures come from a run's network or from two folders (session/study/study_pictures.c), the
+ * screen that shows them from ui/screens/study, and the votes are kept in a JSON file
+ * (session/study/study_file.c). */
 #include "session/study/study_file.h"
 
 #include "cli/command.h"
@@ -21,10 +27,10 @@
 static const double MIN_SECONDS = 0.05, MAX_SECONDS = 60;
 
 struct study_request {
-    const char *run; /* NULL: folders */
+    const char *run; /* NULL: pictures come from folders */
     const char *real, *generated, *data, *device;
     const char *participant, *results, *network, *graphics;
-    const char *seconds; /* as given; NULL: 1 */
+    const char *seconds; /* as given; NULL: 1 second */
     size_t images, threads, seed;
     bool report, as_json;
 };
@@ -61,6 +67,7 @@ static void add_published(struct table *table)
     }
 }
 
+/* Prints how a session differed from the published study. */
 static void print_notes(const struct study_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -113,7 +120,7 @@ static int report(const struct study_request *request)
     return status;
 }
 
-/* --- what was asked for --- */
+/* --- the request --- */
 
 static bool read_seconds(const char *text, double *seconds, struct error *error)
 {
@@ -125,7 +132,7 @@ static bool read_seconds(const char *text, double *seconds, struct error *error)
                      "expected a number of %g to %g", MIN_SECONDS, MAX_SECONDS);
 }
 
-/* The login's name, where none is given. */
+/* Takes the participant's name from the environment if --participant was not given. */
 static bool name_participant(struct study_request *request, struct error *error)
 {
     const char *const variables[] = {"LOGNAME", "USER"};
@@ -137,6 +144,8 @@ static bool name_participant(struct study_request *request, struct error *error)
     return study_check_name(request->participant, "--participant", error);
 }
 
+/* Checks that the pictures come from a run or from two folders, and the options that depend on it.
+ */
 static bool check_source(const struct study_request *request, struct error *error)
 {
     static const char advice[] = N_("give a RUN, or both --real DIR and --generated DIR");
@@ -154,13 +163,13 @@ static bool check_source(const struct study_request *request, struct error *erro
                          "expected an even number");
     if (request->as_json)
         return error_set(error, ERROR_USAGE, "--json", "give --report as well",
-                         "a session is held on the terminal, only its report is JSON");
+                         "a session uses the terminal; only its report is JSON");
     return true;
 }
 
 /* --- a session --- */
 
-/* A folder's own name, with which the network is called where nobody calls it otherwise. */
+/* Writes the last part of a folder's path: the name of the network if no other is given. */
 static void name_folder(const char *path, char *name, size_t size)
 {
     char trimmed[512];
@@ -170,13 +179,14 @@ static void name_folder(const char *path, char *name, size_t size)
     snprintf(name, size, "%s", file_base_name(trimmed));
 }
 
+/* Fills in the study and its pictures, from a run or from folders. */
 static bool make_pictures(const struct study_request *request, struct study *study,
                           struct study_pictures *pictures, struct error *error)
 {
-    const struct study_run_request of_run = {.data = request->data,
-                                             .device = request->device,
-                                             .threads = request->threads,
-                                             .wanted = request->images};
+    const struct study_run_request run_request = {.data = request->data,
+                                                  .device = request->device,
+                                                  .threads = request->threads,
+                                                  .wanted = request->images};
     if (request->network)
         snprintf(study->network, sizeof study->network, "%s", request->network);
     if (!request->run) {
@@ -190,13 +200,13 @@ static bool make_pictures(const struct study_request *request, struct study *stu
     if (!run)
         return false;
     output_note(_("Making the pictures of %s ...\n"), run_facts(run)->network);
-    bool made = study_pictures_of_run(pictures, study, run, &of_run, error);
+    bool made = study_pictures_of_run(pictures, study, run, &run_request, error);
     run_free(run);
     return made && study_check_name(study->network, "--network", error);
 }
 
-/* What is not as in the study is said before it begins; the report says it again. */
-static void say_notes(const struct study *study, const struct study_pictures *pictures)
+/* Prints how the session will differ from the published study; the report repeats it. */
+static void announce_differences(const struct study *study, const struct study_pictures *pictures)
 {
     if (study->count < STUDY_IMAGES)
         output_note(
@@ -208,15 +218,15 @@ static void say_notes(const struct study *study, const struct study_pictures *pi
         output_note(_("There are too few scenes: %zu are shown twice, real and generated.\n"),
                     study->shown_twice);
     if (study->training_known && study->seen_in_training)
-        output_note(
-            _("The network was trained on %zu of the %zu generated pictures' pairs: the result "
-              "flatters it.\n"),
-            study->seen_in_training, study->count / 2);
+        output_note(_("The network was trained on %zu of the %zu generated pictures' pairs: the "
+                      "result will be too good.\n"),
+                    study->seen_in_training, study->count / 2);
     if (pictures->resized)
         output_note(_("The pictures have several sizes and are brought to the smallest.\n"));
 }
 
-static int keep_vote(const struct study_request *request, const struct study *study,
+/* Adds the vote to the file of results and prints the report. Returns the exit status. */
+static int save_vote(const struct study_request *request, const struct study *study,
                      const struct study_vote *vote)
 {
     struct error error;
@@ -237,12 +247,12 @@ static int hold_session(const struct study_request *request, const struct study 
     if (!study_file_accepts(request->results, study, request->participant, &error))
         return output_error(&error);
     vote.answers = memory_new(study->count, sizeof *vote.answers, "a vote", &error);
-    say_notes(study, pictures);
+    announce_differences(study, pictures);
     if (!vote.answers ||
         !study_screen_run(display, study, pictures->images, request->participant, &vote, &error))
         status = output_error(&error);
     else
-        status = keep_vote(request, study, &vote);
+        status = save_vote(request, study, &vote);
     free(vote.answers);
     return status;
 }
@@ -267,6 +277,84 @@ static int study_session(struct study_request *request)
     return status;
 }
 
+enum { VOTE_ROWS = 5, DISPLAY_ROWS = 7 };
+
+/* Fills in the options of where pictures come from and of the vote. */
+static void make_vote_rows(struct study_request *request, struct option_row rows[VOTE_ROWS])
+{
+    const struct option_row own[VOTE_ROWS] = {
+        {.name = "real",
+         .argument = "DIR",
+         .help = N_("Without RUN: the folder of real pictures (PNG, JPEG)."),
+         .kind = OPTION_TEXT,
+         .value = &request->real},
+        {.name = "generated",
+         .argument = "DIR",
+         .help = N_("Without RUN: the folder of generated pictures."),
+         .kind = OPTION_TEXT,
+         .value = &request->generated},
+        {.name = "participant",
+         .argument = "NAME",
+         .help = N_("Who votes, once per network; without it the login name (LOGNAME)."),
+         .kind = OPTION_TEXT,
+         .value = &request->participant},
+        {.name = "results",
+         .argument = "FILE",
+         .help = N_("The JSON file that the vote is added to; without it tinca-study.json."),
+         .kind = OPTION_TEXT,
+         .value = &request->results},
+        {.name = "network",
+         .argument = "NAME",
+         .help = N_("The name of the network voted on; without it the run's network, or the name "
+                    "of the folder of generated pictures."),
+         .kind = OPTION_TEXT,
+         .value = &request->network}};
+    memcpy(rows, own, sizeof own);
+}
+
+/* Fills in the options of what is shown, and of the report. */
+static void make_display_rows(struct study_request *request, struct option_row rows[DISPLAY_ROWS])
+{
+    const struct option_row own[DISPLAY_ROWS] = {
+        {.name = "images",
+         .argument = "N",
+         .help = N_("How many pictures are shown, half of them real, a fifth for practice; without "
+                    "it 50, or as many as there are."),
+         .kind = OPTION_COUNT,
+         .value = &request->images,
+         .low = 4,
+         .high = STUDY_MAX_IMAGES},
+        {.name = "seconds",
+         .argument = "X",
+         .help = N_("How many seconds each picture is shown; without it 1."),
+         .kind = OPTION_TEXT,
+         .value = &request->seconds},
+        {.name = "graphics",
+         .argument = "NAME",
+         .help = N_("How pictures are shown (true colour and 256 colours as half blocks); without "
+                    "it the best that the terminal has."),
+         .kind = OPTION_NAME,
+         .value = &request->graphics,
+         .choices = graphics_names},
+        {.name = "data",
+         .argument = "SPEC",
+         .help = N_("The pairs of pictures; without it the run's validation data, or the test "
+                    "split of its data."),
+         .kind = OPTION_TEXT,
+         .value = &request->data},
+        {.name = "device",
+         .argument = "NAME",
+         .help = N_("The device that computes the pictures; without it the run's device."),
+         .kind = OPTION_TEXT,
+         .value = &request->device},
+        {.name = "report",
+         .help = N_("Show no pictures: print the result of the votes in the file."),
+         .kind = OPTION_SWITCH,
+         .value = &request->report},
+        OUTPUT_JSON_OPTION(&request->as_json)};
+    memcpy(rows, own, sizeof own);
+}
+
 static int study_command_run(const struct command *command, int argc, char **argv)
 {
     static const char *const fields[] = {"threads", "seed", NULL};
@@ -274,42 +362,9 @@ static int study_command_run(const struct command *command, int argc, char **arg
     struct study_request request = {.results = "tinca-study.json"};
     struct operands operands;
     int status;
-    const struct option_row rows[] = {
-        {"real", 0, "DIR", N_("Without RUN: the folder of real pictures (PNG, JPEG)."), OPTION_TEXT,
-         &request.real, 0, 0, NULL},
-        {"generated", 0, "DIR", N_("Without RUN: the folder of generated ones."), OPTION_TEXT,
-         &request.generated, 0, 0, NULL},
-        {"participant", 0, "NAME",
-         N_("Who votes, once a network; without it the login's name (LOGNAME)."), OPTION_TEXT,
-         &request.participant, 0, 0, NULL},
-        {"results", 0, "FILE",
-         N_("The JSON file that the vote is added to; without it tinca-study.json."), OPTION_TEXT,
-         &request.results, 0, 0, NULL},
-        {"network", 0, "NAME",
-         N_("What the votes are about; without it the run's network, or the name of the folder of "
-            "generated pictures."),
-         OPTION_TEXT, &request.network, 0, 0, NULL},
-        {"images", 0, "N",
-         N_("How many pictures are shown, half of them real, a fifth for practice; without it 50, "
-            "or "
-            "what there is."),
-         OPTION_COUNT, &request.images, 4, STUDY_MAX_IMAGES, NULL},
-        {"seconds", 0, "X", N_("How long each is shown; without it 1."), OPTION_TEXT,
-         &request.seconds, 0, 0, NULL},
-        {"graphics", 0, "NAME",
-         N_("How pictures are shown (true colour and 256 colours as half blocks); without it the "
-            "best "
-            "that the terminal has."),
-         OPTION_NAME, &request.graphics, 0, 0, graphics_names},
-        {"data", 0, "SPEC",
-         N_("The pairs; without it the run's validation data, or the test split of its data."),
-         OPTION_TEXT, &request.data, 0, 0, NULL},
-        {"device", 0, "NAME", N_("What computes the pictures; without it the run's device."),
-         OPTION_TEXT, &request.device, 0, 0, NULL},
-        {"report", 0, NULL, N_("Show no pictures: print what the votes in the file come to."),
-         OPTION_SWITCH, &request.report, 0, 0, NULL},
-        OUTPUT_JSON_OPTION(&request.as_json),
-        {0}};
+    struct option_row rows[VOTE_ROWS + DISPLAY_ROWS + 1] = {0};
+    make_vote_rows(&request, rows);
+    make_display_rows(&request, rows + VOTE_ROWS);
     const struct option_set set = {
         .rows = rows, .config = &config, .fields = fields, .operands_max = 1};
     config_defaults(&config);
@@ -322,12 +377,14 @@ static int study_command_run(const struct command *command, int argc, char **arg
 }
 
 const struct command command_study = {
-    "study", "[RUN]", N_("The perceptual study: tell real pictures from generated ones."),
-    N_("Pictures are shown one by one, in the terminal, each for a second; then one says by key "
-       "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of a "
-       "network that makes pictures, such as pix2pix; pictures of anything else come from two "
-       "folders "
-       "(--real, --generated). A generated picture counts as fooled when most votes call it real. "
-       "A "
-       "session that is not finished leaves no vote."),
-    study_command_run};
+    .name = "study",
+    .operands = "[RUN]",
+    .summary = N_("The perceptual study: tell real pictures from generated ones."),
+    .details =
+        N_("Pictures are shown one by one in the terminal, each for a second; then a key says "
+           "whether it was real (r) or generated (g). The first fifth is practice. RUN is a run of "
+           "a network that makes pictures, such as pix2pix; other pictures come from two folders "
+           "(--real, --generated). A generated picture has fooled the voters when most votes call "
+           "it real. A session that is not finished leaves no vote."),
+    .run = study_command_run,
+};

@@ -1,3 +1,7 @@
+/* A sweep's cells: one computed in this process (sweep_jobs_run_cell), and many in child processes
+ * (sweep_jobs_run). Several processes, also on several machines, may compute the same sweep: a lock
+ * on each cell's file decides who computes it, and a cell's state is read again from its files
+ * before it is started. */
 #include "cli/sweep_jobs.h"
 
 #include "cli/command.h"
@@ -31,18 +35,7 @@ static const double poll_seconds = 0.2, first_poll_seconds = 0.005, plain_interv
 
 /* --- one cell, in this process --- */
 
-static void follow(struct run *run, bool quiet)
-{
-    struct progress progress = progress_begin(quiet);
-    bool asked = false;
-    while (!run_wait(run, poll_seconds)) {
-        if (stop_signal_came() && !asked)
-            asked = run_send(run, COMMAND_STOP, 0);
-        progress_show(&progress, run);
-    }
-    progress_end(&progress, run);
-}
-
+/* Prints the reason if the cell failed. Returns the exit status. */
 static int status_of(const struct sweep_cell *cell)
 {
     struct error error = cell->reason;
@@ -55,9 +48,9 @@ static int status_of(const struct sweep_cell *cell)
     return EXIT_DONE;
 }
 
-/* A run that could not even begin has no files of its own: the cell keeps why. What does not fit
- * is no failure. */
-static int note_refusal(struct sweep *sweep, size_t index, const struct error *refusal)
+/* Records in the cell why its run could not begin: there are no files of the run that would tell. A
+ * cell that does not fit the memory has not failed. Returns the exit status. */
+static int record_refusal(struct sweep *sweep, size_t index, const struct error *refusal)
 {
     struct error error;
     struct sweep_cell *cell = &sweep->cells[index];
@@ -68,7 +61,8 @@ static int note_refusal(struct sweep *sweep, size_t index, const struct error *r
     return status_of(cell);
 }
 
-/* What was interrupted goes on in its own folder, with the threads that it may have now. */
+/* Starts the cell's run, or resumes the one that was interrupted with the present number of
+ * threads. NULL with an error when it cannot begin. */
 static struct run *start_cell(const struct sweep *sweep, size_t index, bool *resumed,
                               struct error *error)
 {
@@ -86,6 +80,7 @@ static struct run *start_cell(const struct sweep *sweep, size_t index, bool *res
     return run;
 }
 
+/* Computes a cell that this process has locked. Returns the exit status. */
 static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
 {
     struct error error;
@@ -93,26 +88,27 @@ static int run_claimed(struct sweep *sweep, size_t index, bool quiet)
     bool resumed;
     struct run *run = start_cell(sweep, index, &resumed, &error);
     if (!run)
-        return note_refusal(sweep, index, &error);
+        return record_refusal(sweep, index, &error);
     if (!sweep_note(sweep, index, run_facts(run)->id, NULL, &error)) {
         run_free(run);
         return output_error(&error);
     }
-    follow(run, quiet);
+    progress_follow(run, quiet);
     run_snapshot(run, &end);
     run_free(run);
-    /* a run that could not go on is as it was before: only the cell can tell why */
-    return resumed && end.status == RUN_REFUSED ? note_refusal(sweep, index, &end.error)
+    /* a run that could not be resumed keeps its files: the cell records why */
+    return resumed && end.status == RUN_REFUSED ? record_refusal(sweep, index, &end.error)
                                                 : EXIT_DONE;
 }
 
-static void say_state(const struct sweep_cell *cell, bool quiet)
+static void print_state(const struct sweep_cell *cell, bool quiet)
 {
     if (!quiet)
         output_note("%s: %s\n", cell->id, sweep_state_words(cell->state));
 }
 
-/* Another process may have computed it between the look at its state and the lock. */
+/* Returns whether the cell needs no computing: another process may have computed it before the
+ * lock. */
 static bool is_over(const struct sweep_cell *cell)
 {
     return sweep_is_computed(cell) || cell->state == SWEEP_FAILED;
@@ -127,7 +123,7 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
     if (lock < 0 && error.kind != ERROR_NONE)
         return output_error(&error);
     if (lock < 0) {
-        say_state(cell, quiet);
+        print_state(cell, quiet);
         return EXIT_DONE;
     }
     sweep_refresh_claimed(sweep, index);
@@ -137,11 +133,11 @@ int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet)
     close(lock);
     if (status != EXIT_DONE)
         return status;
-    say_state(cell, quiet);
+    print_state(cell, quiet);
     return status_of(cell);
 }
 
-/* --- many, each in a process --- */
+/* --- many cells, each in a process --- */
 
 struct job {
     pid_t process; /* 0: none */
@@ -153,12 +149,12 @@ struct work {
     struct sweep_estimate *estimate;
     const struct sweep_jobs *settings;
     struct job *jobs;
-    bool *tried;   /* a flag a cell: nothing is tried twice */
-    bool terminal; /* standard error is one */
-    bool line_open, told_to_stop;
-    double said; /* when the last plain line was written */
-    /* seconds until it looks again: the longer nothing happens, the longer */
-    double poll;
+    bool *tried;    /* one flag for each cell: none is started twice */
+    bool terminal;  /* standard error is one */
+    bool line_open; /* the terminal shows a line that will be rewritten */
+    bool stop_sent; /* the children have been asked to stop */
+    double shown;   /* the clock at the last line of progress, in seconds */
+    double poll;    /* seconds until the next poll: they double while nothing happens */
 };
 
 static double now_seconds(void)
@@ -181,7 +177,8 @@ static char *path_in_cell(const struct work *work, size_t cell, const char *name
     return path;
 }
 
-/* The child writes into the cell's folder what it has to say, a crash's last words as well. */
+/* Starts the process that computes the cell. Its output, messages of a crash included, goes to
+ * output.txt in the cell's folder. Returns 0 or an error number. */
 static int spawn(const struct work *work, size_t cell, pid_t *process)
 {
     posix_spawn_file_actions_t actions;
@@ -209,11 +206,12 @@ static int spawn(const struct work *work, size_t cell, pid_t *process)
     return failed;
 }
 
+/* Records that the cell's process failed. */
 static void fail_cell(struct work *work, size_t cell, const char *why)
 {
     struct error failure, error;
     error_set(&failure, ERROR_SYSTEM, work->sweep->cells[cell].id,
-              _("output.txt in its folder may say more; --retry tries it again"), "%s", why);
+              _("see output.txt in its folder; --retry computes it once more"), "%s", why);
     if (!sweep_note(work->sweep, cell, work->sweep->cells[cell].run, &failure, &error))
         output_error(&error);
     sweep_refresh(work->sweep, cell);
@@ -235,8 +233,8 @@ static void start(struct work *work, struct job *job, size_t cell)
     fail_cell(work, cell, why);
 }
 
-/* The next cell that is due, read afresh: another process may have done it meanwhile, or have left
- * it undone. */
+/* Finds the next cell to start. Its state is read again: another process may have computed it, or
+ * have given up while it was running. */
 static bool next_cell(struct work *work, size_t *cell)
 {
     for (*cell = 0; *cell < work->sweep->count; ++*cell) {
@@ -250,9 +248,9 @@ static bool next_cell(struct work *work, size_t *cell)
     return false;
 }
 
-/* --- what became of a cell --- */
+/* --- the end of a cell --- */
 
-static void say_cell(struct work *work, size_t index)
+static void print_cell(struct work *work, size_t index)
 {
     char reason[1200];
     const struct sweep_cell *cell = &work->sweep->cells[index];
@@ -273,29 +271,31 @@ static void say_cell(struct work *work, size_t index)
                     sweep_state_words(cell->state));
 }
 
-/* A process that ends without a word was killed (memory), or crashed. When it was told to stop it
- * is just interrupted. */
-static void take_end(struct work *work, size_t index, int status)
+/* Records how the cell's process ended. One that ended by a signal crashed, or the system killed it
+ * for memory; after a stop signal the cell is only interrupted. */
+static void record_end(struct work *work, size_t index, int status)
 {
     char why[96];
     struct sweep_cell *cell = &work->sweep->cells[index];
     sweep_refresh(work->sweep, index);
     if (WIFSIGNALED(status) && !sweep_is_computed(cell) && !stop_signal_came()) {
-        snprintf(why, sizeof why, _("its process was ended by signal %d (%s)"), WTERMSIG(status),
+        snprintf(why, sizeof why, _("signal %d (%s) ended its process"), WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
         fail_cell(work, index, why);
     } else if (cell->state == SWEEP_WAITING && !stop_signal_came() && status != 0) {
-        fail_cell(work, index, _("its process ended without beginning a run"));
+        fail_cell(work, index, _("its process ended before a run began"));
     } else if (cell->state == SWEEP_WAITING && !stop_signal_came()) {
         cell->state = SWEEP_CANNOT_FIT;
-        error_set(&cell->reason, ERROR_MEMORY, cell->id, _("the same command again tries it again"),
-                  _("there was not enough free memory when its turn came"));
+        error_set(&cell->reason, ERROR_MEMORY, cell->id,
+                  _("repeat the command to try it once more"),
+                  _("there was too little free memory when it was to start"));
     }
     sweep_read_result(work->sweep, index);
     sweep_estimate_add_cell(work->estimate, cell, NULL);
-    say_cell(work, index);
+    print_cell(work, index);
 }
 
+/* Records the processes that have ended. */
 static void reap(struct work *work)
 {
     for (size_t i = 0; i < work->settings->jobs; i++) {
@@ -304,7 +304,7 @@ static void reap(struct work *work)
         if (!job->process || waitpid(job->process, &status, WNOHANG) != job->process)
             continue;
         job->process = 0;
-        take_end(work, job->cell, status);
+        record_end(work, job->cell, status);
     }
 }
 
@@ -334,13 +334,13 @@ static void show(struct work *work)
 {
     char line[400];
     struct winsize window;
-    if (work->settings->quiet || (!work->terminal && now_seconds() - work->said < plain_interval))
+    if (work->settings->quiet || (!work->terminal && now_seconds() - work->shown < plain_interval))
         return;
     for (size_t i = 0; i < work->settings->jobs; i++)
         if (work->jobs[i].process)
             sweep_watch(work->sweep, work->jobs[i].cell);
     describe(work, line, sizeof line);
-    work->said = now_seconds();
+    work->shown = now_seconds();
     if (!work->terminal) {
         output_note("%s\n", line);
         return;
@@ -352,7 +352,8 @@ static void show(struct work *work)
 
 /* --- the loop --- */
 
-static size_t on(const struct work *work)
+/* Returns the number of running processes. */
+static size_t count_running(const struct work *work)
 {
     size_t count = 0;
     for (size_t i = 0; i < work->settings->jobs; i++)
@@ -360,7 +361,8 @@ static size_t on(const struct work *work)
     return count;
 }
 
-static void start_some(struct work *work)
+/* Starts cells until all jobs are busy or none is left. */
+static void start_cells(struct work *work)
 {
     size_t cell;
     for (size_t i = 0; i < work->settings->jobs && !stop_signal_came(); i++)
@@ -368,26 +370,27 @@ static void start_some(struct work *work)
             start(work, &work->jobs[i], cell);
 }
 
-/* Ctrl-C reaches the children as well; a signal to this process alone does not. */
-static void pass_stop_on(struct work *work)
+/* Asks the children to stop. Ctrl-C reaches them anyway, but a signal to this process alone does
+ * not. */
+static void forward_stop(struct work *work)
 {
-    if (!stop_signal_came() || work->told_to_stop)
+    if (!stop_signal_came() || work->stop_sent)
         return;
-    work->told_to_stop = true;
+    work->stop_sent = true;
     for (size_t i = 0; i < work->settings->jobs; i++)
         if (work->jobs[i].process)
             kill(work->jobs[i].process, SIGTERM);
 }
 
-static void work_off(struct work *work)
+static void compute_all(struct work *work)
 {
     while (true) {
-        start_some(work);
-        if (on(work) == 0)
+        start_cells(work);
+        if (count_running(work) == 0)
             break;
         clock_sleep(work->poll);
         work->poll = fmin(2 * work->poll, poll_seconds);
-        pass_stop_on(work);
+        forward_stop(work);
         reap(work);
         show(work);
     }
@@ -404,10 +407,10 @@ int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
     if (work.jobs)
         work.tried = memory_new(sweep->count, sizeof *work.tried, "the jobs", &error);
     work.terminal = isatty(STDERR_FILENO);
-    work.said = now_seconds();
+    work.shown = now_seconds();
     stop_signal_catch();
     if (work.tried)
-        work_off(&work);
+        compute_all(&work);
     else
         status = output_error(&error);
     free(work.jobs);

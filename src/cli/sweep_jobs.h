@@ -1,9 +1,9 @@
-/* sweep_jobs.h: working off a sweep.
+/* sweep_jobs.h: computes the cells of a sweep.
  *
- * Every cell is computed by a process of its own (this program again, for one cell), so that what
- * one cell does, running out of memory included, cannot harm the others, and so that the memory
- * that is measured is the cell's alone. This process only starts them, watches their files and
- * writes down what became of them.
+ * Each cell is computed by a separate process, this program with --cell. A cell that runs out of
+ * memory or crashes cannot harm the others, and the memory measured is that of one cell only. This
+ * process starts them, reads their files and records how they ended. Call these functions from one
+ * thread.
  */
 #ifndef TINCA_CLI_SWEEP_JOBS_H
 #define TINCA_CLI_SWEEP_JOBS_H
@@ -15,17 +15,17 @@
 #include <stddef.h>
 
 struct sweep_jobs {
-    size_t jobs; /* at a time */
+    size_t jobs; /* processes at the same time */
     bool quiet;
 };
 
-/* Runs what is due. Returns the exit status: interrupted when a signal asked to stop, and what was
- * on is saved; done also where cells failed. */
+/* Computes the cells that are due. Returns the exit status: EXIT_INTERRUPTED if a signal asked to
+ * stop, after the running cells have saved; EXIT_DONE also if cells failed. */
 int sweep_jobs_run(struct sweep *sweep, struct sweep_estimate *estimate,
                    const struct sweep_jobs *jobs);
 
-/* Runs one cell in this process, unless it is computed or another process is at it. Returns the
- * exit status. */
+/* Computes one cell in this process, unless it is already computed or another process computes it.
+ * Returns the exit status. */
 int sweep_jobs_run_cell(struct sweep *sweep, size_t index, bool quiet);
 
 #endif

@@ -1,5 +1,6 @@
-/* tinca train: one run, without the workbench. The run is a worker thread of session/; this thread
- * shows progress, passes signals on as commands, and writes what was asked for at the end. */
+/* tinca train: trains a network without the workbench. The run is a worker thread (session/run);
+ * this thread shows its progress, sends it a stop command when a signal comes, and at the end
+ * writes the weights and the session that the options ask for. */
 #include "cli/train.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -23,10 +24,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double poll_seconds = 0.2;
-
 /* --- before --- */
 
+/* Fails with advice that names the built-in data sets. */
 static bool refuse_without_data(struct error *error)
 {
     struct text text = {0};
@@ -44,7 +44,7 @@ static bool refuse_without_data(struct error *error)
     return false;
 }
 
-/* A file that is written at the end must not turn out impossible after hours. */
+/* Checks that a file which is written at the end can be written, before hours of training. */
 static bool check_target(const char *option, const char *path, enum output_content content,
                          struct error *error)
 {
@@ -97,7 +97,7 @@ char *train_operand(const struct run *run, char *out, size_t size)
     return out;
 }
 
-/* What it cost to be able to resume the run. */
+/* Prints the number and the time of the checkpoints. */
 static void print_checkpoints(output_printer *print_line, const struct run_snapshot *snapshot)
 {
     const double seconds = snapshot->checkpoint_seconds, all = snapshot->elapsed_seconds;
@@ -109,13 +109,13 @@ static void print_checkpoints(output_printer *print_line, const struct run_snaps
         (unsigned long long)snapshot->checkpoints, seconds, all > 0 ? 100 * seconds / all : 0);
 }
 
-/* Of a document on standard output it must not become a part. */
+/* Prints the result. It goes to standard error if a document is written to standard output. */
 static void print_summary(const struct train *train, const struct run *run,
                           const struct run_snapshot *snapshot)
 {
     char duration[32], operand[200];
-    const bool taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
-    output_printer *const print_line = taken ? output_note : output_print;
+    const bool stdout_taken = is_stdout(train->options.save_path) || is_stdout(train->export_path);
+    output_printer *const print_line = stdout_taken ? output_note : output_print;
     const struct run_facts *facts = run_facts(run);
     print_line(_("%s: %s after %llu iterations in %s\n"), facts->id,
                gettext(run_status_name(snapshot->status)), (unsigned long long)snapshot->iteration,
@@ -141,12 +141,12 @@ static void print_summary(const struct train *train, const struct run *run,
     if (train->export_path)
         print_line(_("  session in %s\n"), train->export_path);
     if (snapshot->status == RUN_STOPPED)
-        print_line(_("  tinca resume %s goes on with it\n"),
+        print_line(_("  tinca resume %s continues it\n"),
                    train_operand(run, operand, sizeof operand));
 }
 
-/* Even a run that failed is worth exporting: it says why. One that was refused has nothing. One
- * that is done may have lost something on the way. */
+/* A run that failed is exported too, since the session says why; a refused run has nothing to
+ * export. A run that is done may still have an error: something could not be written on the way. */
 int train_finish(const struct train *train, struct run *run, bool interrupted)
 {
     struct run_snapshot snapshot;
@@ -157,7 +157,7 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
     if (snapshot.status == RUN_FAILED || snapshot.status == RUN_REFUSED) {
         status = output_error(&snapshot.error);
         if (snapshot.checkpoints > 0 && snapshot.error.kind != ERROR_DIVERGED && !train->quiet)
-            output_note(_("tinca resume %s goes on after iteration %llu\n"),
+            output_note(_("tinca resume %s continues after iteration %llu\n"),
                         train_operand(run, operand, sizeof operand),
                         (unsigned long long)snapshot.checkpoint_iteration);
     } else if (snapshot.error.kind != ERROR_NONE) {
@@ -175,20 +175,13 @@ int train_finish(const struct train *train, struct run *run, bool interrupted)
 
 int train_follow(const struct train *train, struct run *run)
 {
-    struct progress progress = progress_begin(train->quiet);
-    bool asked = false;
-    while (!run_wait(run, poll_seconds)) {
-        if (stop_signal_came() && !asked)
-            asked = run_send(run, COMMAND_STOP, 0);
-        progress_show(&progress, run);
-    }
-    progress_end(&progress, run);
+    progress_follow(run, train->quiet);
     int status = train_finish(train, run, stop_signal_came());
     run_free(run);
     return status;
 }
 
-/* What it trades for what, before the first iteration. */
+/* Prints, before the first iteration, what the memory limit costs. */
 static void announce_limit(const struct train *train, const struct run *run)
 {
     const struct memory_forecast *memory = &run_facts(run)->forecast;
@@ -198,7 +191,7 @@ static void announce_limit(const struct train *train, const struct run *run)
     if (forecast_limit_text(memory, words, sizeof words)[0])
         output_note(_("memory limit: %s\n"), words);
     else
-        output_note(_("memory limit: %s fit it as they are, nothing is computed again\n"),
+        output_note(_("memory limit: %s fit without recomputation\n"),
                     text_bytes(memory->total, total, sizeof total));
 }
 
@@ -222,15 +215,26 @@ static int train_run(const struct command *command, int argc, char **argv)
     struct operands operands;
     int status;
     const struct option_row rows[] = {
-        {"run-dir", 0, "DIR",
-         N_("Keep the run in this new folder instead of the folder of all runs."), OPTION_TEXT,
-         &train.options.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", N_("Write the weights to FILE (safetensors) at the end."), OPTION_TEXT,
-         &train.options.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("Write the session to FILE (JSON) at the end."), OPTION_TEXT,
-         &train.export_path, 0, 0, NULL},
-        {"quiet", 'q', NULL, N_("Say nothing but errors."), OPTION_SWITCH, &train.quiet, 0, 0,
-         NULL},
+        {.name = "run-dir",
+         .argument = "DIR",
+         .help = N_("Store the run in this new folder instead of the folder of all runs."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.run_directory},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the weights to FILE (safetensors) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.options.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("Write the session to FILE (JSON) at the end."),
+         .kind = OPTION_TEXT,
+         .value = &train.export_path},
+        {.name = "quiet",
+         .letter = 'q',
+         .help = N_("Print only errors."),
+         .kind = OPTION_SWITCH,
+         .value = &train.quiet},
         {0}};
     const struct option_set set = {
         .rows = rows, .config = &train.config, .operands_max = 1, .network_operand = true};
@@ -243,9 +247,12 @@ static int train_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_train = {
-    "train", "NET --data SPEC", N_("Train a network on a data set, without the workbench."),
-    N_("NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
-       "data "
-       "(tinca datasets). The run is kept in its own folder; tinca runs lists what is kept.\n"
-       "Interrupting (Ctrl-C) finishes the iteration and saves; a second time ends at once."),
-    train_run};
+    .name = "train",
+    .operands = "NET --data SPEC",
+    .summary = N_("Train a network on a data set, without the workbench."),
+    .details =
+        N_("NET is a network's name (tinca networks) or the path of a network file; SPEC names the "
+           "data (tinca datasets). Each run has a folder; tinca runs lists them.\nInterrupting "
+           "(Ctrl-C) finishes the iteration and saves; a second time ends at once."),
+    .run = train_run,
+};

@@ -1,4 +1,5 @@
-/* train.h: a run that is shown as lines, without the workbench. */
+/* train.h: trains and shows a run as lines, without the workbench; shared by train, resume, attach
+ * and ui. Functions that return int return the exit status and have printed their error. */
 #ifndef TINCA_CLI_TRAIN_H
 #define TINCA_CLI_TRAIN_H
 
@@ -10,25 +11,26 @@
 struct train {
     struct run_config config;
     struct run_options options;
-    const char *export_path; /* where the session goes at the end; NULL: nowhere */
+    const char *export_path; /* the file of the session, written at the end; NULL: none */
     bool quiet;
 };
 
-/* Checks the request, runs it to its end and writes what was asked for. SIGINT and SIGTERM are
- * caught. Returns the exit status. */
+/* Checks the request, trains, shows progress until the run is over, and writes the files that were
+ * asked for. Catches SIGINT, SIGTERM and SIGHUP. */
 int train_go(const struct train *train);
 
-/* The parts of it that a resumed run shares: whether what is to be written can be; and a run that
- * is on, shown to its end and freed. */
+/* Fails if a file of --save or --export cannot be written. */
 bool train_check_targets(const struct train *train, struct error *error);
+
+/* Shows a running run until it is over, writes its files and frees it. */
 int train_follow(const struct train *train, struct run *run);
 
-/* What is said and written of a run that is over, and the exit status; `interrupted`: that it was
- * stopped is not what was wanted here. */
+/* Prints the result of a run that is over and writes its session. With `interrupted` set, a stopped
+ * run gives EXIT_INTERRUPTED. */
 int train_finish(const struct train *train, struct run *run, bool interrupted);
 
-/* Writes a run as the operand of a command that the user copies: its ID, or the folder that
- * --run-dir named, which no ID finds. "RUN" when that does not fit. Returns `out`. */
+/* Writes how a command names the run, quoted for the shell: its ID, or its folder if --run-dir put
+ * it outside the folder of runs; "RUN" if that is too long. Returns `out`. */
 char *train_operand(const struct run *run, char *out, size_t size);
 
 #endif

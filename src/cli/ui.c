@@ -1,4 +1,5 @@
-/* tinca ui, and tinca alone: the workbench. */
+/* tinca ui, and tinca without a command: opens the workbench. Its form shows the last form that was
+ * saved, with the options of the command line over it. */
 #include "ui/ui.h"
 
 #include "base/files/output_file.h"
@@ -12,34 +13,48 @@
 
 #include <string.h>
 
-/* What is set up before the workbench opens. */
+/* The options of the command line. */
 struct start {
     struct ui_options options;
     struct workbench workbench;
     bool fresh; /* --defaults */
 };
 
-enum { OWN_ROWS = 5 };
+enum { START_ROWS = 5 };
 
 static void make_rows(struct start *start, struct option_row *rows)
 {
     struct ui_options *options = &start->options;
-    const struct option_row own[OWN_ROWS] = {
-        {"start", 0, NULL, N_("Run what the options describe at once."), OPTION_SWITCH,
-         &options->start, 0, 0, NULL},
-        {"defaults", 0, NULL, N_("Begin with the defaults and not with the form as it was left."),
-         OPTION_SWITCH, &start->fresh, 0, 0, NULL},
-        {"run-dir", 0, "DIR", N_("Keep the first run in this new folder."), OPTION_TEXT,
-         &options->run.run_directory, 0, 0, NULL},
-        {"save", 0, "FILE", N_("Write the first run's weights to FILE (safetensors) at its end."),
-         OPTION_TEXT, &options->run.save_path, 0, 0, NULL},
-        {"export", 0, "FILE", N_("The file that the export dialog proposes."), OPTION_TEXT,
-         &options->export_path, 0, 0, NULL}};
-    memcpy(rows, own, sizeof own);
-    workbench_rows(&start->workbench, rows + OWN_ROWS);
+    const struct option_row first[START_ROWS] = {
+        {.name = "start",
+         .help = N_("Start the run that the options describe at once."),
+         .kind = OPTION_SWITCH,
+         .value = &options->start},
+        {.name = "defaults",
+         .help = N_("Begin with the defaults instead of the last form."),
+         .kind = OPTION_SWITCH,
+         .value = &start->fresh},
+        {.name = "run-dir",
+         .argument = "DIR",
+         .help = N_("Store the first run in this new folder."),
+         .kind = OPTION_TEXT,
+         .value = &options->run.run_directory},
+        {.name = "save",
+         .argument = "FILE",
+         .help = N_("Write the first run's weights to FILE (safetensors) at its end."),
+         .kind = OPTION_TEXT,
+         .value = &options->run.save_path},
+        {.name = "export",
+         .argument = "FILE",
+         .help = N_("The file that the export dialog proposes."),
+         .kind = OPTION_TEXT,
+         .value = &options->export_path}};
+    memcpy(rows, first, sizeof first);
+    workbench_rows(&start->workbench, rows + START_ROWS);
 }
 
-/* The form as it was left, and over it the command line; another experiment begins afresh. */
+/* Replaces the defaults by the last form, and puts the options over it. A preset or a network on
+ * the command line begins a new experiment: then the last form is not read. */
 static void take_last_form(struct start *start)
 {
     char value[512];
@@ -56,7 +71,8 @@ static void take_last_form(struct start *start)
     start->options.config = last;
 }
 
-/* A terminal that cannot place its cursor: the run is shown as tinca train shows it. */
+/* Trains as tinca train does, on a terminal that cannot position its cursor. Returns the exit
+ * status. */
 static int start_plainly(const struct ui_options *options)
 {
     struct train train = {
@@ -67,7 +83,7 @@ static int start_plainly(const struct ui_options *options)
 static int ui_command_run(const struct command *command, int argc, char **argv)
 {
     struct start start = {.options.remember = true};
-    struct option_row rows[OWN_ROWS + WORKBENCH_ROWS];
+    struct option_row rows[START_ROWS + WORKBENCH_ROWS];
     struct error error;
     struct operands operands;
     int status;
@@ -91,9 +107,10 @@ static int ui_command_run(const struct command *command, int argc, char **argv)
 }
 
 const struct command command_ui = {
-    "ui", "[NET]", N_("The workbench: set runs up, watch and export them (the default)."),
-    N_("The options fill the workbench's form, which otherwise is as it was left. Keys are listed "
-       "by "
-       "? "
-       "inside it."),
-    ui_command_run};
+    .name = "ui",
+    .operands = "[NET]",
+    .summary = N_("Open the workbench: set up, watch and export runs (the default)."),
+    .details = N_("The options fill in the form of the workbench; the rest of it is as it was last "
+                  "left. The key ? lists all keys."),
+    .run = ui_command_run,
+};

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Every command has --language, and main() has obeyed it. Whom to trust holds for every command,
- * and is not decided from time to time. */
+/* Returns whether the setting is no option of the workbench. Every command has --language;
+ * shared-runs decides whose runs are trusted, by all commands, and is set in the configuration file
+ * only. */
 static bool is_everywhere(const struct preference *preference)
 {
     return strcmp(preference->key, "language") == 0 || strcmp(preference->key, "shared-runs") == 0;

@@ -1,4 +1,5 @@
-/* workbench.h: what the commands share that open the workbench: its settings as options. */
+/* workbench.h: the settings of the workbench as options, for the commands that open it (ui,
+ * attach). */
 #ifndef TINCA_CLI_WORKBENCH_H
 #define TINCA_CLI_WORKBENCH_H
 
@@ -7,17 +8,20 @@
 
 #include <stdbool.h>
 
-struct workbench { /* starts as {0}; must outlive the workbench */
+/* Begin with {0}. It must live until the workbench is closed. */
+struct workbench {
     struct preferences preferences, saved;
-    const char *given[PREFERENCE_COUNT]; /* on the command line; NULL: not */
+    const char *given[PREFERENCE_COUNT]; /* on the command line; NULL: not given */
 };
 
 enum { WORKBENCH_ROWS = PREFERENCE_COUNT + 1 };
 
-/* An option for each setting that is not for every command, and the end of the table. */
+/* Writes an option for each setting that is not common to all commands, and the end of the table.
+ */
 void workbench_rows(struct workbench *workbench, struct option_row *rows);
 
-/* The configuration file, and over it the command line, become part of `options`. */
+/* Reads the configuration file, puts the options of the command line over it and stores the result
+ * in `options`. False with an error when an option is wrong. */
 bool workbench_take(struct workbench *workbench, struct ui_options *options, struct error *error);
 
 #endif

@@ -28,7 +28,7 @@ struct bench {
     const struct kernel *kernel;
     struct kernel_site site;
     struct kernel_call call;
-    double seconds;   /* to spend on one measurement */
+    double seconds;   /* seconds to spend on one measurement */
     const char *only; /* a family, or a part of names; NULL: all */
 };
 
@@ -58,8 +58,8 @@ static bool prepare(struct bench *bench)
     return call->saved && call->workspace;
 }
 
-/* The best of as many calls as fit the time, 3 at least: what other work on the machine disturbs
- * least. */
+/* Returns the best time of as many calls as fit the time, 3 at least: the one least disturbed by
+ * other work. */
 static double best_seconds(const struct bench *bench, void (*run)(const struct kernel_call *))
 {
     double best = 1e9, spent = 0;
@@ -74,7 +74,7 @@ static double best_seconds(const struct bench *bench, void (*run)(const struct k
     return best;
 }
 
-/* Work of a forward pass in 1e9 FLOP, or 1e9 bytes that must be moved; which, in *unit. */
+/* Returns the work of a forward pass in 1e9 FLOP or in 1e9 bytes to be moved; *unit says which. */
 static double work_of(const struct bench *bench, const char **unit)
 {
     const struct node *node = bench->site.node;
@@ -154,7 +154,7 @@ static size_t arrays_moved(const struct solver_settings *settings)
     return 3 + 2 * solver_state_count(settings);
 }
 
-/* Of the device's kernels; the step is compiled with them. */
+/* The solver's step of the device's kernels. */
 static const char *set_of(const struct device *device)
 {
     const struct kernel *kernel;
@@ -203,7 +203,7 @@ static void bench_solvers(struct bench *bench)
         }
 }
 
-/* False, with a message, when there is no such device. */
+/* Returns false, with a message, if there is no such device. */
 static bool bench_device(struct bench *bench, const char *name, size_t threads)
 {
     struct error error;

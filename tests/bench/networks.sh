@@ -1,6 +1,5 @@
 #!/bin/sh
-# ms/image of each built-in network on this machine: `make bench`. Networks may be named as
-# arguments.
+# Prints ms/image of each built-in network on this machine: `make bench`. Arguments name networks.
 TINCA=${TINCA:-./tinca}
 networks=${*:-$("$TINCA" networks | sed 1d | cut -d' ' -f1)}
 printf '%-12s %-6s %6s %12s %12s\n' network mode batch ms/image images/s

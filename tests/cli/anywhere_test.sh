@@ -1,6 +1,6 @@
 #!/bin/sh
-# A run, a sweep and what is asked of them do not depend on the current folder: relative paths of
-# networks and data sets are kept as absolute ones.
+# Runs and sweeps do not depend on the current folder: relative paths of networks and data sets are stored
+# as absolute paths.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -28,12 +28,12 @@ job="nets/own.json --data idx:sets/train,limit=20 --validate idx:./sets/train --
 # shellcheck disable=SC2086 # a list of options
 {
     succeeds "a run with relative paths" train $job --epochs 2 --run-dir run -q
-    is "its network is kept with an absolute path" config.network "$T/work/nets/own.json" run/config.json
+    is "the network's path is stored as an absolute path" config.network "$T/work/nets/own.json" run/config.json
     is "  and its data, with the options" config.data "idx:$T/work/sets/train,limit=20" run/config.json
     is "  and its validation set" config.validate "idx:$T/work/sets/train" run/config.json
-    is "  and the fingerprint says so" training.spec "idx:$T/work/sets/train,limit=20" run/data.json
+    is "  also in data.json" training.spec "idx:$T/work/sets/train,limit=20" run/data.json
 
-    # stopped within its epochs: a run of the same settings is cut off where it stands
+    # a run that is stopped in the middle
     "$TINCA" train $job --epochs 100000 --checkpoint 0.01 --checkpoint-share 100 -q >out 2>err </dev/null &
     child=$!
     has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
@@ -46,7 +46,7 @@ cd "$T/elsewhere" || exit 99
 rm -f err
 "$TINCA" resume "$id" >out 2>err </dev/null &
 child=$!
-wait_until has_line 'goes on after' err
+wait_until has_line 'continues after' err
 kill -TERM $child 2>/dev/null
 wait $child
 status=$?
@@ -56,7 +56,7 @@ succeeds "its model is evaluated from another folder" eval "$T/work/run/weights.
     --data "idx:../work/sets/train,split=train"
 
 mv "$T/work/run" "$T/elsewhere/moved"
-succeeds "a run's folder that was moved is exported" export ./moved -o moved.json
+succeeds "a run is exported after its folder was moved" export ./moved -o moved.json
 is "  with its configuration" runs.0.config.network "$T/work/nets/own.json" moved.json
 rm -r "$XDG_STATE_HOME/tinca/runs"
 
@@ -66,25 +66,25 @@ cat >grid.json <<'END'
 {"networks": ["nets/own.json"], "batches": [4], "seed": [1, 2], "data": "idx:sets/train", "epochs": 1,
  "threads": 1, "name": "s"}
 END
-succeeds "a sweep with relative paths is looked at" sweep grid.json --dry-run
-succeeds "it is run" sweep grid.json -q
+succeeds "a sweep with relative paths, --dry-run" sweep grid.json --dry-run
+succeeds "the sweep is computed" sweep grid.json -q
 cd "$T/elsewhere" || exit 99
-succeeds "from another folder" sweep --name s --dry-run --json
+succeeds "the sweep from another folder, --dry-run" sweep --name s --dry-run --json
 is "  its first cell is done" cells.0.state done
 is "  and its second" cells.1.state done
 second=$("$JSON_LOOK" "$T/out" cells.1.id)
 rm -r "$XDG_STATE_HOME/tinca/sweeps/s/$second"
-succeeds "a cell that is missing is run from there" sweep --name s -q
-succeeds "  and" sweep --name s --dry-run --json
+succeeds "a missing cell is computed from there" sweep --name s -q
+succeeds "  the sweep, --dry-run" sweep --name s --dry-run --json
 is "  is done" cells.1.state done
 is "  on the same data" cells.1.id "$second"
 
-# --- what cannot be ---
+# --- errors ---
 mkdir gone && cd gone && rmdir "$T/elsewhere/gone"
-refuses 1 'the current folder cannot be found' "a relative path in a folder that is gone" \
+refuses 1 'the current folder cannot be found' "a relative path in a deleted folder" \
     train nets/own.json --data digits
 cd "$T/work" || exit 99
 long=$(printf 'sub/%.0s' $(seq 150))
-refuses 2 'absolute path has more than 511 characters' "a path that is too long to be kept" \
+refuses 2 'absolute path has more than 511 characters' "a path that is too long" \
     train nets/own.json --data "idx:$(echo "$long" | head -c 500)"
 done_testing

@@ -1,9 +1,10 @@
 #!/bin/sh
-# tinca attach without a terminal: a run of another process in lines, and how it ended.
+# tinca attach without a terminal: it shows a run of another process in lines, and ends with its status.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-# attached STATUS PATTERN NAME ARGUMENT...: ends so, with a line on either output that matches
+# attached STATUS PATTERN NAME ARGUMENT...: attach ends with STATUS, and one of its outputs has a line that
+# matches PATTERN
 attached() {
     expected=$1 pattern=$2 name=$3
     shift 3
@@ -16,7 +17,7 @@ attached() {
     fi
 }
 
-# newest_has PATTERN: whether the journal of a run other than $id, which is over, has such a line
+# newest_has PATTERN: whether the journal of a run other than $id (which is over) has a line that matches
 id=
 newest_has() {
     for journal in "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl; do
@@ -26,8 +27,8 @@ newest_has() {
     return 1
 }
 
-# watched SIGNAL STATUS PATTERN NAME ARGUMENT...: the same of a run, $child, that gets the signal as soon as
-# it is watched. It stands still until then.
+# watched SIGNAL STATUS PATTERN NAME ARGUMENT...: the same for the run of process $child, which is halted until
+# attach shows it and then gets SIGNAL
 watched() {
     signal=$1 expected=$2 pattern=$3 name=$4
     shift 4
@@ -47,33 +48,33 @@ watched() {
     fi
 }
 
-refuses 2 "tinca runs" "where no run is on it says so" attach
+refuses 2 "tinca runs" "attach reports that no run is in progress" attach
 
-# --- to its end ---
+# --- a run that ends ---
 "$TINCA" train lenet --data digits,limit=640 --batch 16 --iterations 1000 --threads 1 -q 2>/dev/null &
 child=$!
 wait_until newest_has '"iteration":2,'
-watched CONT 0 'done after 1000 iterations' "the newest run that is on is followed to its end"
+watched CONT 0 'done after 1000 iterations' "the newest run in progress is followed to its end"
 id=$(ls "$XDG_STATE_HOME/tinca/runs")
-attached 0 'done after 1000 iterations' "one that is over is told of" "$id"
+attached 0 'done after 1000 iterations' "the result of a finished run is printed" "$id"
 "$TINCA" attach -q "$id" >"$T/out" 2>&1
-if [ $? = 0 ] && [ ! -s "$T/out" ]; then ok "-q says nothing"; else not_ok "-q says nothing" "$(cat "$T/out")"; fi
-refuses 2 "tinca runs" "without a name only runs that are on count" attach
+if [ $? = 0 ] && [ ! -s "$T/out" ]; then ok "-q prints nothing"; else not_ok "-q prints nothing" "$(cat "$T/out")"; fi
+refuses 2 "tinca runs" "without a name finished runs are ignored" attach
 
-# --- stopped ---
+# --- a run that is stopped ---
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 --run-dir "$T/elsewhere" \
     -q 2>/dev/null &
 child=$!
 wait_until has_line '"iteration":2,' "$T/elsewhere/journal.jsonl"
-watched TERM 130 'stopped after [0-9]+ iterations' "a run that is stopped ends it with 130" "$T/elsewhere"
+watched TERM 130 'stopped after [0-9]+ iterations' "status 130 for a run that is stopped" "$T/elsewhere"
 
-# --- killed ---
+# --- a run that is killed ---
 "$TINCA" resume "$T/elsewhere" -q 2>/dev/null &
 child=$!
 wait_until has_line '"event":"resume"' "$T/elsewhere/journal.jsonl"
-watched KILL 1 'interrupted.*tinca resume' "one that is killed with 1, and what to do" "$T/elsewhere"
+watched KILL 1 'interrupted.*tinca resume' "status 1 and advice for a run that is killed" "$T/elsewhere"
 
-# --- what was written while nobody looked is not asked for again ---
+# --- attach only reads ---
 "$TINCA" train lenet --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
 child=$!
 if command -v strace >/dev/null; then
@@ -82,7 +83,7 @@ if command -v strace >/dev/null; then
     strace -f -o "$T/calls" -e trace=openat,open "$TINCA" attach -q >/dev/null 2>&1 </dev/null &
     watcher=$!
     wait_until looks
-    kill -KILL $child # which ends attach, too
+    kill -KILL $child # this ends attach, too
     wait $watcher
     if grep -q journal.jsonl "$T/calls" &&
         ! grep 'tinca/runs/' "$T/calls" | grep -v '/lock"' | grep -Eq 'O_WRONLY|O_RDWR|O_CREAT'; then

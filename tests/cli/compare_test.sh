@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs measured and put side by side: measure, eval of a run, compare, advise.
+# tinca measure, eval of a run, compare and advise.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-train() { # train NET: a short run; its ID is in $id
+train() { # train NET: makes a short run; its ID is in $id
     succeeds "a short run of $1" train "$1" --data digits,limit=200 --batch 20 --threads 1 \
         --validate digits,split=test,limit=40 --epochs 1 -q
     run runs --json
@@ -27,25 +27,25 @@ is "  parameters" parameters 535818
 is "  size of the saved model" model_bytes \
     "$(($(wc -c <"$T/state/tinca/runs/$mlp/best.safetensors")))"
 top1=$("$JSON_LOOK" "$T/out" top1)
-is "  it is kept" devices.0.top1 "$top1" "$T/state/tinca/runs/$mlp/measurements.json"
+is "  the measurement is stored" devices.0.top1 "$top1" "$T/state/tinca/runs/$mlp/measurements.json"
 succeeds "measure on another device" measure "$mlp" --device reference --images 5
-is "  is kept beside" "devices.#" 2 "$T/state/tinca/runs/$mlp/measurements.json"
+is "  is stored in addition" "devices.#" 2 "$T/state/tinca/runs/$mlp/measurements.json"
 succeeds "eval of a run" eval "$mlp" --batch 1 --json
 is "  on its validation data, with its best weights" top1 "$top1"
 is "  one image at a time" batch 1
-refuses 2 "no such run" "measure without such a run" measure nosuchrun
+refuses 2 "no such run" "measure of an unknown run" measure nosuchrun
 refuses 2 "2 to" "measure of one image" measure "$mlp" --images 1
 refuses 2 "device" "measure on an unknown device" measure "$mlp" --device abacus
 
 succeeds "compare" compare "$mlp" "$lenet"
-shows '^1 +mlp .* \+- ' "  the one that was measured, with its interval"
-shows '^1 +mlp .* [KM]iB / .* [KM]iB ' "  the memory to train and to infer"
-shows '^2 +lenet .*not measured' "  the one that was not"
+shows '^1 +mlp .* \+- ' "  the measured time, with its interval"
+shows '^1 +mlp .* [KM]iB / .* [KM]iB ' "  the memory of training and of inference"
+shows '^2 +lenet .*not measured' "  the time that was not measured"
 shows "^not measured: 2, ms on cpu: tinca measure $lenet --device cpu --threads 1" \
-    "  and the command that would"
+    "  and the command that would measure it"
 # shellcheck disable=SC2046 # the command as words
 run $(sed -n 's/^not measured: 2, ms on cpu: tinca //p' "$T/out")
-if [ "$status" = 0 ]; then ok "  which does"; else not_ok "  which does" "$(told)"; fi
+if [ "$status" = 0 ]; then ok "  this command measures it"; else not_ok "  this command measures it" "$(told)"; fi
 succeeds "compare, sorted" compare "$mlp" "$lenet" --sort e_p --published --json
 is "  rows of runs and published ones" "runs.#" 18
 is "  what is missing" "not_measured.#" 1
@@ -53,61 +53,61 @@ is "  a published row is marked" runs.0.published true
 for format in csv markdown; do
     succeeds "compare as $format, to a file" compare "$mlp" "$lenet" --format $format -o "$T/table"
     if [ ! -s "$T/out" ] && [ "$(grep -c 'mlp\|lenet' "$T/table")" -ge 2 ]; then
-        ok "  holds both runs"
+        ok "  contains both runs"
     else
-        not_ok "  holds both runs" "$(cat "$T/table")"
+        not_ok "  contains both runs" "$(cat "$T/table")"
     fi
 done
 refuses 2 "network, run, top1.* ms, cpu, reference" "an unknown column" compare "$mlp" --sort beauty
-refuses 2 "more arguments" "nothing to compare" compare
+refuses 2 "more arguments" "compare without a run" compare
 
 succeeds "advise" advise --network mlp --limit-ms 1000 --json
 is "  a network that meets the limit is left alone" verdict keep
-is "  read off its run" rows_read.0.run "$mlp"
-is "  what is needed follows from the limits" need faster
+is "  the answer names the run that was used" rows_read.0.run "$mlp"
+is "  the limits decide what to improve" need faster
 succeeds "advise to make it smaller" advise --network mlp --need smaller --json
 is "  shift comes first" technique shift
-is "  is to be tried, as it was not trained" verdict try
+is "  it is to be tried, since it was not trained" verdict try
 is "  the command that trains it" not_known.0.command \
     "tinca train mlp-shift --data digits,limit=200 --validate digits,split=test,limit=40 --batch 20 --threads 1 --epochs 1"
 succeeds "advise in words" advise --network mlp --need both "$mlp"
 shows '^mlp on cpu: try shift' "  the advice"
-shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was read"
-shows '^ *tinca train mlp-shift ' "  what would be measured"
+shows "^ *mlp: top-1 .*ms on cpu.*$mlp" "  the run that was used"
+shows '^ *tinca train mlp-shift ' "  the command that would measure it"
 run train mlp --widths 40,30,20 --activation tanh --data digits,limit=100 --batch 20 --threads 1 \
     --validate digits,split=test,limit=40 --iterations 2 --run-dir "$T/narrow" -q
-succeeds "a run with widths and an activation of its own is measured" measure "$T/narrow" --json
+succeeds "a run with custom widths and activation is measured" measure "$T/narrow" --json
 is "  by its name" network mlp-w40x30x20-tanh
 is "  with its parameters" parameters 33460
 succeeds "  and its saved model loads" eval "$T/narrow/best.safetensors" --data digits,limit=40 --json
-is "  all of it" images 40
-refuses 2 "makes no pictures" "a network of classes has nothing to write" \
+is "  and all its weights" images 40
+refuses 2 "makes no pictures" "a classifier refuses -o" \
     predict "$T/narrow/best.safetensors" photo.png -o made.png
 
-succeeds "advise with runs of two networks answers for each" advise --need faster --json
+succeeds "advise with runs of two networks gives two answers" advise --need faster --json
 is "  in a list" "networks.#" 2
 is "  the first" networks.0.network mlp
 is "  the other" networks.1.network lenet
 has "  with a verdict" networks.1.verdict
-succeeds "in words, too" advise --need faster
+succeeds "the same as text" advise --need faster
 shows '^mlp on cpu: ' "  of the first"
 shows '^lenet on cpu: ' "  of the other"
 refuses 2 "faster, smaller or both" "advise without a need" advise --network mlp
-refuses 2 "number from 0" "a limit that is no number" advise --network mlp --limit-ms soon
-refuses 2 "faster, smaller, both" "a need that is none" advise --need cheaper
+refuses 2 "number from 0" "an invalid limit" advise --network mlp --limit-ms soon
+refuses 2 "faster, smaller, both" "an unknown --need" advise --need cheaper
 refuses 2 "without a technique" "a network with its technique" advise --need both --network mlp-dsc
 
-# A model that was written after it was measured: what is kept is of another one.
+# A model that changed after it was measured: the stored measurement does not apply to it.
 touch -d 2001-01-01 "$T/state/tinca/runs/$mlp/best.safetensors"
 succeeds "compare with a model that has changed" compare "$mlp" "$lenet"
 shows '^1 +mlp .*stale, run tinca measure again' "  says so"
 shows "^stale, .*: 1, ms on cpu: tinca measure $mlp --device cpu" "  and what to do"
 succeeds "  as JSON" compare "$mlp" --json
 is "  no time" runs.0.ms_per_image.# 0
-is "  but a gap" not_measured.0.stale true
-succeeds "advise does not read it" advise --network mlp --limit-ms 1000 --json
-is "  and wants it measured" not_known.0.what "ms of mlp on cpu"
+is "  and a missing measurement" not_measured.0.stale true
+succeeds "advise ignores it" advise --network mlp --limit-ms 1000 --json
+is "  and asks for a measurement" not_known.0.what "ms of mlp on cpu"
 succeeds "measured again" measure "$mlp" --threads 1
-succeeds "  it counts" compare "$mlp"
+succeeds "  it is used" compare "$mlp"
 shows '^1 +mlp .* \+- ' "  and is shown"
 done_testing

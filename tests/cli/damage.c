@@ -34,7 +34,7 @@ static void read_file(const char *path)
     fseek(file, 0, SEEK_END);
     size = (size_t)ftell(file);
     rewind(file);
-    bytes = malloc(size + 4096); /* room for what is put in */
+    bytes = malloc(size + 4096); /* space for the replacement */
     if (!bytes || fread(bytes, 1, size, file) != size)
         fail("cannot read the file");
     fclose(file);
@@ -83,7 +83,7 @@ static void replace(const char *old, const char *new)
     size = size + added - length;
 }
 
-/* A model's header must not change its length: what is taken out becomes a space at its end. */
+/* Removes text from a model's header, whose length must not change: spaces are added at its end. */
 static size_t header_length(void)
 {
     uint64_t length;
@@ -106,7 +106,7 @@ static void set_value(const char *name, const char *index, const char *hex)
     memcpy(bytes + where, &value, 4);
 }
 
-/* A model's checksum begins behind the length of its header. */
+/* A model's checksum covers the bytes after the length of its header. */
 static void seal(const char *path)
 {
     char digits[9];
@@ -122,7 +122,7 @@ static void seal(const char *path)
     write_file(path);
 }
 
-/* The header keeps its length. */
+/* The length of the header does not change. */
 static void forget_seal(void)
 {
     replace("\"tinca.crc32\":\"", "\"other.crc32\":\"");

@@ -1,7 +1,6 @@
 #!/bin/sh
-# A journal that is not what the run wrote (cut, zeroed, gone) never passes for a good one: export says
-# so, and resume computes again what is missing, to the same bits. A checkpoint that lies about its
-# place is refused before anything is changed.
+# A changed journal (cut, zeroed, deleted) is always detected: export reports it, and resume recomputes the
+# missing part, to the same bits. A checkpoint with false contents is refused before anything is changed.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/faults/same_run.sh"
@@ -12,8 +11,8 @@ job="train tiny.json --data digits,limit=40 --validate digits,split=test,limit=8
     --seed 3 --threads 1 --checkpoint 0.001 --checkpoint-share 100 -q"
 
 # shellcheck disable=SC2086 # a list of options
-succeeds "a run without trouble" $job --run-dir whole
-# A kill between the two renames of a checkpoint leaves one: then the next rename will do.
+succeeds "an undisturbed run" $job --run-dir whole
+# A kill between the two renames of a checkpoint leaves one checkpoint; then the next rename is used.
 for rename in 20 21 22; do
     rm -rf killed
     # shellcheck disable=SC2086
@@ -21,35 +20,35 @@ for rename in 20 21 22; do
     [ -f killed/checkpoint.safetensors ] && [ -f killed/checkpoint.previous.safetensors ] && break
 done
 if [ -f killed/checkpoint.safetensors ] && [ -f killed/checkpoint.previous.safetensors ]; then
-    ok "another is killed, with two checkpoints"
+    ok "another run is killed when it has two checkpoints"
 else
-    not_ok "another is killed, with two checkpoints" "$(ls killed)"
+    not_ok "another run is killed when it has two checkpoints" "$(ls killed)"
 fi
 
-length_at() { # the journal's length as a checkpoint has it
+length_at() { # the journal's length as a checkpoint records it
     head -c 4096 "$1" | tr ',' '\n' | sed -n 's/.*"tinca.journal":"\([0-9]*\)".*/\1/p'
 }
 last=$(length_at killed/checkpoint.safetensors)
 previous=$(length_at killed/checkpoint.previous.safetensors)
 if [ "$previous" -gt 0 ] && [ "$last" -gt "$previous" ]; then
-    ok "the journal was longer at the second"
+    ok "the journal was longer at the second checkpoint"
 else
-    not_ok "the journal was longer at the second" "$previous $last"
+    not_ok "the journal was longer at the second checkpoint" "$previous $last"
 fi
 
-again() { # again NAME PATTERN: what was done to r is noticed, and mended
+again() { # again NAME PATTERN: the damage to run r is reported, and resume repairs it
     cp r/journal.jsonl damaged.jsonl 2>/dev/null || : >damaged.jsonl
     run resume ./r
-    if [ "$status" = 0 ] && grep -q "$2" err; then ok "$1: resume says so"; else
-        not_ok "$1: resume says so" "exit $status: $(cat err)"
+    if [ "$status" = 0 ] && grep -q "$2" err; then ok "$1: resume reports it"; else
+        not_ok "$1: resume reports it" "exit $status: $(cat err)"
     fi
     same "  and ends with the same bits" whole r
 }
 
 rm -rf r && cp -r killed r && truncate -s $((previous - 10)) r/journal.jsonl
-again "a journal that is too short" "begins again with its first iteration"
-if cmp -s damaged.jsonl r/journal.damaged.jsonl; then ok "  and what was left of it is kept"; else
-    not_ok "  and what was left of it is kept" "$(ls r)"
+again "a truncated journal" "begins again with its first iteration"
+if cmp -s damaged.jsonl r/journal.damaged.jsonl; then ok "  and the rest of the journal is kept"; else
+    not_ok "  and the rest of the journal is kept" "$(ls r)"
 fi
 
 rm -rf r && cp -r killed r
@@ -57,15 +56,15 @@ dd if=/dev/zero of=r/journal.jsonl bs=1 seek=700 count=300 conv=notrunc 2>/dev/n
 again "a journal with zeros in its middle" "begins again with its first iteration"
 
 rm -rf r && cp -r killed r && rm r/journal.jsonl
-again "a journal that is gone" "begins again with its first iteration"
+again "a deleted journal" "begins again with its first iteration"
 
 rm -rf r && cp -r killed r && truncate -s $((last - 10)) r/journal.jsonl
-again "a journal that only the checkpoint before the last fits" "journal.jsonl: the journal holds"
-if [ ! -e r/journal.damaged.jsonl ]; then ok "  goes on from there"; else
-    not_ok "  goes on from there" "it began again"
+again "a journal that matches only the previous checkpoint" "journal.jsonl: the journal holds"
+if [ ! -e r/journal.damaged.jsonl ]; then ok "  the run continues from there"; else
+    not_ok "  the run continues from there" "it began again"
 fi
 
-# --- a run that is complete ---
+# --- a complete run ---
 for how in empty zeros longer; do
     rm -rf r && cp -r whole r
     case $how in
@@ -77,20 +76,20 @@ for how in empty zeros longer; do
     if [ "$status" = 1 ] && grep -q '^tinca: .*journal' err && grep -q '"kind": *"journal"' r.json; then
         ok "$how: a complete run's export says that its journal is damaged"
     else
-        not_ok "$how: a complete run's export says so" "exit $status: $(cat err)"
+        not_ok "$how: a complete run's export says that its journal is damaged" "exit $status: $(cat err)"
     fi
     again "$how" "its journal is damaged"
     run export ./r -o r.json
-    if [ "$status" = 0 ]; then ok "  and is exported without complaint"; else
-        not_ok "  and is exported without complaint" "exit $status: $(cat err)"
+    if [ "$status" = 0 ]; then ok "  and is exported without a message"; else
+        not_ok "  and is exported without a message" "exit $status: $(cat err)"
     fi
 done
 run export ./whole -o r.json
-if [ "$status" = 0 ]; then ok "a good one is exported without complaint"; else
-    not_ok "a good one is exported without complaint" "exit $status: $(cat err)"
+if [ "$status" = 0 ]; then ok "an intact run is exported without a message"; else
+    not_ok "an intact run is exported without a message" "exit $status: $(cat err)"
 fi
 
-# --- a checkpoint that lies, with a checksum that is right ---
+# --- a checkpoint with false contents and a correct checksum ---
 needs_python "checkpoints that lie"
 cat >lie.py <<'FILE'
 import json, struct, sys, zlib
@@ -118,7 +117,7 @@ for lie in iteration:18446744073709551615 iteration:41 journal:99999999 epoch:77
     run resume ./r
     (cd r && cksum -- *.jsonl *.safetensors) >after
     if [ "${lie%:*}" = journal ]; then
-        same "a checkpoint with $lie: it begins again" whole r
+        same "a checkpoint with $lie: the run starts over" whole r
     elif [ "$status" = 1 ] && grep -q '^tinca: .*checkpoint' err && cmp -s before after; then
         ok "a checkpoint with $lie is refused, and nothing is changed"
     else

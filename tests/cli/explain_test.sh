@@ -1,6 +1,6 @@
 #!/bin/sh
-# The negative-loss laboratory on the command line: of runs that were trained here, in one piece and
-# resumed, and of imported ones, wherever else those may be named.
+# tinca explain, for runs that were trained here, resumed or not, and for imported runs; also the other
+# commands on imported runs.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 logs=$(cd "$srcdir/tests/cli/logs" && pwd)
@@ -10,7 +10,7 @@ cd "$T" || exit 99
 job="--data digits,limit=64,only=0 --batch 16 --lr 0.1 --average-loss 40 --seed 3 --threads 1 -q"
 length=600
 
-# A run that is killed when it has a checkpoint, and one that nothing happened to.
+# One run is killed when it has a checkpoint, and one is not disturbed.
 # shellcheck disable=SC2086
 {
     succeeds "a run of one class" train lenet $job --iterations $length --run-dir "$T/whole"
@@ -22,73 +22,73 @@ wait_until test -e parts/checkpoint.safetensors
 kill -9 $child
 wait $child 2>/dev/null
 run resume ./parts -q
-if [ "$status" = 0 ]; then ok "another that was killed, and resumed"
-else skip "another that was killed, and resumed" "it was done before"; fi
+if [ "$status" = 0 ]; then ok "another run that was killed and resumed"
+else skip "another run that was killed and resumed" "it was done before"; fi
 for iteration in 1 39 40 41 70 $length; do
     run explain ./whole --iteration $iteration --json
     grep -v '"id"' out >whole.json
     run explain ./parts --iteration $iteration --json
     grep -v '"id"' out >parts.json
     if [ "$status" = 0 ] && cmp -s whole.json parts.json; then
-        ok "iteration $iteration: the same arithmetic in both"
+        ok "iteration $iteration: the same arithmetic in both runs"
     else
-        not_ok "iteration $iteration: the same arithmetic in both" "$(diff whole.json parts.json)"
+        not_ok "iteration $iteration: the same arithmetic in both runs" "$(diff whole.json parts.json)"
     fi
 done
 run explain ./parts --iteration 40 --json
-is "bit for bit what the run recorded" bit_for_bit true
+is "the same bits as the run recorded" bit_for_bit true
 is "the window fills up to its length" step.filling true
 run explain ./parts --iteration 41 --json
 is "  and is full from then on" step.filling false
-refuses 2 "1 to $length" "an iteration that is not there" explain ./parts --iteration 601
+refuses 2 "1 to $length" "an iteration that the run does not have" explain ./parts --iteration 601
 mkdir begun && cp whole/config.json begun/ && head -n 1 whole/journal.jsonl >begun/journal.jsonl
 refuses 1 "no iteration on record" "a run that has just begun" explain ./begun
 
-# imported runs, named elsewhere
+# imported runs in other commands
 run import "$logs/caffe.txt" --json
 caffe=$("$JSON_LOOK" "$T/out" runs.0.id)
 run import "$logs/keras.txt" --json
 keras=$("$JSON_LOOK" "$T/out" runs.0.id)
 run import "$logs/loss_titan_caffe.csv" "$logs/times_titan_tensorflow.csv" --json
-is "tables of the studies give a run for each training" "runs.#" 5
+is "tables of the studies give one run for each training" "runs.#" 5
 table=$("$JSON_LOOK" "$T/out" runs.1.id)
 times=$("$JSON_LOOK" "$T/out" runs.3.id)
 run runs
-shows "keras +- +stopped|$keras.*stopped" "a log that ends early is of a stopped run"
-shows "$times.* - +- .*imported from tensorflow \(titan\)" "what is not known has a dash"
+shows "keras +- +stopped|$keras.*stopped" "a log that ends early gives a stopped run"
+shows "$times.* - +- .*imported from tensorflow \(titan\)" "an unknown value is a dash"
 for verb in "measure $caffe" "resume $caffe" "resume $keras" "eval $caffe --data digits" \
     "advise $caffe --need faster"; do
     # shellcheck disable=SC2086
-    refuses 2 "imported from a log of" "no model: ${verb%% *}" $verb
+    refuses 2 "imported from a log of" "${verb%% *}: refused, since there is no model" $verb
 done
-refuses 1 "mean" "the arithmetic of epochs" explain "$keras"
+refuses 1 "mean" "explain of a log of epochs" explain "$keras"
 succeeds "runs are compared" compare "$caffe" "$keras" "$table" "$times"
-shows "$keras, imported from a log of keras" "  and said to be imported"
-if grep -q 'tinca train' "$T/out"; then not_ok "  no command would train a log" "$(cat out)"
-else ok "  no command would train a log"; fi
+shows "$keras, imported from a log of keras" "  and marked as imported"
+if grep -q 'tinca train' "$T/out"; then not_ok "  without a command that would train them" "$(cat out)"
+else ok "  without a command that would train them"; fi
 for format in json csv png md; do
-    succeeds "they are exported: $format" export "$caffe" "$keras" "$table" "$times" \
+    succeeds "export as $format" export "$caffe" "$keras" "$table" "$times" \
         --format $format -o "out-$format"
 done
 for name in loss_titan_caffe loss_unknown_keras times_titan_caffe times_titan_tensorflow; do
-    if [ -s "out-csv/$name.csv" ]; then ok "tables keep their names: $name"
-    else not_ok "tables keep their names: $name" "$(ls out-csv)"; fi
+    if [ -s "out-csv/$name.csv" ]; then ok "CSV files have the names of their logs: $name"
+    else not_ok "CSV files have the names of their logs: $name" "$(ls out-csv)"; fi
 done
-succeeds "what was exported is imported" import out-csv/loss_titan_caffe.csv --json
+succeeds "exported files are imported" import out-csv/loss_titan_caffe.csv --json
 again=$("$JSON_LOOK" "$T/out" runs.1.id)
 "$TINCA" export "$table" -o one.json
 "$TINCA" export "$again" -o two.json
 for member in loss.3 loss_caffe.0 iteration.3 ms_per_image.2; do
-    is "  to the same values: $member" "runs.0.series.$member" \
+    is "  with the same values: $member" "runs.0.series.$member" \
         "$("$JSON_LOOK" one.json "runs.0.series.$member")" two.json
 done
 printf 'Iteration 0, loss = 2\nIteration 1, loss = nan\n' >nan.log
 run import nan.log --json
 "$TINCA" export "$("$JSON_LOOK" "$T/out" runs.0.id)" -o nan.json
-is "a loss that is none is null" runs.0.series.loss.1 null nan.json
+is "a loss that is NaN is null" runs.0.series.loss.1 null nan.json
 is "  and a finding says where" runs.0.findings.0.kind divergence nan.json
-is "  from which iteration on" runs.0.findings.0.iteration 2 nan.json
+is "  with the iteration" runs.0.findings.0.iteration 2 nan.json
 { cat "$logs/caffe.txt"; echo; cat "$logs/tensorflow.txt"; } >both.log
-refuses 1 "--framework" "two frameworks in one file" import both.log
-succeeds "  one of them" import both.log --framework tensorflow
+refuses 1 "--framework" "a file with lines of two frameworks is refused" import both.log
+succeeds "  and accepted with --framework" import both.log --framework tensorflow
 done_testing

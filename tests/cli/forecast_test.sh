@@ -1,10 +1,10 @@
 #!/bin/sh
-# The forecast of memory against what the process really held at its highest, and limits that are
-# kept by it.
+# Compares the memory forecast with the measured peak of the process, and checks that limits on memory are
+# respected.
 #
-# WHOLE=1: every network of the studies with batches 1 to 512 (make check-long). Cases that need more
-# than MOST_MIB (default: three quarters of what is free), or that the program refuses here, are left
-# out and counted.
+# WHOLE=1: every network of the studies with batches 1 to 512 (make check-long). Cases that need more than
+# MOST_MIB (default: three quarters of the free memory), or that the program refuses here, are skipped and
+# counted.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 MAKE_PICTURE=${MAKE_PICTURE:-$(dirname "$TINCA")/make_picture}
@@ -17,11 +17,11 @@ free=$(awk '/^MemAvailable:/ { print int($2 / 1024 * 3 / 4) }' /proc/meminfo)
 most=${MOST_MIB:-$free}
 : >"$T/table"
 
-# needs NET BATCH: MiB that the plan of training takes
+# needs NET BATCH: prints the MiB of the training plan
 needs() { "$TINCA" info "$1" --batch "$2" --threads 1 --json 2>/dev/null >"$T/info" &&
     echo $(($("$JSON_LOOK" "$T/info" memory.total | cut -d. -f1) >> 20)); }
 
-# measure ITERATIONS NET DATA BATCH [OPTION...]: a run, and how wrong its forecast was
+# measure ITERATIONS NET DATA BATCH [OPTION...]: computes a run and the error of its forecast
 measure() {
     iterations=$1 net=$2 data=$3 batch=$4
     shift 4
@@ -55,7 +55,7 @@ measure() {
 }
 
 left_out=0
-small() { # small BATCH...: fast networks; the prefetch queue fills within the iterations
+small() { # small BATCH...: fast networks; the data loader's ring is full after a few iterations
     for batch; do
         measure 6 mlp digits,limit=1024 "$batch"
         measure 4 lenet digits,limit=1024 "$batch"
@@ -92,7 +92,7 @@ fi
 measure 2 lenet digits,limit=64 16 --validate digits,limit=200
 
 # --- every kind of data set ---
-# Pictures of 1200 x 800 pixels, beside which the networks are small: what is decoded counts.
+# Pictures of 1200 x 800 pixels and small networks: decoding dominates the memory.
 "$TINCA" train mlp --data digits,limit=64 --batch 32 --iterations 2 --threads 1 -q --run-dir "$T/drawn"
 mkdir -p "$T/folder/a" "$T/folder/b" "$T/pairs"
 for place in folder/a folder/b pairs; do
@@ -105,20 +105,20 @@ measure 4 mlp "folder:$T/folder" 2
 measure 4 squeezenet "folder:$T/folder" 2
 measure 4 "$T/tiny.json" "pairs:$T/pairs" 1
 measure 2 squeezenet tench,limit=16 2
-# a validation smaller than its largest batch
+# a validation set smaller than the largest batch
 mkdir -p "$T/few/a" "$T/few/b"
 cp "$T/folder/a/1.png" "$T/few/a"
 cp "$T/folder/b/1.png" "$T/few/b"
 measure 4 mlp "folder:$T/folder" 2 --validate "folder:$T/few"
 measure 4 squeezenet "folder:$T/folder" 2 --validate "folder:$T/few"
-# pairs beside a network that takes hardly anything, with a validation and without
+# pairs with a tiny network, with and without validation
 picture_network "$T/tinier.json" 32 8 16 3
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1
 measure 4 "$T/tinier.json" maps,limit=20 4
 measure 4 "$T/tinier.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
 measure 4 "$T/tiny.json" "pairs:$T/pairs" 1 --validate "pairs:$T/pairs"
 measure 4 "$T/tiny.json" maps,limit=20 1 --validate maps,limit=20
-# what a decoder holds of the whole file: coefficients of a JPEG, rows of a PNG
+# data of the whole file in a decoder: coefficients of a JPEG, rows of a PNG
 for kind in progressive.jpg interlaced.png; do
     place=$T/${kind%.*}
     mkdir -p "$place/a" "$place/b" "$place-pairs"
@@ -160,7 +160,7 @@ awk -F'[:%]' -v left_out=$left_out '
             all[int((NR + 1) / 2)], all[NR], left_out
     }' "$T/table"
 
-# --- a limit on addresses: refused with a batch, which then runs ---
+# --- a limit on addresses: the refusal names a batch, which then runs ---
 limited() { # limited KIB ARGUMENT...
     limit=$1
     shift
@@ -168,7 +168,7 @@ limited() { # limited KIB ARGUMENT...
     # shellcheck disable=SC3045 # dash, bash and ksh have -v
     (ulimit -v "$limit" && exec "$TINCA" "$@") >"$T/out" 2>"$T/err" </dev/null || status=$?
 }
-promise() { # promise KIB NET DATA BATCH: the batch that the refusal names is the largest
+promise() { # promise KIB NET DATA BATCH: the refusal names the largest batch that runs
     kib=$1 net=$2 data=$3
     limited "$kib" train "$net" --data "$data" --batch "$4" --iterations 1 --threads 1 -q
     batch=$(sed -n 's/.*batch \([0-9]*\) would fit.*/\1/p' "$T/err")
@@ -179,11 +179,11 @@ promise() { # promise KIB NET DATA BATCH: the batch that the refusal names is th
         return
     fi
     limited "$kib" train "$net" --data "$data" --batch "$batch" --iterations 2 --threads 1 --lr 1e-6 -q
-    if [ "$status" = 0 ]; then ok "  it does"; else not_ok "  it does" "exit $status: $(told)"; fi
+    if [ "$status" = 0 ]; then ok "  this batch runs"; else not_ok "  this batch runs" "exit $status: $(told)"; fi
     limited "$kib" train "$net" --data "$data" --batch $((batch + batch / 10 + 1)) --iterations 1 \
         --threads 1 -q
-    if [ "$status" = 1 ]; then ok "  a tenth more is refused"; else
-        not_ok "  a tenth more is refused" "exit $status: $(told)"
+    if [ "$status" = 1 ]; then ok "  a batch larger by a tenth is refused"; else
+        not_ok "  a batch larger by a tenth is refused" "exit $status: $(told)"
     fi
 }
 if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
@@ -197,7 +197,7 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
     fi
     for threads in 1 2; do
         kib=500000
-        # OpenBLAS 0.3.29 maps 128 MiB more, when it is loaded; the run before this one has its version
+        # OpenBLAS 0.3.29 maps 128 MiB more when it is loaded; the previous run recorded its version
         blas=$(sed -n 's/.*"OpenBLAS \([0-9.]*\).*/\1/p' "$XDG_STATE_HOME"/tinca/runs/*/journal.jsonl | head -n 1)
         newer=$(printf '%s\n' "$blas" 0.3.29 | sort -V | tail -n 1)
         if [ "$threads" = 2 ] && [ "$blas" = "$newer" ]; then kib=650000; fi
@@ -205,7 +205,7 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
         if [ "$status" = 0 ]; then ok "LeNet fits $kib KiB with $threads threads"; else
             not_ok "LeNet fits $kib KiB with $threads threads" "exit $status: $(told)"
         fi
-        # every limit is met by a run or by a refusal, not by a crash or a wait without end
+        # under every limit the program runs or refuses; it never crashes or hangs
         for kib in 60000 100000 150000 200000 225000 250000 300000 350000 400000; do
             status=0
             # shellcheck disable=SC3045
@@ -222,9 +222,9 @@ if (ulimit -v 3000000) 2>/dev/null; then # shellcheck disable=SC3045
     done
     limited 200000 train lenet --data digits --batch 1 --iterations 1 --threads 1 -q
     if [ "$status" = 1 ] && grep -q 'not even one image fits' "$T/err"; then
-        ok "where nothing fits, that is said"
+        ok "a limit under which nothing fits is reported"
     else
-        not_ok "where nothing fits, that is said" "exit $status: $(told)"
+        not_ok "a limit under which nothing fits is reported" "exit $status: $(told)"
     fi
 else
     skip "limits on addresses" "this shell cannot set one"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A study's full grid as a sweep, on a small network: both devices, every technique, all batches from
-# 1 to 512. Then everything that comes out of it.
+# A study's full grid as a sweep on a small network: both devices, every technique, all batches from 1 to
+# 512. Then all its output formats.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 cd "$T" || exit 99
@@ -20,7 +20,7 @@ cat >small.json <<'EON'
    {"op": "linear", "name": "ip", "output": "classes", "init": "xavier"}
  ]}
 EON
-# of one class, as the study's images
+# of one class, like the study's images
 whole() {
     run sweep --grid overfit --networks ./small.json --techniques none,dsc,shuffle,shift \
         --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 --threads 1 "$@"
@@ -28,10 +28,10 @@ whole() {
 
 whole --dry-run --json
 is "the whole grid: techniques x devices x batches" "cells.#" 80
-is "  all of it can be computed" states.waiting 80
+is "  all cells can be computed" states.waiting 80
 is "  with the study's settings" name overfit
 
-# Killed in the middle, it loses the cell that was on, and that one only.
+# A sweep that is killed loses only the cell that was running.
 "$TINCA" sweep --grid overfit --networks ./small.json --techniques none,dsc,shuffle,shift \
     --devices cpu,reference --data digits,only=0,limit=512 --iterations 1 --threads 1 -q >out 2>err </dev/null &
 sweep=$!
@@ -42,16 +42,16 @@ wait $sweep 2>/dev/null
 whole --dry-run --json
 some=$("$JSON_LOOK" "$T/out" states.done)
 if [ "$some" -ge 15 ] && [ "$some" -lt 80 ]; then
-    ok "killed in the middle: $some are done"
+    ok "killed in the middle: $some cells are done"
 else
-    not_ok "killed in the middle: $some are done"
+    not_ok "killed in the middle: $some cells are done"
 fi
 whole --csv csv --json
-[ "$status" = 0 ] && ok "the same command again" || not_ok "the same command again" "$(told)"
-is "  does the rest" states.done 80
-[ "$(runs)" -le 81 ] && ok "  and nothing twice" || not_ok "  and nothing twice" "$(runs) runs"
+[ "$status" = 0 ] && ok "the same command" || not_ok "the same command" "$(told)"
+is "  computes the rest" states.done 80
+[ "$(runs)" -le 81 ] && ok "  and no cell twice" || not_ok "  and no cell twice" "$(runs) runs"
 
-# --- what comes out ---
+# --- output ---
 
 complete=yes
 for key in ms_per_image loss loss_caffe memory_bytes seconds; do
@@ -61,7 +61,7 @@ for key in ms_per_image loss loss_caffe memory_bytes seconds; do
     done
 done
 [ "$complete" = yes ] && ok "JSON: every figure of a cell" || not_ok "JSON: every figure" "$complete"
-is "  batches fastest" cells.9.batch 512
+is "  batches change fastest" cells.9.batch 512
 is "  then devices" cells.10.device reference
 is "  then techniques" cells.20.technique dsc
 is "  the speed-up of both devices, each over the other, in every row and batch" "speedups.#" 80
@@ -71,14 +71,14 @@ times=$(echo csv/times_*_tinca.csv) losses=$(echo csv/loss_*_tinca.csv)
 [ "$(head -n 1 "$losses")" = '#network,mode,batch,step,loss,time,device' ] && ok "  losses" ||
     not_ok "  losses" "$(head -n 2 "$losses")"
 [ "$(grep -cE '^small(-(dsc|shuffle|shift))?,CPU,[0-9]{3},[0-9.e+-]+,(cpu|reference)$' "$times")" = 80 ] &&
-    ok "  a row a run, batches of three digits" || not_ok "  a row a run" "$(head -n 3 "$times")"
+    ok "  one row for each run, batches of three digits" || not_ok "  one row for each run" "$(head -n 3 "$times")"
 [ "$(grep -cE '^small[a-z-]*,CPU,[0-9]{3},1,[0-9.e+-]+,[0-9.e+-]+,[a-z]+$' "$losses")" = 80 ] &&
-    ok "  a row an iteration" || not_ok "  a row an iteration" "$(head -n 3 "$losses")"
+    ok "  one row for each iteration" || not_ok "  one row for each iteration" "$(head -n 3 "$losses")"
 
 before=$(runs)
 whole
-[ "$status" = 0 ] && [ "$(runs)" = "$before" ] && ok "another time runs nothing" ||
-    not_ok "another time runs nothing" "$(runs) runs, status $status"
+[ "$status" = 0 ] && [ "$(runs)" = "$before" ] && ok "the same command once more computes nothing" ||
+    not_ok "the same command once more computes nothing" "$(runs) runs, status $status"
 figures=' +[0-9.e+-]+( +[0-9.e+-]+){9}$'
 shows '^batch +1 +2 +4 +8 +16 +32 +64 +128 +256 +512$' "tables: by batch"
 for title in 'ms/image' 'Memory' 'Loss at the end' 'First iteration with a negative' \
@@ -88,7 +88,7 @@ for title in 'ms/image' 'Memory' 'Loss at the end' 'First iteration with a negat
 done
 [ "$(grep -cE "^small-shuffle, (cpu|reference)$figures" "$T/out")" -ge 2 ] &&
     ok "  a row for each technique and device" || not_ok "  rows" "$(head -n 12 "$T/out")"
-[ "$(grep -cE "^small-dsc$figures" "$T/out")" = 2 ] && ok "  and one for each in the speed-ups" ||
+[ "$(grep -cE "^small-dsc$figures" "$T/out")" = 2 ] && ok "  and one for each in the table of speed-ups" ||
     not_ok "  speed-ups" "$(grep -A 6 Speed-up "$T/out")"
 
 # --- the negative loss ---
@@ -105,6 +105,6 @@ for cell in 0 1 2 3 4 5; do
     grep -q "\"kind\":\"negative-loss\".*\"iteration\":$first\b" \
         "$T/state/tinca/runs/$id/journal.jsonl" || wrong="$wrong $id:$first"
 done
-[ -z "$wrong" ] && ok "  the first negative iteration is the finding's" || not_ok "  first negative" "$wrong"
+[ -z "$wrong" ] && ok "  the first negative iteration is that of the finding" || not_ok "  first negative" "$wrong"
 [ $checked -gt 0 ] && ok "  $checked of them fell below zero" || not_ok "  none fell below zero"
 done_testing

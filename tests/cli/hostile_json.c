@@ -1,6 +1,6 @@
 /* hostile_json PAYLOAD [KEY]...: copies JSON, or lines of JSON, from standard input to standard
- * output. Every string becomes what the file PAYLOAD holds (the inside of a JSON string), but for
- * keys themselves and the values of KEYs. */
+ * output and replaces every string, except keys and the values of the KEYs, by the contents of the
+ * file PAYLOAD (the inside of a JSON string). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static size_t read_all(FILE *file, char *into, size_t size)
     return length;
 }
 
-/* Behind the string that begins at `quote`. */
+/* Returns the end of the string that begins at `quote`. */
 static const char *end_of_string(const char *quote)
 {
     const char *c = quote + 1;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every command over run folders in which every string is hostile: the bytes that it writes contain
-# nothing that a terminal obeys or hides, and its documents no markup.
+# Runs every command on run folders in which every string is hostile: the output contains no control
+# sequences and no invisible characters, and the documents contain no markup.
 srcdir=${srcdir:-.}
 case $TINCA in /*) ;; *) TINCA=$PWD/${TINCA:-tinca} ;; esac
 . "$srcdir/tests/cli/tap.sh"
@@ -20,7 +20,7 @@ cp -R "$T/state/tinca/sweeps" sweeps
 evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
 complaints= calls=0 documents=0
 
-# try WORDS...: what the command writes is harmless
+# try WORDS...: the command's output is harmless
 try() {
     run "$@"
     calls=$((calls + 1))
@@ -31,7 +31,7 @@ tinca $*: exit $status: $(told | cat -v)"
 tinca $*: $bytes: $(cat -v "$T/out" "$T/err" | head -c 700)"
 }
 
-# clean FILE...: documents, too
+# clean FILE...: documents are harmless, too
 clean() {
     documents=$((documents + $#))
     bytes=$(hostile_bytes "$@")
@@ -45,7 +45,7 @@ HTML in a document: $(head -c 400 found)"
 every_command() {
     for command in $("$TINCA" --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
         case $command in
-        ui) try ui ;; # it has no terminal, and says so
+        ui) try ui ;; # it reports that it has no terminal
         train)
             try train mlp --data "folder:$evil" --name-of "$evil"
             try train "$evil" --data digits
@@ -124,7 +124,7 @@ tinca $command: this test does not know it" ;;
     done
 }
 
-# over NAME [KEY]...: all commands over a run whose strings are hostile, but for those KEYs
+# over NAME [KEY]...: runs all commands on a run whose strings are hostile, except those of the KEYs
 over() {
     name=$1
     shift
@@ -145,26 +145,26 @@ over() {
 
 settings="preset technique widths activation precision memory-limit solver schedule normalise"
 hostile_short=1
-over "every string but what a run needs to be read" $settings created weights
+over "every string except those that are needed to read the run" $settings created weights
 if grep -q onerror table.markdown && grep -q onerror table.csv && grep -q onerror written/report.md; then
-    ok "  and the documents hold them"
+    ok "  and the documents contain them"
 else
-    not_ok "  and the documents hold them" "$(ls written)"
+    not_ok "  and the documents contain them" "$(ls written)"
 fi
-# a folder whose name is hostile, too
+# a folder with a hostile name, too
 mv "$runs/$id" "$runs/$evil"
 complaints=
 every_command "$evil"
-[ -z "$complaints" ] && ok "a folder of a hostile name" ||
-    not_ok "a folder of a hostile name" "$(printf %s "$complaints" | head -c 6000)"
+[ -z "$complaints" ] && ok "a folder with a hostile name" ||
+    not_ok "a folder with a hostile name" "$(printf %s "$complaints" | head -c 6000)"
 hostile_short=
-over "every string but what a run needs to go on" $settings network data validate device
+over "every string except those that are needed to continue the run" $settings network data validate device
 hostile_long=1
 over "strings of ten kilobytes" $settings network data validate device
 hostile_long=
 over "every string"
 
-[ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" ||
-    not_ok "nothing was run by a shell"
+[ -z "$(find "$T" -name owned)" ] && ok "no shell ran anything" ||
+    not_ok "no shell ran anything"
 echo "# $calls calls of the program, $documents documents"
 done_testing

@@ -1,10 +1,10 @@
-# Sourced by the tests of hostile run folders, behind tests/cli/tap.sh: text that a stranger wrote, run
-# folders full of it, and what must not come out of the program.
+# Sourced by the tests of hostile run folders, after tests/cli/tap.sh: writes hostile text into run folders
+# and looks for bytes that must not be in the output.
 HOSTILE_JSON=${HOSTILE_JSON:-$(dirname "$TINCA")/hostile_json}
 
 # a clipboard, a title, a cursor, C1 in UTF-8 and alone, overrides, isolates, marks, zero widths, a
 # line separator, tags, HTML, Markdown, shell and printf, and bytes that are no UTF-8
-hostile_payload() { # hostile_payload FILE: as the inside of a JSON string
+hostile_payload() { # hostile_payload FILE: writes the text, as the inside of a JSON string
     printf '%s' 'OWNED\u001b]52;c;T1dORUQ=\u0007\u001b]0;OWNED\u0007\u001b[31;7777mred\u009b7777m' >"$1"
     printf '\302\233\063\061m\233\063\061m\302\220q\342\200\256\342\201\246\342\200\217\330\234' >>"$1"
     printf '\342\200\250\342\200\213\357\273\277\363\240\201\201\377\300\233\355\240\200' >>"$1"
@@ -12,12 +12,12 @@ hostile_payload() { # hostile_payload FILE: as the inside of a JSON string
     printf '%s\n' '\n'"'; touch owned; '" >>"$1"
 }
 
-# hostile_folder FOLDER [KEY]...: every string of the run there, but for the values of the KEYs
+# hostile_folder FOLDER [KEY]...: replaces every string of the run except the values of the KEYs
 hostile_folder() {
     folder=$1
     shift
     hostile_payload "$T/payload"
-    [ "${hostile_short:-}" ] && # where a setting has few bytes
+    [ "${hostile_short:-}" ] && # for settings with a maximum length
         printf 'O\\u001b]52;c;T\\u0007\302\233m\342\200\256\377\\n<img onerror=a>|`id`$(touch owned)' >"$T/payload"
     [ "${hostile_long:-}" ] && head -c 10000 /dev/zero | tr '\0' 'A' >>"$T/payload"
     cat >>"$folder/journal.jsonl" <<'END'
@@ -26,7 +26,7 @@ hostile_folder() {
 END
     sed 's/"error": *null/"error": {"kind": 2, "what": "it", "why": "it", "advice": "it"}/; s/"error":	null/"error": {"kind": 2, "what": "it", "why": "it", "advice": "it"}/' \
         "$folder/summary.json" >"$T/summary" && cat "$T/summary" >"$folder/summary.json"
-    sed -i '/^\t"crc32":/d' "$folder"/*.json # a stranger makes them fit, or has none
+    sed -i '/^\t"crc32":/d' "$folder"/*.json # an attacker would correct the checksums or omit them
     for file in "$folder"/*.json "$folder/journal.jsonl"; do
         "$HOSTILE_JSON" "$T/payload" format event kind status "$@" <"$file" >"$T/changed" &&
             cat "$T/changed" >"$file"
@@ -34,8 +34,8 @@ END
     printf 'a\342\200\256\302\233b<img onerror=x>\n' >"$folder/name.txt"
 }
 
-# hostile_bytes FILE...: prints what a terminal would obey, or nothing. Line feeds are ours, and the
-# tabs of JSON.
+# hostile_bytes FILE...: prints each kind of control or invisible character that the files contain. Line
+# feeds and the tabs of JSON are allowed.
 hostile_bytes() {
     for shown; do
         LC_ALL=C tr -d '\n\t' <"$shown" | LC_ALL=C grep -aq '[[:cntrl:]]' && echo "$shown: a control character"
@@ -46,6 +46,6 @@ hostile_bytes() {
         LC_ALL=C grep -aq "$(printf '\357\273\277')" "$shown" && echo "$shown: byte order mark"
         LC_ALL=C grep -aq "$(printf '\363\240[\200-\277]')" "$shown" && echo "$shown: tags"
         iconv -f UTF-8 -t UTF-8 <"$shown" >/dev/null 2>&1 || echo "$shown: no UTF-8"
-        grep -aq '^ *<img\|^ *.; touch' "$shown" && echo "$shown: a line of its own"
+        grep -aq '^ *<img\|^ *.; touch' "$shown" && echo "$shown: a line that a name begins"
     done
 }

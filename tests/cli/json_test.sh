@@ -1,5 +1,5 @@
 #!/bin/sh
-# --json prints one document and nothing else, with the names that scripts rely on.
+# --json prints one document and nothing else, with the keys that scripts rely on.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
@@ -22,7 +22,7 @@ parameters resnet20 272762
 parameters resnet56 856058
 parameters resnet110 1731002
 parameters resnet110 1736852 --classes 100
-is "  of 100 classes" classes 100
+is "  with 100 classes" classes 100
 parameters resnet20-dsc 40810
 parameters resnet20 40810 --technique dsc
 parameters mlp 535818
@@ -43,7 +43,7 @@ is "  its parameters" layers.0.parameters 520
 is "  its FLOPs: 24 x 24 x 20 x 25 x 2" layers.0.flops 576000
 is "  its bytes: 4 x (784 + 11520 + 520 / 3)" layers.0.bytes 49909.3333
 is "  FLOPs a byte" layers.0.intensity 11.5409275
-is "  none where no byte is moved" layers.4.intensity null
+is "  null if no byte is moved" layers.4.intensity null
 is "  bytes in all: 4 x (39594 + 431080 / 3)" bytes 733149.333
 is "  FLOPs a byte in all" intensity "$(awk -v f="$("$JSON_LOOK" "$T/out" flops)" \
     'BEGIN { printf "%.9g", f / (4 * (39594 + 431080 / 3)) }')"
@@ -65,13 +65,13 @@ document "bench, inference with a profile" bench lenet --mode infer --iterations
 is "  mode" mode infer
 is "  batch" batch 1
 has "  a layer's time" layers.0.forward_seconds
-is "  a call an iteration" layers.0.calls 2
+is "  one call for each iteration" layers.0.calls 2
 has "  matrix products" gemm
 succeeds "bench without --json" bench lenet --batch 2 --iterations 2 --profile
 shows 'ms/image +median' "  shows ms/image"
 
-# Two networks: neither is lost, and their memory is what training them takes.
-sum_of() { # sum_of PATH: the parameters of its layers
+# A generator and a discriminator: both are listed, and the memory is that of training both.
+sum_of() { # sum_of PATH: prints the sum of the layers' parameters
     i=0 sum=0
     count=$("$JSON_LOOK" "$T/out" "$1.#")
     while [ "$i" -lt "$count" ]; do
@@ -81,21 +81,21 @@ sum_of() { # sum_of PATH: the parameters of its layers
     echo "$sum"
 }
 parameters pix2pix 54414531 --batch 1 --solver adam
-if [ "$(sum_of layers)" = 54414531 ]; then ok "  in its layers"; else not_ok "  in its layers" "$(sum_of layers)"; fi
-is "  of its discriminator" discriminator.parameters 2768705
-if [ "$(sum_of discriminator.layers)" = 2768705 ]; then ok "  in its layers"; else not_ok "  in its layers"; fi
+if [ "$(sum_of layers)" = 54414531 ]; then ok "  the sum of its layers"; else not_ok "  the sum of its layers" "$(sum_of layers)"; fi
+is "  its discriminator" discriminator.parameters 2768705
+if [ "$(sum_of discriminator.layers)" = 2768705 ]; then ok "  the sum of its layers"; else not_ok "  the sum of its layers"; fi
 is "  its FLOPs" discriminator.flops 6.39428198e+09
 has "  its bytes" discriminator.layers.0.bytes
 planned=$("$JSON_LOOK" "$T/out" memory.total)
 document "bench, two networks" bench pix2pix --mode train --iterations 1 --json
 is "  one image at a time" batch 1
-is "  take what was forecast" planned_memory_bytes "$planned"
+is "  the planned memory is the forecast" planned_memory_bytes "$planned"
 peak=$("$JSON_LOOK" "$T/out" peak_memory_bytes)
 if awk -v peak="$peak" -v planned="$planned" \
     'BEGIN { exit !(peak > 0.97 * planned && peak < 1.06 * planned) }'; then
-    ok "  and the process measured the same, within a few per cent"
+    ok "  and the measured peak differs by a few per cent only"
 else
-    not_ok "  and the process measured the same, within a few per cent" "$peak, planned $planned"
+    not_ok "  and the measured peak differs by a few per cent only" "$peak, planned $planned"
 fi
 
 document "devices" devices --json
@@ -108,7 +108,7 @@ document "networks" networks --json
 has "  a network's name" networks.0.name
 document "datasets" datasets --json
 has "  a set's name" datasets.0.name
-document "runs, none yet" runs --json
+document "runs, while there are none" runs --json
 is "  none" "runs.#" 0
 for command in devices networks datasets runs "info lenet"; do
     # shellcheck disable=SC2086 # a command and its argument

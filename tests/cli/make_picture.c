@@ -1,5 +1,5 @@
-/* make_picture KIND WIDTH HEIGHT FILE: writes a picture of a kind that tinca reads but never
- * writes: a progressive JPEG, or an interlaced PNG. */
+/* make_picture KIND WIDTH HEIGHT FILE: writes a picture of a kind that tinca can read but not
+ * write: a progressive JPEG, or an interlaced PNG. */
 #include "../unit/data_files.h"
 
 #include <png.h>

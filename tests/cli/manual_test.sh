@@ -3,11 +3,11 @@
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
-# The words of a page without its macros.
+# plain PAGE: prints a page without its macros.
 plain() { sed -e 's/Fl Fl /--/g; s/^\.\(It\|Cm\|Op\|Ar\) //' "$1"; }
 
 plain "$srcdir/man/tinca.1" >"$T/page"
-for command in ui train resume attach info bench eval predict runs measure compare advise study sweep explain import export devices networks datasets; do
+for command in $(subcommands); do
     run "$command" --help
     sed -n 's/^ *\(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' "$T/out" | sort -u >"$T/options"
     missing=
@@ -37,7 +37,7 @@ for name in $(sed -n 's/^    \.name = "\([a-z0-9_]*\)",$/\1/p' "$srcdir"/src/eng
     fi
 done
 
-# Every setting of the workbench; its options are those that begin with --colours.
+# Every setting of the workbench; these are the options from --colours on.
 run ui --help
 for key in $(sed -n '/--colours/,/--help/s/^ *--\([a-z-]*\).*/\1/p' "$T/out"); do
     if grep -q "^\.It Cm .*\b$key\b" "$srcdir/man/tinca-config.5"; then
@@ -47,12 +47,12 @@ for key in $(sed -n '/--colours/,/--help/s/^ *--\([a-z-]*\).*/\1/p' "$T/out"); d
     fi
 done
 
-# The examples, each a file of its own; every technique makes something of them.
+# The examples are written to files, and every technique can be applied to them.
 awk -v folder="$T" '/^\.Bd -literal/ { file = folder "/example" ++n ".json"; next }
     /^\.Ed/ { file = "" } file { print > file }' "$srcdir/man/tinca-network.5"
 for example in 1 2; do
     for technique in none dsc shuffle shift; do
-        succeeds "example $example of tinca-network(5) is a network, with technique $technique too" \
+        succeeds "example $example of tinca-network(5) is a network, also with technique $technique" \
             info "$T/example$example.json" --technique "$technique" --json
     done
 done

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Networks of many layers: the work grows with their number, not with its square. 19,000 layers take
-# seconds; by the square they took minutes of the processor's time, which is what `ulimit -t` counts.
+# Networks with many layers: the work grows linearly with their number. 19,000 layers take seconds; quadratic
+# work would take minutes of processor time, which `ulimit -t` limits.
 . "${srcdir:-.}/tests/cli/tap.sh"
 
 head='{"name": "many", "input": [2, 2, 2], "classes": 2, "layers": ['
 tail='{"op": "flatten"}, {"op": "linear", "output": "classes"}]}'
 
-# network COUNT TEXT: so many layers, the number of each for every @, that of the one before for ~
+# network COUNT TEXT: writes COUNT layers, in each @ replaced by its number and ~ by the number before it
 network() {
     awk -v count="$1" -v layer="$2" -v head="$head" -v tail="$tail" 'BEGIN {
         print head "{\"op\": \"relu\", \"name\": \"n0\"},"
@@ -37,7 +37,7 @@ network 19000 '{"op": "conv", "name": "n@", "output": 2, "kernel": 1}'
 bounded_info "a chain of 19,000 convolutions"
 bounded_info "the same as JSON" --json
 network 9500 '{"op": "relu", "name": "r@"}, {"op": "add", "name": "n@", "from": ["r@", "n~"]}'
-bounded_info "19,000 layers that name what they read"
+bounded_info "19,000 layers with \"from\""
 network 6000 '{"block": "residual", "name": "n@", "output": 2}'
 run info "$T/many.json"
 if [ "$status" = 1 ] && grep -q "too many layers" "$T/err"; then

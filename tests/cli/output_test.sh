@@ -1,13 +1,13 @@
 #!/bin/sh
-# Documents go to the target that was named: standard output, descriptors, FIFOs, devices, links and
-# files of any mode and owner. Every node is made in the scratch folder; the machine's are left alone.
+# Documents are written to the target that the user names: standard output, file descriptors, FIFOs, devices,
+# links and files of any mode and owner. The test creates all of them in its scratch folder.
 . "$srcdir/tests/cli/tap.sh"
 
 D=$T/data
 mkdir "$D"
 TINCA=$(realpath "$TINCA")
 JSON_LOOK=$(realpath "$JSON_LOOK")
-cd "$T" || exit 99 # "-" must not become a file of that name, here or elsewhere
+cd "$T" || exit 99 # "-" must not become a file of that name in any folder
 "$TINCA" train mlp --data digits,limit=60 --batch 30 --epochs 1 --threads 1 -q --run-dir "$D/run" ||
     exit 99
 "$TINCA" sweep --networks mlp --batches 30 --data digits,limit=60 --epochs 1 --name s -q \
@@ -33,7 +33,7 @@ run_export() { # run_export FORMAT TARGET
 runs=0
 documents="json png predict md compare sweep sweep-json save session"
 
-# resembles DOCUMENT FILE: the file is the whole document
+# resembles DOCUMENT FILE: the file contains the whole document
 resembles() {
     case $1 in
     json | session | sweep-json) "$JSON_LOOK" "$2" "" >/dev/null 2>&1 ;;
@@ -49,7 +49,7 @@ resembles() {
 # --- devices ---
 
 for document in $documents csv; do
-    name="$document into a device, which stays one"
+    name="$document into a device, which remains a device"
     rm -f "$T/null"
     if mknod "$T/null" c 1 3 2>"$T/why" && : >"$T/null" 2>"$T/why"; then
         run_export "$document" "$T/null"
@@ -86,9 +86,9 @@ for document in $documents csv; do
     [ $stays = yes ] || kill $reader
     wait $reader 2>/dev/null
     if [ "$status$stays" = 0yes ] && resembles "$document" "$T/got"; then
-        ok "$document into a FIFO, which stays one"
+        ok "$document into a FIFO, which remains a FIFO"
     else
-        not_ok "$document into a FIFO, which stays one" "exit $status: $(told); $(ls -l "$T/fifo")"
+        not_ok "$document into a FIFO, which remains a FIFO" "exit $status: $(told); $(ls -l "$T/fifo")"
     fi
     for target in - /proc/self/fd/1 "$T/to-stdout"; do
         ln -sf /proc/self/fd/1 "$T/to-stdout"
@@ -108,17 +108,17 @@ mkfifo "$T/weights" && { timeout 60 cat "$T/weights" >"$T/got" & }
 run_export save "$T/weights"
 wait
 if cmp -s "$T/r$runs/weights.safetensors" "$T/got"; then
-    ok "the weights through a FIFO are those that the run kept"
+    ok "the weights sent through a FIFO are those of the run"
 else
-    not_ok "the weights through a FIFO are those that the run kept" "$(ls -l "$T/got")"
+    not_ok "the weights sent through a FIFO are those of the run" "$(ls -l "$T/got")"
 fi
 run_export session -
 if grep -q 'kept in' "$T/err" && ! grep -q 'kept in' "$T/out"; then
-    ok "beside a document the summary goes to standard error"
+    ok "with a document on standard output the summary goes to standard error"
 else
-    not_ok "beside a document the summary goes to standard error" "$(told)"
+    not_ok "with a document on standard output the summary goes to standard error" "$(told)"
 fi
-"$TINCA" export "$D/run" -o /proc/self/fd/7 7>"$T/seven" && is "a descriptor of the caller" format \
+"$TINCA" export "$D/run" -o /proc/self/fd/7 7>"$T/seven" && is "a file descriptor of the caller" format \
     tinca-session "$T/seven"
 {
     echo before
@@ -145,16 +145,16 @@ timeout 60 "$TINCA" train mlp --data digits,limit=60 --batch 30 --epochs 1 --thr
 wait
 if [ "$status" = 1 ] && grep -q 'Broken pipe' "$T/err" &&
     "$TINCA" runs --json >/dev/null && grep -q '"failed"' "$T/broken/summary.json"; then
-    ok "a reader that goes away is an error, and the run is kept"
+    ok "a closed pipe is an error, and the run remains"
 else
-    not_ok "a reader that goes away is an error, and the run is kept" "exit $status: $(told)"
+    not_ok "a closed pipe is an error, and the run remains" "exit $status: $(told)"
 fi
 refuses 2 "cannot both" "weights and session to standard output" train mlp --data digits \
     --save - --export /proc/self/fd/1
 refuses 2 "cannot both" "report and picture to standard output" export "$D/run" --format md \
     --picture - -o -
 refuses 2 "already" "CSV and tables to standard output" sweep --name s --report --csv -
-refuses 1 "not open" "a descriptor that is not open" export "$D/run" -o /proc/self/fd/77
+refuses 1 "not open" "a file descriptor that is not open" export "$D/run" -o /proc/self/fd/77
 if command -v script >/dev/null; then
     script -qec "'$TINCA' export '$D/run' --format png -o -" "$T/typescript" >"$T/typed" 2>&1 </dev/null
     if grep -q 'this is a terminal' "$T/typed" && ! grep -q PNG "$T/typed"; then
@@ -187,9 +187,9 @@ for document in $documents; do
     fi
 done
 ln -s round "$T/round"
-refuses 1 "round in a circle|Too many levels" "links that go round" export "$D/run" -o "$T/round"
+refuses 1 "round in a circle|Too many levels" "a circle of links" export "$D/run" -o "$T/round"
 ln -s nowhere/x "$T/lost"
-refuses 1 "does not exist" "a link into no folder" export "$D/run" -o "$T/lost"
+refuses 1 "does not exist" "a link to a missing folder" export "$D/run" -o "$T/lost"
 
 # --- mode and owner ---
 
@@ -215,9 +215,9 @@ echo old >"$T/one"
 ln "$T/one" "$T/other"
 run export "$D/run" -o "$T/one"
 if cmp -s "$T/one" "$T/other" && resembles json "$T/one"; then
-    ok "both names of a hard link see the document"
+    ok "both names of a hard link have the document"
 else
-    not_ok "both names of a hard link see the document" "$(ls -l "$T/one" "$T/other")"
+    not_ok "both names of a hard link have the document" "$(ls -l "$T/one" "$T/other")"
 fi
 mkdir "$T/foreign"
 echo old >"$T/foreign/file"
@@ -225,15 +225,15 @@ if chown 4242:4343 "$T/foreign/file" 2>"$T/why"; then
     run export "$D/run" -o "$T/foreign/file"
     if [ "$status" = 0 ] && [ "$(stat -c %u:%g "$T/foreign/file")" = 4242:4343 ] &&
         resembles json "$T/foreign/file"; then
-        ok "the owner stays"
+        ok "the owner of the file remains"
     else
-        not_ok "the owner stays" "exit $status: $(told); $(ls -l "$T/foreign")"
+        not_ok "the owner of the file remains" "exit $status: $(told); $(ls -l "$T/foreign")"
     fi
-    # somebody else, who may write to the file but cannot give files away, nor write to the folder
+    # another user, who can write to the file but can neither change its owner nor write to the folder
     cp -R "$D/run" "$T/theirs"
     chown -R 4444:4444 "$T/theirs"
     for folder in 777 755; do
-        name="a file of somebody else's in a folder of mode $folder is written in place"
+        name="another user's file in a folder of mode $folder is written in place"
         printf '%0200000d' 0 >"$T/foreign/file"
         chmod 666 "$T/foreign/file"
         chmod $folder "$T/foreign"
@@ -255,23 +255,23 @@ if chown 4242:4343 "$T/foreign/file" 2>"$T/why"; then
         fi
     done
 else
-    skip "the owner stays" "no file can be given away: $(cat "$T/why")"
+    skip "the owner of the file remains" "no file can be given away: $(cat "$T/why")"
 fi
 
-# --- refused, and before a run rather than after it ---
+# --- targets that are refused before the run ---
 
 refuses 1 "folder" "a folder" export "$D/run" -o "$T/place"
-refuses 1 "does not exist" "a file in no folder" export "$D/run" -o "$T/nowhere/x.json"
+refuses 1 "does not exist" "a file in a missing folder" export "$D/run" -o "$T/nowhere/x.json"
 refuses 2 "output" "an empty name" export "$D/run" -o ""
-refuses 2 "does not exist" "a link into no folder, before training" train mlp --data digits \
+refuses 2 "does not exist" "a link to a missing folder, before training" train mlp --data digits \
     --save "$T/lost"
-refuses 1 "does not exist" "a sweep's table in no folder, before the sweep" sweep --networks mlp \
+refuses 1 "does not exist" "a sweep's table in a missing folder, before the sweep" sweep --networks mlp \
     --batches 30 --data digits,limit=60 --epochs 1 --name unwritten -o "$T/nowhere/table"
 if [ -e "$T/state/tinca/sweeps/unwritten" ]; then
-    not_ok "and nothing of it was begun" "$(ls "$T/state/tinca/sweeps/unwritten")"
+    not_ok "and the sweep was not started" "$(ls "$T/state/tinca/sweeps/unwritten")"
 else
-    ok "and nothing of it was begun"
+    ok "and the sweep was not started"
 fi
 left=$(find "$T" -name '*.part')
-if [ -z "$left" ]; then ok "no half-written file is left"; else not_ok "no half-written file is left" "$left"; fi
+if [ -z "$left" ]; then ok "no temporary file is left"; else not_ok "no temporary file is left" "$left"; fi
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tinca resume from the command line: killed, stopped, damaged, held by another process, in a sweep.
+# tinca resume for runs that were killed, stopped or damaged, that another process computes, or in a sweep.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -10,7 +10,7 @@ often="--checkpoint 0.01 --checkpoint-share 100"
 
 has_checkpoint() { ls "$XDG_STATE_HOME"/tinca/runs/*/checkpoint.safetensors >files 2>/dev/null; }
 
-# begin COMMAND...: in the background, until its first checkpoint is there; $child, $id
+# begin COMMAND...: starts it in the background and waits for its first checkpoint; sets $child and $id
 begin() {
     "$TINCA" "$@" >out 2>err </dev/null &
     child=$!
@@ -20,7 +20,7 @@ begin() {
 
 # shellcheck disable=SC2086 # a list of options
 {
-    succeeds "a run that is left alone" train $job --run-dir "$T/whole" -q
+    succeeds "an undisturbed run" train $job --run-dir "$T/whole" -q
 
     begin train $job $often
     kill -9 $child
@@ -28,26 +28,26 @@ begin() {
     run runs --json
     case $("$JSON_LOOK" "$T/out" runs.0.status) in
     interrupted)
-        ok "a run that was killed is interrupted"
-        succeeds "it is resumed by the beginning of its ID" resume "${id%??}" --save k.safetensors \
+        ok "a killed run is interrupted"
+        succeeds "resume by the beginning of the ID" resume "${id%??}" --save k.safetensors \
             --export k.json
         shows "$id: done after 120 iterations" "  to its end"
-        shows 'checkpoints?, .* % of the run' "  which says what checkpoints cost"
-        grep -q 'goes on after iteration [0-9]* of 120' "$T/err" && ok "  and where it went on" ||
-            not_ok "  and where it went on" "$(told)"
+        shows 'checkpoints?, .* % of the run' "  with the cost of checkpoints"
+        grep -q 'continues after iteration [0-9]* of 120' "$T/err" && ok "  and the iteration from which it continued" ||
+            not_ok "  and the iteration from which it continued" "$(told)"
         cmp -s k.safetensors whole/weights.safetensors && ok "  with the same bits" ||
             not_ok "  with the same bits"
-        is "  and each iteration once" "runs.0.series.iteration.#" 120 k.json
-        is "  the last is the last" runs.0.series.iteration.119 120 k.json
+        is "  and has each iteration once" "runs.0.series.iteration.#" 120 k.json
+        is "  in order" runs.0.series.iteration.119 120 k.json
         ;;
-    *) skip "a run that was killed is interrupted" "it was done before" ;;
+    *) skip "a killed run is interrupted" "it was done before" ;;
     esac
-    refuses 2 "complete" "a run that is complete" resume "$id"
+    refuses 2 "complete" "a complete run" resume "$id"
     rm -r "$XDG_STATE_HOME/tinca/runs"
 
     long="lenet --data digits --batch 20 --epochs 1000 --threads 1"
     begin train $long $often
-    refuses 2 "process $child has a run there" "a run that another process has" resume "$id"
+    refuses 2 "process $child has a run there" "a run that another process computes" resume "$id"
     kill -TERM $child
     wait $child
     refuses 2 "longer, not shorter" "fewer epochs" resume "$id" --epochs 3
@@ -55,7 +55,7 @@ begin() {
     refuses 2 "would change what the run computes" "another seed" resume "$id" --seed=4
     printf 'damage' | dd of="$XDG_STATE_HOME/tinca/runs/$id/checkpoint.safetensors" bs=1 seek=9000 \
         conv=notrunc 2>/dev/null
-    rm -f err # the signal must not come before the program
+    rm -f err # the signal must come after the program has started
     "$TINCA" resume "$id" -q >out 2>err </dev/null &
     child=$!
     wait_until test -s err
@@ -64,15 +64,15 @@ begin() {
     status=$?
     grep -q 'checkpoint.safetensors: its checksum is' err && ok "a damaged checkpoint is named" ||
         not_ok "a damaged checkpoint is named" "$(cat err)"
-    [ $status = 130 ] && ok "  and the one before used" || not_ok "  and the one before used" "$status"
+    [ $status = 130 ] && ok "  and the previous one is used" || not_ok "  and the previous one is used" "$status"
     rm -r "$XDG_STATE_HOME/tinca/runs"
 
     begin sweep --networks lenet --batches 20 --data digits --epochs 1000 --threads 1 --name s \
         --vary seed=3 $often -q
     kill -TERM $child
     wait $child
-    succeeds "a sweep that was interrupted" sweep --name s --dry-run --json
-    is "  says so" cells.0.state interrupted
+    succeeds "a sweep that was interrupted, --dry-run" sweep --name s --dry-run --json
+    is "  the cell is interrupted" cells.0.state interrupted
     first=$("$JSON_LOOK" "$T/out" cells.0.run)
     "$TINCA" sweep --name s -q >out 2>err </dev/null &
     child=$!
@@ -80,9 +80,9 @@ begin() {
     wait_until has_line '"event":"resume"' "$journal"
     kill -TERM $child
     wait $child
-    grep -q '"event":"resume"' "$journal" && ok "goes on within its run" ||
-        not_ok "goes on within its run" "$(cat err)"
-    [ "$(ls "$XDG_STATE_HOME/tinca/runs")" = "$first" ] && ok "  and begins no other" ||
-        not_ok "  and begins no other"
+    grep -q '"event":"resume"' "$journal" && ok "the sweep resumes the run" ||
+        not_ok "the sweep resumes the run" "$(cat err)"
+    [ "$(ls "$XDG_STATE_HOME/tinca/runs")" = "$first" ] && ok "  and starts no other run" ||
+        not_ok "  and starts no other run"
 }
 done_testing

@@ -1,11 +1,11 @@
 #!/bin/sh
-# One process a run: removing the lock file lets no second one in, and a run that loses its folder or its
-# lock says so and ends. What is left of a run that was killed before it began is listed and goes away.
+# One process for each run: deleting the lock file does not admit a second process, and a run that loses its
+# folder or its lock reports it and ends. Folders of runs that were killed early are listed and deleted.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 job="train lenet --data digits --batch 20 --iterations 500000 --threads 1 --checkpoint 3600"
 
-start() { # start ARGUMENT...: a run in $T/r, in the background, that has trained an iteration
+start() { # start ARGUMENT...: starts a run in $T/r in the background and waits for its first iteration
     rm -rf "$T/r"
     # shellcheck disable=SC2086 # a list of options
     "$TINCA" ${long-$job} --run-dir "$T/r" -q "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -17,7 +17,7 @@ start() { # start ARGUMENT...: a run in $T/r, in the background, that has traine
     done
 }
 
-# Its end, at most a minute later, in $status; 99: it did not end.
+# Waits at most a minute for its end; $status is its status, or 99 if it did not end.
 wait_for_end() {
     tries=0
     while kill -0 $child 2>/dev/null && [ $tries -lt 600 ]; do
@@ -38,16 +38,16 @@ ends() { # ends NAME PATTERN
     fi
 }
 
-# rm takes the files one after the other; the run looks when all are gone
+# rm deletes the files one after the other; the run checks when all are deleted
 start --save "$T/saved.safetensors"
 kill -STOP $child
 rm -rf "$T/r"
 kill -CONT $child
-ends "a run whose folder is removed ends, and says so" "folder was removed"
+ends "a run whose folder is deleted ends with a message" "folder was removed"
 if "$TINCA" info "$T/saved.safetensors" >/dev/null 2>&1 || [ -s "$T/saved.safetensors" ]; then
-    ok "  and has saved its weights where --save said"
+    ok "  and has saved its weights to the file of --save"
 else
-    not_ok "  and has saved its weights where --save said" "$(ls "$T")"
+    not_ok "  and has saved its weights to the file of --save" "$(ls "$T")"
 fi
 if [ ! -e "$T/r" ]; then ok "  and has made no new folder"; else not_ok "  a new folder" "$(ls "$T/r")"; fi
 
@@ -56,9 +56,9 @@ kill -STOP $child
 mv "$T/r" "$T/elsewhere"
 mkdir "$T/r"
 kill -CONT $child
-ends "one whose folder is replaced too" "folder was removed or replaced"
-if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing into the other"; else
-    not_ok "  and has written nothing into the other" "$(ls "$T/r")"
+ends "a run whose folder is replaced ends, too" "folder was removed or replaced"
+if [ -z "$(ls "$T/r")" ]; then ok "  and has written nothing to the new folder"; else
+    not_ok "  and has written nothing to the new folder" "$(ls "$T/r")"
 fi
 rm -rf "$T/elsewhere"
 
@@ -68,9 +68,9 @@ long="train lenet --data digits,limit=20 --validate digits,split=test --batch 20
 start
 mv "$T/r" "$T/elsewhere"
 mkdir "$T/r"
-ends "and one whose folder is replaced while it validates" "folder was removed or replaced"
-if [ -z "$(ls "$T/r")" ]; then ok "  and has written no model into the other"; else
-    not_ok "  and has written no model into the other" "$(ls "$T/r")"
+ends "a run whose folder is replaced during validation ends, too" "folder was removed or replaced"
+if [ -z "$(ls "$T/r")" ]; then ok "  and has written no model to the new folder"; else
+    not_ok "  and has written no model to the new folder" "$(ls "$T/r")"
 fi
 rm -rf "$T/elsewhere"
 unset long
@@ -78,14 +78,14 @@ unset long
 start
 kill -STOP $child
 rm "$T/r/lock"
-refuses 2 "has a run there" "without the lock file no second process begins" resume "$T/r"
+refuses 2 "has a run there" "without the lock file no second process starts" resume "$T/r"
 kill -CONT $child
-ends "a run whose lock file is removed ends, and says so" "lock file was removed"
-if [ ! -e "$T/r/summary.json" ]; then ok "  and writes no more there"; else
-    not_ok "  and writes no more there" "$(ls "$T/r")"
+ends "a run whose lock file is deleted ends with a message" "lock file was removed"
+if [ ! -e "$T/r/summary.json" ]; then ok "  and writes nothing more there"; else
+    not_ok "  and writes nothing more there" "$(ls "$T/r")"
 fi
 
-# one that is over before anybody looked
+# a run that ended before the check
 cat >"$T/tiny.json" <<'FILE'
 {"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
   {"op": "flatten"}, {"op": "linear", "name": "fc", "output": "classes"}]}
@@ -102,14 +102,14 @@ touch -d '2 hours ago' "$old"
 run runs
 if grep -q "lenet-0001 .*incomplete" "$T/out" && grep -q "lenet-0002 .*incomplete" "$T/out" &&
     ! grep -q "mine\|0003" "$T/out"; then
-    ok "what never became a run is listed as incomplete"
+    ok "a folder in which no run began is listed as incomplete"
 else
-    not_ok "what never became a run is listed as incomplete" "$(cat "$T/out")"
+    not_ok "a folder in which no run began is listed as incomplete" "$(cat "$T/out")"
 fi
 succeeds "a new run" train "$T/tiny.json" --data digits,limit=8 --batch 4 --iterations 2 --threads 1 -q
 if [ ! -e "$old" ] && [ -e "$new" ] && [ -e "$foreign/notes.txt" ] && [ -e "$home/mine" ]; then
-    ok "  deletes the old ones, and nothing else"
+    ok "  deletes the old incomplete folders, and nothing else"
 else
-    not_ok "  deletes the old ones, and nothing else" "$(ls "$home")"
+    not_ok "  deletes the old incomplete folders, and nothing else" "$(ls "$home")"
 fi
 done_testing

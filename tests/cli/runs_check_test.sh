@@ -1,6 +1,6 @@
-# tinca runs --check: sound runs of every kind have no findings, and each of more than a hundred kinds
-# of damage to a copy of one is named, with its file; what is said to help is tried. A column says
-# whether a checksum or the structure shows the damage. Flipped bits at 200 places follow.
+# tinca runs --check: sound runs of every kind have no problems, and each of more than a hundred kinds of
+# damage to a copy is reported with its file; the advised remedies are tried. A column says whether a
+# checksum or the structure shows the damage. Then bits at 200 random positions are flipped.
 . "${srcdir:-.}/tests/cli/tap.sh"
 DAMAGE=${DAMAGE:-$(dirname "$TINCA")/damage}
 case $DAMAGE in /*) ;; *) DAMAGE=$PWD/$DAMAGE ;; esac
@@ -12,25 +12,25 @@ mkdir -p "$bases"
 
 # --- sound runs ---
 
-# keep KIND: the newest run becomes the base of copies
+# keep KIND: makes the newest run the original for copies
 keep() {
     for newest in "$home"/*; do :; done
     mv "$newest" "$bases/$1"
 }
 
-wait_for() { # wait_for PATTERN: at most a minute, and while $process lives
+wait_for() { # wait_for PATTERN: waits at most a minute, while $process lives
     for i in $(seq 3000); do
         ls $1 >/dev/null 2>&1 || ! kill -0 "$process" 2>/dev/null && return
         sleep 0.02
     done
 }
 
-mark() { # mark FILE: the journal's length when a checkpoint was written
+mark() { # mark FILE: prints the journal's length when the checkpoint was written
     tr ',' '\n' <"$1" | sed -n 's/.*"tinca.journal":"\([0-9]*\)".*/\1/p' | head -n 1
 }
 
-# killed KIND ARGUMENT...: a run that is killed when it has two checkpoints. Sometimes that falls between
-# the two renames that replace the last one; then another run is made.
+# killed KIND ARGUMENT...: makes a run that is killed when it has two checkpoints. If the kill falls between the
+# two renames of a checkpoint, another run is made.
 killed() {
     kind=$1
     shift
@@ -38,7 +38,7 @@ killed() {
         "$TINCA" train "$@" $often -q &
         process=$!
         wait_for "$home/*/checkpoint.previous.safetensors"
-        for j in $(seq 500); do # until the checkpoints speak of some lines of the journal
+        for j in $(seq 500); do # until the checkpoints cover some lines of the journal
             length=$(mark "$home"/*/checkpoint.previous.safetensors 2>/dev/null)
             [ "${length:-0}" -gt 2000 ] || ! kill -0 "$process" 2>/dev/null && break
             sleep 0.02
@@ -47,7 +47,7 @@ killed() {
         wait "$process" 2>/dev/null
         rm -rf "${bases:?}/$kind"
         keep "$kind"
-        rm -f "$bases/$kind"/*.part # of these is spoken below
+        rm -f "$bases/$kind"/*.part # the tests below refer to them
         [ -f "$bases/$kind/checkpoint.safetensors" ] && break
     done
 }
@@ -64,7 +64,7 @@ kill "$process"
 wait "$process" 2>/dev/null
 keep stopped
 killed killed $small --epochs 1000000 --solver adam
-cp -a "$bases/killed" "$home/again" # twice: the second time it is stopped
+cp -a "$bases/killed" "$home/again" # twice; the second time the run is stopped
 for i in 1 2; do
     "$TINCA" resume again -q &
     process=$!
@@ -96,7 +96,7 @@ cp -a "$bases/stopped" "$home/measured"
 mv "$home/measured" "$bases/measured"
 echo 'my run' >"$bases/measured/name.txt"
 
-# what earlier versions wrote: no network.json, no data.json, models and journal without checksums
+# a run of an early version: no network.json, no data.json, models and journal without checksums
 cp -a "$bases/complete" "$bases/old"
 rm -f "$bases/old/network.json" "$bases/old/data.json"
 sed -i '/"crc32":/d' "$bases/old"/*.json
@@ -109,9 +109,9 @@ for kind in complete stopped killed resumed pictures pictures-killed imported ce
     [ -f "$bases/$kind/config.json" ] || not_ok "a run of the kind $kind" "it was not made"
     run runs --check "$bases/$kind"
     if [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && [ ! -s "$T/err" ]; then
-        ok "no findings: $kind"
+        ok "no problems: $kind"
     else
-        not_ok "no findings: $kind" "exit $status: $(cat "$T/out" "$T/err")"
+        not_ok "no problems: $kind" "exit $status: $(cat "$T/out" "$T/err")"
     fi
 done
 
@@ -127,8 +127,8 @@ for i in $(seq 25); do
     [ "$alarms" = 0 ] || break
 done
 [ "$alarms" = 0 ] && grep -q 'runs checked, 0 damaged, 0 with warnings' "$T/all" &&
-    ok "no findings: all runs at home, one of them being written, 25 times" ||
-    not_ok "no findings: all runs at home, one of them being written" "$(cat "$T/all")"
+    ok "no problems: all runs, one of them being written, 25 times" ||
+    not_ok "no problems: all runs, one of them being written" "$(cat "$T/all")"
 kill "$process"
 wait "$process" 2>/dev/null
 rm -rf "$home"/*
@@ -137,14 +137,14 @@ rm -rf "$home"/*
 
 kinds=0 by_checksum=0 by_structure=0
 
-# Gives all files the checksums of what they hold.
+# Corrects the checksums of all files.
 seal() {
     find . -maxdepth 1 -type f \( -name '*.json' -o -name '*.safetensors' \) -exec "$D" seal {} +
 }
 
-# damage BASE FILE HOW SEVERITY PATTERN COMMAND: the command, run inside a copy, damages it; the check
-# must name the file ("." the folder) and say PATTERN. HOW: a checksum shows it; or the structure does,
-# and all checksums are right.
+# damage BASE FILE HOW SEVERITY PATTERN COMMAND: the command damages a copy of the run, in its folder; the check
+# must name the file ("." is the folder) and match PATTERN. HOW is "checksum" if a checksum shows the damage,
+# or "structure" if all checksums are correct.
 damage() {
     kinds=$((kinds + 1))
     case $3 in checksum) by_checksum=$((by_checksum + 1)) ;; *) by_structure=$((by_structure + 1)) ;; esac
@@ -173,7 +173,7 @@ D=$DAMAGE
 iteration() { grep -ao '"tinca.iteration":"[0-9]*"' checkpoint.safetensors; }
 NAN=7fc00000 INFINITY=7f800000
 
-# the folder and what lies in it
+# the folder and its files
 damage complete config.json structure error 'missing' 'rm config.json'
 damage complete journal.jsonl structure error 'missing' 'rm journal.jsonl'
 damage killed journal.jsonl structure warning 'before its first' 'rm [d-kn-z]* checkpoint*'
@@ -368,7 +368,7 @@ damage stopped checkpoint.safetensors structure warning 'no longer' \
     'n=$(sed -n "s/.*\"iteration\":[^0-9]*\([0-9]*\),/\1/p" summary.json)
     sed -i -e "s/\"stopped\"/\"done\"/" -e "s/\(\"iterations\":\).*/\1 $n,/" summary.json'
 
-for i in $(seq 250); do echo "mine$i=1"; done >"$T/many" # more than the report has room for
+for i in $(seq 250); do echo "mine$i=1"; done >"$T/many" # more problems than the report lists
 damage complete weights.safetensors checksum error 'checksum' \
     'split -l 1 -a 3 "$T/many" note; "$D" flip weights.safetensors -5 3'
 damage complete noteaaa structure warning 'did not write' 'split -l 1 -a 3 "$T/many" note'
@@ -379,7 +379,7 @@ echo "# $kinds kinds of damage: $by_checksum are shown by a checksum, $by_struct
 
 # --- flipped bits ---
 
-# flips BASE FILE TIMES: one bit at a time, at seeded places; how many of them are shown is in $shown
+# flips BASE FILE TIMES: flips one bit at a time at seeded random positions; counts those reported in $shown
 flips() {
     shown=0
     rm -rf "$T/run"
@@ -388,16 +388,16 @@ flips() {
         "$DAMAGE" random "$T/run/$2" "$seed"
         run runs --check --json "$T/run"
         grep -q severity "$T/out" && shown=$((shown + 1))
-        "$DAMAGE" random "$T/run/$2" "$seed" # the same bit: it is as it was
+        "$DAMAGE" random "$T/run/$2" "$seed" # flipping the same bit restores the file
     done
 }
 
-flips_of() { # flips_of BASE FILE TIMES: all of them must be shown
+flips_of() { # flips_of BASE FILE TIMES: all of them must be reported
     flips "$1" "$2" "$3"
     if [ "$shown" = "$3" ]; then
-        ok "each of $3 flipped bits is shown: $2"
+        ok "each of $3 flipped bits is reported: $2"
     else
-        not_ok "each of $3 flipped bits is shown: $2" "only $shown"
+        not_ok "each of $3 flipped bits is reported: $2" "only $shown"
     fi
 }
 flips_of stopped weights.safetensors 25
@@ -415,8 +415,8 @@ flips_of measured measurements.json 10
 
 # --- remedies ---
 
-# A run that was killed and would be complete soon, and the same that was not killed. A machine on
-# which it is complete before it is killed makes a longer one.
+# A run that was killed shortly before its end, and the same run undisturbed. If it ends before it is killed,
+# a longer run is made.
 for epochs in 150 600 2400; do
     short="mlp --widths 8 --data digits,limit=64 --batch 32 -q --epochs $epochs"
     killed short $short
@@ -425,7 +425,8 @@ done
 "$TINCA" train $short
 keep reference
 
-# advises BASE PATTERN NAME COMMAND: after the damage, the report advises so; the copy is at home
+# advises BASE PATTERN NAME COMMAND: after the damage the report gives the advice PATTERN; the copy is in the
+# folder of runs
 advises() {
     rm -rf "$home/run"
     mkdir -p "$home"
@@ -437,7 +438,7 @@ advises() {
     grep -Eq -- "$2" "$T/out" && ok "$3" || not_ok "$3" "no '$2': $(cat "$T/out")"
 }
 
-# resumes NAME: the run is completed, is sound, and is the one that was never damaged
+# resumes NAME: resume completes the run, which is then sound and equal to the undamaged run
 resumes() {
     run resume run --checkpoint 60 -q
     if [ "$status" = 0 ] && cmp -s "$home/run/weights.safetensors" "$bases/reference/weights.safetensors"
@@ -499,19 +500,19 @@ advises reference 'summary.json: .*delete it, then tinca resume run computes it 
     'a complete run with a damaged summary: it is to be deleted' '"$D" cut summary.json 300'
 refuses 1 'summary.json: line' '  until then resume refuses it' resume run
 rm "$home/run/summary.json"
-resumes '  then it is computed again'
+resumes '  then it is computed once more'
 advises reference 'journal.jsonl: .*computes it again from its first iteration' \
-    'a complete run with a damaged journal can be computed again' '"$D" flip journal.jsonl 900 1'
+    'a complete run with a damaged journal can be computed once more' '"$D" flip journal.jsonl 900 1'
 resumes 'it is'
 advises reference 'summary.json: .*computes it again from its first iteration' \
-    'a complete run without a summary can be computed again' 'rm summary.json'
+    'a complete run without a summary can be computed once more' 'rm summary.json'
 resumes 'it is'
 advises stopped 'weights.safetensors: .*resume run goes on from .*saves its models again' \
     'a stopped run saves its models again when it is resumed' '"$D" flip weights.safetensors -5 0'
 advises complete 'weights.safetensors: .*tinca eval .*/best.safetensors --data' \
     'of a damaged model, the best one is intact' '"$D" flip weights.safetensors -5 0'
 command=$(sed -n 's/.*\(eval .*best.safetensors --data [^ ]*\)$/\1/p' "$T/out")
-succeeds "it is: tinca $command" $command
+succeeds "the advised command works: tinca $command" $command
 advises complete 'config.json: .*tinca eval .*/weights.safetensors --data SPEC' \
     'without config.json the model can be used' 'rm config.json'
 succeeds 'it can' eval "$home/run/weights.safetensors" --data digits,split=test,limit=32
@@ -526,7 +527,7 @@ run runs --check "$home/run"
 [ "$status" = 0 ] && [ "$(wc -l <"$T/out")" = 1 ] && ok 'then nothing is wrong' ||
     not_ok 'then nothing is wrong' "$(cat "$T/out")"
 
-# A command that is advised is one that a shell takes, whatever the folder and the files are called.
+# An advised command can be pasted into a shell, whatever the names of the folder and the files are.
 odd="$T/it's \$HOME"
 mkdir -p "$odd"
 cp -a "$bases/complete" "$odd/a run"
@@ -534,7 +535,7 @@ cp -a "$bases/complete" "$odd/a run"
 run runs --check "$odd/a run"
 command=$(sed -n 's/.*: tinca \(eval .*\)$/\1/p' "$T/out")
 eval "run $command"
-[ -n "$command" ] && [ "$status" = 0 ] && ok "of a folder with an odd name: tinca $command" ||
+[ -n "$command" ] && [ "$status" = 0 ] && ok "for a folder with an unusual name: tinca $command" ||
     not_ok 'a model in a folder with an odd name' "$command: $(told)"
 chmod 666 "$odd/a run/journal.jsonl"
 run runs --check "$odd/a run"
@@ -547,7 +548,7 @@ rm "$odd/a run/journal.jsonl"
 run runs --check "$odd/a run"
 command=$(sed -n 's/.*: tinca \(resume .*\) computes it again.*/\1/p' "$T/out")
 eval "run $command -q"
-[ -n "$command" ] && [ "$status" = 0 ] && ok "a run that lies elsewhere: tinca $command" ||
+[ -n "$command" ] && [ "$status" = 0 ] && ok "for a run outside the folder of runs: tinca $command" ||
     not_ok 'a run that lies elsewhere is named by its folder' "$command: $(told)"
 
 # --- the report ---
@@ -557,7 +558,7 @@ cp -a "$bases/complete" "$home/good"
 sed -i 's/"id":.*/"id": "good",/' "$home/good/config.json"
 "$D" seal "$home/good/config.json"
 cp -a "$home/good" "$home/bad"
-mkdir "$home/empty" "$home/new" # a run may be about to begin in the second
+mkdir "$home/empty" "$home/new" # a run may be about to start in the second one
 touch -t 202601010000 "$home/empty"
 : >"$home/stray"
 "$DAMAGE" flip "$home/bad/weights.safetensors" -5 0

@@ -1,8 +1,8 @@
 #!/bin/sh
-# A session exported by the program is valid against docs/session.schema.json, and the schema is
-# strict enough to refuse what is not one.
+# Exported sessions are valid against docs/session.schema.json, and the schema is strict enough to refuse
+# other documents.
 reason=
-python=python3 # or the system's, where another Python is the first in PATH
+python=python3 # or the system's Python, if another one comes first in PATH
 judge='from jsonschema import Draft202012Validator'
 $python -c "$judge" 2>/dev/null || python=/usr/bin/python3
 $python -c "$judge" 2>/dev/null || reason='python3-jsonschema (4 or later) is not installed'
@@ -80,7 +80,7 @@ validator = jsonschema.Draft202012Validator(json.load(open(sys.argv[1])))
 session = json.load(open(sys.argv[2]))
 validator.validate(session)
 config = session["runs"][0]["config"]
-assert "seed" not in config and "threads" not in config, "a default stands for what is not known"
+assert "seed" not in config and "threads" not in config, "an unknown setting has a default value"
 def refused(change):
     spoilt = copy.deepcopy(session)
     change(spoilt["runs"][0])
@@ -93,14 +93,14 @@ for change in (passed_off_as_own, without_network, of_no_framework):
 PYTHON
 }
 
-check "a run that was done is valid" valid "$dir/done.json"
-check "the schema refuses what is not a session" spoilt
+check "a finished run is valid" valid "$dir/done.json"
+check "the schema refuses documents that are no session" spoilt
 "$TINCA" train mlp --data digits,limit=64 --batch 16 --epochs 2 --lr 1000000 \
     --export "$dir/diverged.json" -q >"$dir/out" 2>&1
 check "a run that diverged is valid, its losses null" valid "$dir/diverged.json"
-check "tinca export writes the same kind of file" sh -c \
+check "tinca export writes such a file" sh -c \
     '"$TINCA" export "$("$TINCA" runs --json | python3 -c "import json,sys; print(json.load(sys.stdin)[\"runs\"][0][\"id\"])")" -o "$1/again.json"' sh "$dir"
-check "which is valid too" valid "$dir/again.json"
+check "it is valid, too" valid "$dir/again.json"
 cat >"$dir/pair.json" <<'NETWORK'
 {"name": "pair", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
  "layers": [{"block": "unet", "width": 4, "widest": 8, "steps": 2, "dropout_steps": 1},
@@ -109,10 +109,10 @@ cat >"$dir/pair.json" <<'NETWORK'
 NETWORK
 "$TINCA" train "$dir/pair.json" --data maps,limit=2 --validate maps,limit=2 --batch 1 --epochs 2 \
     --solver adam --lr 0.0002 --schedule linear --export "$dir/pair-run.json" -q >"$dir/out" 2>&1
-check "a run of two networks is valid" valid "$dir/pair-run.json"
-check "and has the losses of both" sh -c 'grep -q "\"loss_discriminator\":\[[0-9]" "$1" &&
+check "a run with a discriminator is valid" valid "$dir/pair-run.json"
+check "and has the losses of both networks" sh -c 'grep -q "\"loss_discriminator\":\[[0-9]" "$1" &&
     grep -q "\"pixel_accuracy\":\[[0-9]" "$1"' sh "$dir/pair-run.json"
-# a look inside, as the workbench keeps it
+# a profile, as the workbench stores it
 python3 - "$XDG_STATE_HOME" <<'PYTHON'
 import glob, json, sys
 layer = {"name": "conv", "op": "conv", "kernel": "k", "choice": "k chosen", "memory_bytes": 0,
@@ -128,8 +128,8 @@ PYTHON
 "$TINCA" export "$("$TINCA" runs --json | python3 -c 'import json, sys
 print([run["id"] for run in json.load(sys.stdin)["runs"] if "pair" in run["id"]][0])')" \
     -o "$dir/looked.json" >"$dir/out" 2>&1
-check "one that was looked into is valid" valid "$dir/looked.json"
-check "and says what was seen, of both networks" python3 -c 'import json, sys
+check "a run with a profile is valid" valid "$dir/looked.json"
+check "and the session has the profile of both networks" python3 -c 'import json, sys
 profile = json.load(open(sys.argv[1]))["runs"][0]["profile"]
 assert profile["iterations"] == 2 and profile["layers"][0]["output"] == [1, 2, 3]
 assert profile["discriminator"]["gemm"][0]["shape"] == [1, 2, 3]' "$dir/looked.json"
@@ -138,7 +138,7 @@ for log in caffe.txt tensorflow.txt keras.txt loss_titan_caffe.csv times_titan_t
     "$TINCA" export "$(python3 -c 'import json, sys
 print(json.load(open(sys.argv[1]))["runs"][0]["id"])' "$dir/import.json")" \
         -o "$dir/imported.json" >"$dir/out" 2>&1
-    check "imported from $log: valid without what is not known, and only as imported" \
+    check "imported from $log: valid without unknown values, and only if marked as imported" \
         imported "$dir/imported.json"
 done
 echo "1..$number"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Folders of runs that other users own or may write into: refused with the reason, unless the settings
-# say that they are shared.
+# Folders of runs that other users own or can write to are refused with the reason, unless the setting
+# shared-runs allows them.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -13,13 +13,13 @@ home=$XDG_STATE_HOME/tinca/runs
 
 share() { mkdir -p "$XDG_CONFIG_HOME/tinca" && echo "{\"shared-runs\": $1}" >"$XDG_CONFIG_HOME/tinca/config.json"; }
 
-# A group other than the private one of the folder's owner; as another user than root a group of the
-# caller's, which may be missing.
+# A group other than the private group of the folder's owner. Without root it must be one of the caller's
+# groups, and may be missing.
 own=$(id -un)
 foreign=$(id -Gn | tr ' ' '\n' | grep -vx "$own" | head -n 1)
 if [ "$(id -u)" = 0 ]; then foreign=$(id -gn nobody); fi
 
-# every STATUS PATTERN WHAT: each command that opens the run $id says so
+# every STATUS PATTERN WHAT: each command that opens the run $id ends so
 every() {
     refuses "$1" "$2" "resume, $3" resume "$id"
     refuses "$1" "$2" "export, $3" export "$id" -o x.json
@@ -27,14 +27,14 @@ every() {
     refuses "$1" "$2" "by its path, $3" export "$home/$id" -o x.json
 }
 
-# every_accepts WHAT: the run can be used
+# every_accepts WHAT: each command accepts the run
 every_accepts() {
     refuses 2 'complete' "resume, $1" resume "$id"
     succeeds "export, $1" export "$id" -o x.json
     succeeds "attach, $1" attach "$id" -q
 }
 
-# listed PATTERN WHAT: the list names what is wrong with the run, and the other run
+# listed PATTERN WHAT: the list has the reason for the run, and the other run
 listed() {
     run runs
     if [ "$status" = 0 ] && grep -Eq "^$id .*unreadable.*$1" out && grep -q "^$other .*done" out; then
@@ -58,7 +58,7 @@ closed() {
     refuses 1 "$1" "a new run in it, $2" train $job
 }
 
-# wanted STATUS WHAT: a new run in the folder "new"
+# wanted STATUS WHAT: tries to make a new run in the folder "new"
 wanted() {
     # shellcheck disable=SC2086 # a list of options
     if [ "$1" = 0 ]; then succeeds "--run-dir, $2" train $job --run-dir new; else
@@ -73,14 +73,14 @@ wanted() {
     succeeds "and another" train $job
 }
 for folder in "$home"/*; do other=${id-} id=${folder##*/}; done
-every_accepts "of a sound folder"
+every_accepts "with correct permissions"
 
-# --- everybody ---
+# --- folders that everybody can write to ---
 chmod o+w "$home/$id"
 every 1 "others may write into it: chmod o-w .*$id" "o+w"
 listed 'others may write' "o+w"
 share true
-every 1 'others may write into it' "o+w, also when it is shared"
+every 1 'others may write into it' "o+w, also with shared-runs"
 share false
 chmod o-w "$home/$id"
 ln -s "$home/$id" link
@@ -93,20 +93,20 @@ chmod 700 "$home"
 mkdir -m 777 new
 wanted 1 "o+w" 'others may write'
 mkdir new
-wanted 0 "a sound folder"
+wanted 0 "a folder with correct permissions"
 mkdir -m 777 "$XDG_STATE_HOME/tinca/sweeps"
 chmod 777 "$XDG_STATE_HOME/tinca/sweeps"
 refuses 1 'others may write' "sweeps, o+w" sweep --list
 rmdir "$XDG_STATE_HOME/tinca/sweeps"
 
-# --- the group ---
+# --- folders that the group can write to ---
 if [ -n "$foreign" ]; then
     chgrp "$foreign" "$home/$id"
     chmod 770 "$home/$id"
     every 1 'its group may write into it: chmod g-w .*shared-runs' "g+w"
     listed 'its group may write' "g+w"
     share true
-    every_accepts "g+w of a shared folder"
+    every_accepts "g+w, with shared-runs"
     share false
     chmod 700 "$home/$id"
     mkdir new
@@ -119,28 +119,28 @@ fi
 if [ "$(id -gn)" = "$own" ] && [ -z "$(getent group "$own" | cut -d: -f4)" ]; then
     mkdir new
     chmod 775 new
-    wanted 0 "g+w of the user's private group"
+    wanted 0 "g+w, the user's private group"
 else
-    skip "g+w of a private group" "the user has none"
+    skip "g+w, a private group" "the user has none"
 fi
 
-# --- another user ---
+# --- folders of another user ---
 if [ "$(id -u)" = 0 ] && chown nobody "$home/$id" 2>/dev/null; then
     chgrp "$foreign" "$home/$id"
     every 1 'belongs to another user \(nobody\): take it over' "of another user"
     listed 'belongs to another user \(nobody\)' "of another user"
     share true
-    every 1 'belongs to another user' "of a group that is not the caller's"
+    every 1 'belongs to another user' "of another user and of a group that is not the caller's"
     chgrp "$(id -g)" "$home/$id"
-    every_accepts "of another user and the caller's group, shared"
+    every_accepts "of another user and the caller's group, with shared-runs"
     chmod o+w "$home/$id"
-    every 1 'others may write' "of another user, o+w, shared"
+    every 1 'others may write' "of another user, o+w, with shared-runs"
     chmod 700 "$home/$id"
     share false
     SUDO_UID=$(id -u nobody) && export SUDO_UID
-    every_accepts "of the user who called sudo"
+    every_accepts "of the caller of sudo"
     export SUDO_UID="$((SUDO_UID - 1))"
-    every 1 'belongs to another user' "of another than who called sudo"
+    every 1 'belongs to another user' "of a user other than the caller of sudo"
     unset SUDO_UID
     chown "$(id -u)" "$home/$id"
     chown nobody "$home"
@@ -152,5 +152,5 @@ if [ "$(id -u)" = 0 ] && chown nobody "$home/$id" 2>/dev/null; then
 else
     skip "another user" "only root can give folders away"
 fi
-every_accepts "at the end"
+every_accepts "with correct permissions once more"
 done_testing

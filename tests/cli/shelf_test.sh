@@ -1,5 +1,5 @@
 #!/bin/sh
-# Kept runs by the name their user gave them, reports, and what tinca devices tells.
+# Names of runs, reports, and tinca devices.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 cd "$T" || exit 99
@@ -14,22 +14,22 @@ first=$("$JSON_LOOK" "$T/out" runs.0.id) second=$("$JSON_LOOK" "$T/out" runs.1.i
 is "a run has no name at first" runs.0.name null
 echo "my study" >"$T/state/tinca/runs/$first/name.txt"
 run runs --json
-is "then it has" runs.0.name "my study"
+is "then it has a name" runs.0.name "my study"
 run runs
-shows "^$first +my study +done" "tinca runs shows it"
+shows "^$first +my study +done" "tinca runs shows the name"
 succeeds "a run is exported by its name" export "my study" -o named.json
-is "  the right one" runs.0.id "$first" named.json
+is "  the run of that name" runs.0.id "$first" named.json
 echo "my study" >"$T/state/tinca/runs/$second/name.txt"
-refuses 2 "2 runs are called so" "a name of two runs" export "my study" -o twice.json
+refuses 2 "2 runs are called so" "a name that two runs have" export "my study" -o twice.json
 
 succeeds "a report" export "$first" "$second" --format md --picture curves.png -o report.md
 for words in '^# Report of 2 runs' '!\[The curves\](<curves.png>)' '^## Comparison' \
     '| training | .* ms an image (mean, 95 % interval) |' '| measured: highest | .*iB |' \
     'not measured: tinca measure'; do
-    grep -q "$words" report.md && ok "  says $words" || not_ok "  says $words" "$(head -c 600 report.md)"
+    grep -q "$words" report.md && ok "  contains $words" || not_ok "  contains $words" "$(head -c 600 report.md)"
 done
-[ -s curves.png ] && ok "  and its picture is there" || not_ok "  and its picture is there"
-refuses 2 "belongs to a report" "a picture of something else" export "$first" --picture a.png -o b.json
+[ -s curves.png ] && ok "  and its picture exists" || not_ok "  and its picture exists"
+refuses 2 "belongs to a report" "--picture without a report" export "$first" --picture a.png -o b.json
 
 succeeds "devices" devices --json
 has "  the instruction sets" processor.instruction_sets
@@ -40,10 +40,10 @@ if [ -f "$(dirname "$JSON_LOOK")/fake_nvml.so" ] || [ -f "$OLDPWD/fake_nvml.so" 
     [ -f "$fake" ] || fake=$OLDPWD/fake_nvml.so
     mkdir lib && cp "$fake" lib/libnvidia-ml.so.1
     LD_LIBRARY_PATH="$T/lib" "$TINCA" devices --json >"$T/out"
-    is "  a card by its name" gpus.0.name "Fake Accelerator"
-    is "  its idleness is 0" gpus.0.utilisation_percent 0
-    is "  what is not available is null" gpus.1.power_watts null
+    is "  a GPU with its name" gpus.0.name "Fake Accelerator"
+    is "  a utilisation of 0 is a number" gpus.0.utilisation_percent 0
+    is "  a value that is not available is null" gpus.1.power_watts null
 else
-    skip "  a card" "the stand-in library was not built"
+    skip "  a GPU" "the stand-in library was not built"
 fi
 done_testing

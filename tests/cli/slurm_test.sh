@@ -1,6 +1,6 @@
 #!/bin/sh
-# A sweep as a job array: what is submitted, what an element does and survives, and, where Slurm is
-# installed, the same with its real daemons on this machine. None of them runs before or after.
+# A sweep as a job array: the submitted script, and what an element does and survives. If Slurm is installed,
+# the test also starts its real daemons on this machine, and ends them.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 array=$(cd "$srcdir" && pwd)/contrib/slurm/tinca-array
@@ -20,13 +20,13 @@ check() { # check NAME COMMAND...
     if "$@" >"$T/said" 2>&1; then ok "$name"; else not_ok "$name" "$* $(tail -n 5 "$T/said")"; fi
 }
 
-# state NUMBER: of a cell of the sweep "endless"
+# state NUMBER: prints the state of a cell of the sweep "endless"
 state() { "$TINCA" sweep --name endless --dry-run --json 2>/dev/null >look && "$JSON_LOOK" look "cells.$(($1 - 1)).state"; }
 is_state() { [ "$(state "$1")" = "$2" ]; }
 run_of() { "$JSON_LOOK" look "cells.$(($1 - 1)).run"; }
-# A cell belongs to whoever has its lock a moment before it has a run.
+# A process locks a cell a moment before it starts the cell's run.
 is_on() { is_state "$1" running && [ "$(run_of "$1")" != null ]; }
-# iterations RUN: how many are in its journal
+# iterations RUN: counts the iterations in the journal
 iterations() { grep -c '"loss"' "$XDG_STATE_HOME/tinca/runs/$1/journal.jsonl"; }
 has_more() { [ "$(iterations "$1")" -gt "$2" ]; }
 
@@ -35,19 +35,19 @@ cat >grid.json <<'EOG'
 EOG
 endless="--networks lenet --batches 8,16 --data digits --iterations 100000000 --name endless"
 
-# --- what is submitted ---
+# --- the submission ---
 
-succeeds "what is left of a sweep" sweep grid.json --due
-shows '^1-10$' "  is all of it"
+succeeds "the remaining cells of a new sweep" sweep grid.json --due
+shows '^1-10$' "  are all cells"
 "$TINCA" sweep grid.json --cell 2 -q && "$TINCA" sweep grid.json --cell 5 -q
 succeeds "after two cells" sweep grid.json --due
-shows '^1,3-4,6-10$' "  is the rest"
-succeeds "with one that no machine could compute" sweep grid.json --techniques none,shift \
+shows '^1,3-4,6-10$' "  are the others"
+succeeds "with a cell that no machine can compute" sweep grid.json --techniques none,shift \
     --networks mlp --due
-shows '^1,3-4$' "  is what one could"
-succeeds "for a device that is elsewhere" sweep grid.json --networks mlp --devices cuda:7,cpu --due
-shows '^1-6,8-9$' "  is that, too"
-refuses 2 "changes none" "a sweep that no machine could compute" sweep grid.json --networks mlp \
+shows '^1,3-4$' "  the cells that a machine can compute"
+succeeds "for a device that this machine lacks" sweep grid.json --networks mlp --devices cuda:7,cpu --due
+shows '^1-6,8-9$' "  are these, too"
+refuses 2 "changes none" "a sweep that no machine can compute" sweep grid.json --networks mlp \
     --techniques shift --due
 
 "$array" --dry-run -p 3 -w 60 grid.json --vary "seed=1;2" -- --time=10 "--comment=two words" >out 2>err
@@ -56,22 +56,22 @@ shows "^sbatch .*--array=1,3-4,6-20%3 .*--signal=B:USR1@60 --requeue .*--time=10
     "  shows the command"
 shows "sweep grid.json --vary 'seed=1;2'$" "  and the script, word by word"
 sed '1d;$d' out >element.sh
-check "  which is one" sh -n element.sh
+check "  which is valid" sh -n element.sh
 check "  and submits nothing" test "$(runs)" = 2
 "$array" --dry-run >out 2>err
 check "no sweep: status 2" test $? = 2
 "$array" --dry-run -p x grid.json >out 2>err
-check "no number: status 2" test $? = 2
+check "an invalid number: status 2" test $? = 2
 "$array" --dry-run nosuch.json >out 2>err
-check "no such file: the program's own words" grep -q '^tinca: nosuch.json: ' err
+check "a missing file: the message of tinca" grep -q '^tinca: nosuch.json: ' err
 
 # --- an element ---
 
-# Slurm's part, as far as an element needs it.
+# Stands for the parts of Slurm that an element needs.
 mkdir bin
 printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$T" >bin/scontrol
 chmod +x bin/scontrol
-element() { # element SCRIPT NUMBER: becomes the element
+element() { # element SCRIPT NUMBER: replaces this process by the element
     exec env PATH="$T/bin:$PATH" SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID="$2" \
         SLURM_CPUS_PER_TASK=1 sh "$1" >"element-$2.log" 2>&1
 }
@@ -81,15 +81,15 @@ for n in 1 2 3 4 5 6 7 8 9 10 3 4; do
     element element.sh $n &
 done
 wait
-check "twelve elements at once, two of them twice: a run a cell" test "$(runs)" = 10
-succeeds "  all of it" sweep grid.json --report --json
-is "  is done" states.done 10
-is "  with the cores of an element" cells.2.result.threads 1
-succeeds "the tables alone" sweep grid.json --report
-shows '^lenet +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  are there"
+check "twelve elements at once, two of them twice: one run for each cell" test "$(runs)" = 10
+succeeds "  all cells" sweep grid.json --report --json
+is "  are done" states.done 10
+is "  with the cores of the element" cells.2.result.threads 1
+succeeds "only the tables" sweep grid.json --report
+shows '^lenet +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+$' "  are complete"
 "$array" grid.json >out 2>err
-check "nothing is left: status 0" test $? = 0
-check "  and it says so" grep -q 'nothing is left' err
+check "all cells are computed: status 0" test $? = 0
+check "  with a message" grep -q 'nothing to submit' err
 
 # shellcheck disable=SC2086
 "$array" --dry-run $endless 2>err | sed '1d;$d' >endless.sh
@@ -100,36 +100,36 @@ first=$(run_of 1)
 eventually has_more "$first" 3
 kill -USR1 $job
 wait $job
-check "warned before its time is up: saved, status 130" test $? = 130
+check "warned before the time limit: saved, status 130" test $? = 130
 check "  interrupted" is_state 1 interrupted
-check "  back into the queue" grep -qx 'requeue 7_1' scontrol.log
+check "  requeued" grep -qx 'requeue 7_1' scontrol.log
 had=$(iterations "$first")
 rm -f scontrol.log
 element endless.sh 1 &
 job=$!
 eventually has_more "$first" "$had"
-check "another time: the same run goes on" has_more "$first" "$had"
+check "restarted: the same run continues" has_more "$first" "$had"
 state 1 >/dev/null
-check "  the same indeed" test "$(run_of 1)" = "$first"
+check "  and it is the same run" test "$(run_of 1)" = "$first"
 kill -TERM $job
 wait $job
 check "cancelled: saved, status 130" test $? = 130
-check "  and not queued again" test ! -e scontrol.log
-check "  the other cell was not touched" is_state 2 waiting
+check "  and not requeued" test ! -e scontrol.log
+check "  the other cell is unchanged" is_state 2 waiting
 
-# --- Slurm itself ---
+# --- with Slurm's daemons ---
 
 for program in munged slurmctld slurmd sbatch; do
     PATH=$PATH:/usr/sbin:/sbin command -v $program >/dev/null || missing="${missing:+$missing, }$program"
 done
 if [ "${missing-}" ]; then
-    skip "the same with Slurm's own daemons" "there is no $missing here"
+    skip "the same with Slurm's daemons" "there is no $missing here"
     done_testing
 fi
 PATH=$PATH:/usr/sbin:/sbin
 export SLURM_CONF="$T/slurm.conf"
 host=$(hostname -s) user=$(id -un) port=$((20000 + $$ % 20000)) daemons=''
-# What is queued again waits until the old credential has expired.
+# A requeued element waits until its old credential has expired.
 cat >slurm.conf <<EOC
 ClusterName=tinca
 SlurmctldHost=$host(127.0.0.1)
@@ -165,7 +165,7 @@ mkdir slurm spool
 dd if=/dev/urandom of=munge.key bs=1024 count=1 2>/dev/null
 chmod 600 munge.key
 
-daemon() { # daemon NAME ARGUMENT...: until the end of the test
+daemon() { # daemon NAME ARGUMENT...: runs a daemon until the end of the test
     log=$T/$1.log
     "$@" >"$log" 2>&1 </dev/null &
     daemons="$! $daemons"
@@ -180,7 +180,7 @@ end_daemons() {
 
 node_is_up() { sinfo --noheader --format=%t | grep -qE '^(idle|mix|alloc)'; }
 queue_is_empty() { [ -z "$(squeue --noheader --array)" ]; }
-# job_has PATTERN: the first element of the sweep "endless"
+# job_has PATTERN: whether Slurm's record of the first element of the sweep "endless" matches
 job_has() { scontrol show job "${id}_1" | grep -qE "$1"; }
 
 daemon munged --foreground --force --key-file="$T/munge.key" --socket="$T/munge.socket" \
@@ -190,42 +190,42 @@ eventually test -S munge.socket
 daemon slurmctld -D -c -f "$SLURM_CONF"
 daemon slurmd -D -c -f "$SLURM_CONF"
 if ! eventually node_is_up; then
-    skip "the same with Slurm's own daemons" "they do not start here: $(cat slurmd.log slurmctld.log | grep -m 1 -E 'error|fatal')"
+    skip "the same with Slurm's daemons" "they do not start here: $(cat slurmd.log slurmctld.log | grep -m 1 -E 'error|fatal')"
     done_testing
 fi
 
 export XDG_STATE_HOME="$T/cluster"
-check "Slurm takes the array" "$array" grid.json
+check "Slurm accepts the array" "$array" grid.json
 eventually queue_is_empty
-check "  and works it off" queue_is_empty
-check "  a run a cell" test "$(runs)" = 10
-succeeds "  all of it" sweep grid.json --report --json
-is "  is done" states.done 10
+check "  and computes it" queue_is_empty
+check "  one run for each cell" test "$(runs)" = 10
+succeeds "  all cells" sweep grid.json --report --json
+is "  are done" states.done 10
 "$array" grid.json >out 2>err
-check "nothing is left for another" grep -q 'nothing is left' err
+check "nothing remains for another array" grep -q 'nothing to submit' err
 
 # shellcheck disable=SC2086
-check "two cells without an end" "$array" $endless
-id=$(squeue --noheader --format=%F | head -n 1) # the array's
+check "two endless cells" "$array" $endless
+id=$(squeue --noheader --format=%F | head -n 1) # the array's number
 eventually is_on 1
 eventually is_on 2
-check "  are on at the same time" is_state 1 running
+check "  run at the same time" is_state 1 running
 first=$(run_of 1)
 eventually has_more "$first" 3
 scancel --batch --signal=USR1 "${id}_1"
 eventually is_state 1 interrupted
-check "warned before its time is up: saved" is_state 1 interrupted
+check "warned before the time limit: saved" is_state 1 interrupted
 had=$(iterations "$first")
 eventually job_has 'Restarts=1 '
-check "  in the queue again" job_has 'Restarts=1 '
+check "  requeued" job_has 'Restarts=1 '
 eventually has_more "$first" "$had"
-check "  and the same run goes on" has_more "$first" "$had"
-check "  beside the other" is_state 2 running
+check "  and the same run continues" has_more "$first" "$had"
+check "  beside the other cell" is_state 2 running
 scancel --user="$user"
 eventually queue_is_empty
-check "cancelled: out of the queue" queue_is_empty
+check "cancelled: removed from the queue" queue_is_empty
 check "  the first cell is saved" is_state 1 interrupted
-is "  by itself, not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"
-check "  and the second" is_state 2 interrupted
+is "  it ended by itself and was not killed" status stopped "$XDG_STATE_HOME/tinca/runs/$first/summary.json"
+check "  and so is the second" is_state 2 interrupted
 check "  two runs in all" test "$(runs)" = 12
 done_testing

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A run folder in which a file is a FIFO, a folder, a device or a sparse file of 3 GiB: every command
-# ends soon, with little memory, and with a status of its own.
+# A run folder in which a file is a FIFO, a folder, a device or a sparse file of 3 GiB: every command ends
+# soon, with little memory, and with a documented status.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 BOUNDED=${BOUNDED:-$(dirname "$TINCA")/bounded}
-SECONDS_MOST=${SECONDS_MOST:-600} # a command that waits would wait for ever, a busy machine takes its time
+SECONDS_MOST=${SECONDS_MOST:-600} # a long limit: a hanging command would never end, and a busy machine is slow
 MEBIBYTES=400
 cd "$T" || exit 99
 runs=$T/state/tinca/runs
@@ -20,7 +20,7 @@ id=$(ls "$runs")
 run measure "$id" --images 4 --threads 1
 cp -R "$runs/$id" whole
 
-# put KIND FILE: the run as it was, with FILE replaced
+# put KIND FILE: restores the run and replaces FILE
 put() {
     rm -rf "${runs:?}/${id:?}"
     cp -R whole "$runs/$id"
@@ -33,7 +33,7 @@ put() {
     esac
 }
 
-# ends WORDS...: the command ends by itself, in time, with little memory
+# ends WORDS...: the command ends by itself, in time, and with little memory
 ends() {
     run "$@"
     [ "$status" -lt 124 ] && return
@@ -79,17 +79,17 @@ for kind in folder device; do
     done
 done
 
-# what it says of them
+# the messages
 put fifo journal.jsonl
-refuses 1 'journal.jsonl: this is not a regular file' "a journal that is a FIFO is named" explain "$id"
+refuses 1 'journal.jsonl: this is not a regular file' "a message about a journal that is a FIFO" explain "$id"
 put fifo lock
-refuses 1 'lock.*not a regular file' "so is a lock" resume "$id" --threads 1 --iterations 8 -q
+refuses 1 'lock.*not a regular file' "a message about a lock that is a FIFO" resume "$id" --threads 1 --iterations 8 -q
 put sparse config.json
-refuses 1 'config.json: the file is larger' "so is a configuration without end" compare "$id"
+refuses 1 'config.json: the file is larger' "a message about an endless configuration" compare "$id"
 
-# a line without end does not hide the others
+# an endless line does not hide the other lines
 put none none
-rm "$runs/$id/summary.json" # it knows how long the journal was
+rm "$runs/$id/summary.json" # the checkpoint records the length of the journal
 {
     grep -v '"event":"end"' whole/journal.jsonl
     head -c 3000000 /dev/zero | tr '\0' x
@@ -97,5 +97,5 @@ rm "$runs/$id/summary.json" # it knows how long the journal was
     printf '%s\n' '{"event":"finding","kind":"plateau","iteration":6,"epoch":1,"text":"behind it"}'
 } >"$runs/$id/journal.jsonl"
 succeeds "a journal with a line of three megabytes is read" export "$id" -o session.json
-is "  to its end" runs.0.findings.0.text "behind it" session.json
+is "  up to its end" runs.0.findings.0.text "behind it" session.json
 done_testing

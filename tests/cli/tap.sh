@@ -1,8 +1,8 @@
-# Sourced by the scripts here: TAP, a private state folder, and the program ($TINCA).
-# $T is a scratch folder that goes away at the end.
+# Sourced by the test scripts: functions that print TAP, a private state folder, and the program ($TINCA).
+# $T is a scratch folder, which is deleted at the end.
 T=$(mktemp -d) || exit 99
-# Every process that a test starts has this in its environment, tmux's servers and what runs in them
-# too: by it what is still on is found at the end, also when the test fails or is interrupted.
+# Every process that a test starts has this variable in its environment, also tmux's servers and their
+# programs. With it the processes that still run at the end are found, also after a failure.
 export TINCA_TEST="$T"
 end_processes() {
     for environment in $(grep -las -- "TINCA_TEST=$T" /proc/[0-9]*/environ 2>/dev/null); do
@@ -36,22 +36,25 @@ skip() { # skip NAME WHY
     echo "ok $tap_count - $1 # SKIP $2"
 }
 
+# subcommands: prints the names of the program's subcommands, from the list that it is built with
+subcommands() { sed -n 's/^SUBCOMMAND(\([a-z]*\))$/\1/p' "${srcdir:-.}/src/cli/subcommands.inc"; }
+
 done_testing() {
     echo "1..$tap_count"
     exit $tap_failed
 }
 
-# run ARGUMENT...: runs the program; its status is in $status, what it wrote in $T/out and $T/err
+# run ARGUMENT...: runs the program; sets $status and writes its output to $T/out and $T/err
 run() {
     status=0
     "$TINCA" "$@" >"$T/out" 2>"$T/err" </dev/null || status=$?
 }
 
-# Tests wait for what they want to see, never for a time. The limit is there for what never comes:
-# so many tenths of a second, which a busy machine makes longer; ten seconds after a first failure.
+# Tests wait for a condition, never for a time. The limits are for conditions that never come true, in tenths
+# of a second; after a first failure a test waits ten seconds only.
 PATIENCE=${PATIENCE:-1800} PATIENCE_AFTER_FAILURE=100
 
-# wait_until COMMAND...: true as soon as it succeeds; false, and a note in the log, when it never does
+# wait_until COMMAND...: repeats the command until it succeeds; fails with a note in the log after the limit
 wait_until() {
     tries=0
     until "$@"; do
@@ -64,13 +67,13 @@ wait_until() {
     done
 }
 
-# has_line PATTERN FILE...: whether one of the files, which need not exist, has a line that matches
+# has_line PATTERN FILE...: whether one of the files, which may be missing, has a line that matches
 has_line() { grep -qs -- "$@"; }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 told() { head -c 600 "$T/err"; }
 
-# succeeds NAME ARGUMENT...
+# succeeds NAME ARGUMENT...: the program ends with status 0
 succeeds() {
     name=$1
     shift
@@ -78,8 +81,8 @@ succeeds() {
     if [ "$status" = 0 ]; then ok "$name"; else not_ok "$name" "exit $status: $(told)"; fi
 }
 
-# refuses STATUS PATTERN NAME ARGUMENT...: ends so, with one line "tinca: ..." that matches PATTERN,
-# and nothing on standard output
+# refuses STATUS PATTERN NAME ARGUMENT...: the program ends with STATUS and one line "tinca: ..." on standard
+# error that matches PATTERN, and prints nothing on standard output
 refuses() {
     expected=$1 pattern=$2 name=$3
     shift 3
@@ -97,7 +100,7 @@ refuses() {
     fi
 }
 
-# picture_network FILE SIDE WIDTH WIDEST STEPS: a network that makes pictures of SIDExSIDE pixels
+# picture_network FILE SIDE WIDTH WIDEST STEPS: writes a network that makes pictures of SIDExSIDE pixels
 picture_network() {
     cat >"$1" <<NETWORK
 {"name": "$(basename "$1" .json)", "input": [3, $2, $2], "normalise": "signed", "loss": "l1_loss",
@@ -106,7 +109,7 @@ picture_network() {
 NETWORK
 }
 
-# adversarial_network FILE: a network that makes pictures of 16x16 pixels, with a discriminator
+# adversarial_network FILE: writes a network with a discriminator that makes pictures of 16x16 pixels
 adversarial_network() {
     cat >"$1" <<NETWORK
 {"name": "$(basename "$1" .json)", "input": [3, 16, 16], "normalise": "signed", "loss": "l1_loss",
@@ -121,13 +124,13 @@ shows() {
     if grep -Eq -- "$1" "$T/out"; then ok "$2"; else not_ok "$2" "$(head -c 600 "$T/out")"; fi
 }
 
-# is NAME PATH VALUE [FILE]: the value at PATH of the JSON document (default: the last output)
+# is NAME PATH VALUE [FILE]: the JSON document (default: the last output) has VALUE at PATH
 is() {
     found=$("$JSON_LOOK" "${4:-$T/out}" "$2" 2>&1)
     if [ "$found" = "$3" ]; then ok "$1"; else not_ok "$1" "$2 is $found, not $3"; fi
 }
 
-# has NAME PATH [FILE]: PATH exists
+# has NAME PATH [FILE]: the JSON document has a value at PATH
 has() {
     if found=$("$JSON_LOOK" "${3:-$T/out}" "$2" 2>&1); then ok "$1"; else not_ok "$1" "$found"; fi
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a person is told where things went otherwise than asked: a run that is resumed without a
-# checkpoint, a quiet sweep with cells that failed.
+# Messages when something goes differently than requested: a run that is resumed without a checkpoint, and a
+# sweep with --quiet whose cells fail.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 
@@ -19,21 +19,21 @@ recorded=$(grep -c '"loss"' "$T/killed/journal.jsonl")
 child=$!
 wait_until test -e "$T/killed/journal.previous.jsonl"
 wait_until has_line '"loss"' "$T/killed/journal.jsonl"
-wait_until test -s "$T/err" # it is shown a few times a second
+wait_until test -s "$T/err" # progress is shown a few times per second
 kill -TERM $child
 wait $child
 told_of=$(grep -c "no checkpoint yet and begins again with its first iteration" "$T/err")
-if [ "$told_of" = 1 ]; then ok "that it begins again is said once"; else
-    not_ok "that it begins again is said once" "exit $status: $(told)"
+if [ "$told_of" = 1 ]; then ok "the message that it starts over is printed once"; else
+    not_ok "the message that it starts over is printed once" "exit $status: $(told)"
 fi
 kept=$(grep -c '"loss"' "$T/killed/journal.previous.jsonl")
 if [ "$recorded" -gt 5 ] && [ "$kept" -ge $((recorded - 1)) ] && [ "$kept" -le "$recorded" ]; then
-    ok "what was recorded is kept aside"
+    ok "the old journal is kept"
 else
-    not_ok "what was recorded is kept aside" "$kept of $recorded lines"
+    not_ok "the old journal is kept" "$kept of $recorded lines"
 fi
 
-# --- cells that failed: a picture that cannot be read ---
+# --- failed cells: a picture that cannot be read ---
 mkdir -p "$T/odd/a"
 printf '\211PNG\r\n\032\n and no more' >"$T/odd/a/1.png"
 grid="--networks lenet --batches 8 --data digits,limit=200 --epochs 1 --threads 1"
@@ -41,11 +41,11 @@ grid="--networks lenet --batches 8 --data digits,limit=200 --epochs 1 --threads 
 {
     run sweep --networks lenet --batches 1 --data "folder:$T/odd" --epochs 1 --threads 1 -q
     if [ "$status" = 1 ] && grep -q '^tinca: lenet-b001.*: ' "$T/err"; then
-        ok "a quiet sweep names the cell that failed, and why"
+        ok "a sweep with --quiet names the failed cell and the reason"
     else
-        not_ok "a quiet sweep names the cell that failed, and why" "exit $status: $(told)"
+        not_ok "a sweep with --quiet names the failed cell and the reason" "exit $status: $(told)"
     fi
-    succeeds "one without failures" sweep $grid -q
-    if [ -s "$T/err" ]; then not_ok "  is quiet" "$(told)"; else ok "  is quiet"; fi
+    succeeds "a sweep without failures" sweep $grid -q
+    if [ -s "$T/err" ]; then not_ok "  prints nothing" "$(told)"; else ok "  prints nothing"; fi
 }
 done_testing

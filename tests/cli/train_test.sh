@@ -1,5 +1,5 @@
 #!/bin/sh
-# A run from the command line: kept, saved, exported, evaluated; interrupted; refused.
+# tinca train: runs that are stored, saved, exported, evaluated, interrupted and refused; and predict.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 small="--data digits,limit=200 --batch 20 --threads 1"
@@ -9,18 +9,18 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     succeeds "a short run" train lenet $small --validate digits,split=test,limit=50 --epochs 2 \
         --seed 5 --save "$T/a.safetensors" --export "$T/a.json" -q
     if [ -s "$T/out" ] || [ -s "$T/err" ]; then
-        not_ok "  -q is quiet" "$(cat "$T/out" "$T/err")"
+        not_ok "  -q prints nothing" "$(cat "$T/out" "$T/err")"
     else
-        ok "  -q is quiet"
+        ok "  -q prints nothing"
     fi
     is "  the session's format" format tinca-session "$T/a.json"
     is "  the run is done" runs.0.status "done" "$T/a.json"
-    is "  ten iterations an epoch" "runs.0.series.loss.#" 20 "$T/a.json"
+    is "  ten iterations per epoch" "runs.0.series.loss.#" 20 "$T/a.json"
     is "  two validations" "runs.0.validation.top1.#" 2 "$T/a.json"
     is "  its seed" runs.0.config.seed 5 "$T/a.json"
 
     succeeds "runs" runs --json
-    is "  lists it" "runs.#" 1
+    is "  runs lists it" "runs.#" 1
     is "  its status" runs.0.status "done"
     is "  its network" runs.0.network lenet
     id=$("$JSON_LOOK" "$T/out" runs.0.id)
@@ -41,7 +41,7 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         not_ok "  with the studies' heading" "$(ls "$T/csv" 2>&1)"
     fi
 
-    id_of() { # id_of PATTERN NAME NET OPTION...: the ID of a run of this network
+    id_of() { # id_of PATTERN NAME NET OPTION...: the ID of a run of this network matches PATTERN
         pattern=$1 name=$2
         shift 2
         run train "$@" --data shapes,limit=8 --batch 4 --iterations 1 --threads 1 -q
@@ -52,13 +52,13 @@ small="--data digits,limit=200 --batch 20 --threads 1"
             not_ok "$name" "$(cat "$T/out")"
         fi
     }
-    id_of 'resnet20-shuffle-0\.35' "an ID has technique and rate with all digits" \
+    id_of 'resnet20-shuffle-0\.35' "an ID contains technique and rate with all digits" \
         resnet20-shuffle-0.35
-    id_of 'resnet20-shuffle-1\.25-4_groups' "also of options" resnet20 --technique shuffle \
+    id_of 'resnet20-shuffle-1\.25-4_groups' "also if options set them" resnet20 --technique shuffle \
         --width-rate 1.25 --groups 4
 
     succeeds "eval" eval "$T/a.safetensors" --data digits,split=test,limit=50 --json
-    is "  of all images" images 50
+    is "  evaluates all images" images 50
     is "  agrees with the last validation" top1 \
         "$("$JSON_LOOK" "$T/a.json" runs.0.validation.top1.1)"
 
@@ -69,30 +69,30 @@ small="--data digits,limit=200 --batch 20 --threads 1"
     else
         not_ok "  gives the same bits"
     fi
-    succeeds "a run with a summary and its own folder" train lenet $small --iterations 3 \
+    succeeds "a run with a summary in a folder of the user" train lenet $small --iterations 3 \
         --run-dir "$T/mine"
-    shows '^ *kept in .*/mine' "  says where it is kept"
-    if [ -f "$T/mine/config.json" ]; then ok "  and it is"; else not_ok "  and it is"; fi
-    refuses 2 "already holds a run" "the same folder again" train lenet $small --iterations 3 \
+    shows '^ *kept in .*/mine' "  the folder is printed"
+    if [ -f "$T/mine/config.json" ]; then ok "  and contains the run"; else not_ok "  and contains the run"; fi
+    refuses 2 "already holds a run" "a folder that already has a run" train lenet $small --iterations 3 \
         --run-dir "$T/mine"
-    succeeds "options override the preset, whatever the order" train lenet --batch 20 \
+    succeeds "options override the preset, in any order" train lenet --batch 20 \
         --data digits,limit=200 --iterations 2 --preset digits --lr 0.5 --export "$T/p.json" -q
     is "  batch" runs.0.config.batch 20 "$T/p.json"
     is "  lr" runs.0.config.lr 0.5 "$T/p.json"
-    is "  what was not said is the preset's" runs.0.config.weight-decay 0.0005 "$T/p.json"
+    is "  settings without an option come from the preset" runs.0.config.weight-decay 0.0005 "$T/p.json"
 
     refuses 1 "nowhere" "a data set whose folder is missing" train lenet --data "idx:$T/nowhere" \
         --epochs 1
     refuses 1 "1x28x28|28x28" "images of the wrong shape" train lenet --data shapes --epochs 1
-    refuses 1 "cuda" "a device that is not there" train lenet --data digits --device cuda:9
-    refuses 1 "nomodel" "a model that is not there" eval "$T/nomodel" --data digits
+    refuses 1 "cuda" "a device that is missing" train lenet --data digits --device cuda:9
+    refuses 1 "nomodel" "a missing model" eval "$T/nomodel" --data digits
     echo "not a model" >"$T/bad.safetensors"
-    refuses 1 "bad.safetensors" "a file that is no model" eval "$T/bad.safetensors" --data digits
+    refuses 1 "bad.safetensors" "a file that is not a model" eval "$T/bad.safetensors" --data digits
 
-    # an interruption: the run is saved, and says so
+    # an interrupted run is saved, with a message
     signals="TERM HUP"
     case $(sed -n 's/^SigIgn:[[:space:]]*//p' /proc/self/status) in
-    *[13579bdf]) signals=TERM ;; # nohup: the program would ignore it, too
+    *[13579bdf]) signals=TERM ;; # under nohup the program would ignore it
     esac
     is_running() { "$TINCA" runs 2>/dev/null | grep -q ' running '; }
     for signal in $signals; do
@@ -108,23 +108,23 @@ small="--data digits,limit=200 --batch 20 --threads 1"
         has "  with its losses" runs.0.series.loss.0 "$T/i.json"
     done
 
-    # the command that it prints finds a run outside the folder of all runs, too
+    # the printed command also finds a run outside the folder of all runs
     "$TINCA" train mlp --data digits,limit=64 --batch 8 --epochs 1000 --threads 1 \
         --run-dir "$T/its own/run" >"$T/out" 2>"$T/err" </dev/null &
     child=$!
     wait_until [ -s "$T/its own/run/journal.jsonl" ]
     kill -TERM $child
     wait $child
-    words=$(sed -n 's/^ *tinca \(resume .*\) goes on with it$/\1/p' "$T/out")
+    words=$(sed -n 's/^ *tinca \(resume .*\) continues it$/\1/p' "$T/out")
     eval "run ${words:-resume} --epochs 1" # only a run that is found is refused with these words
     if grep -q "a resumed run can become longer" "$T/err"; then
-        ok "a run with a folder of its own is resumed by the command that it prints"
+        ok "the printed command resumes a run in a folder of the user"
     else
-        not_ok "a run with a folder of its own is resumed by the command that it prints" "$words $(told)"
+        not_ok "the printed command resumes a run in a folder of the user" "$words $(told)"
     fi
 }
 
-# Networks that make pictures translate them.
+# Networks that make pictures.
 picture_network "$T/tiny.json" 16 8 16 3
 succeeds "a network that makes pictures" train "$T/tiny.json" --data maps,limit=4 --batch 2 \
     --threads 1 --epochs 1 -q --run-dir "$T/tiny" --save "$T/tiny.safetensors"
@@ -132,33 +132,33 @@ photo=$(ls "$T"/tiny/sample-*.png)
 cp "$photo" "$T/a.png"
 cp "$photo" "$T/b.png"
 succeeds "translates a picture" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/made.png"
-shows "a.png -> .*made.png" "  and says where to"
-png_size() { # png_size FILE: width and height, as eight bytes
+shows "a.png -> .*made.png" "  and prints the target"
+png_size() { # png_size FILE: prints width and height, as eight bytes
     od -An -tu1 -j16 -N8 "$1" | tr -s ' '
 }
-if [ "$(png_size "$T/made.png")" = "$(png_size "$T/a.png")" ]; then ok "  as PNG of its size"; else
-    not_ok "  as PNG of its size" "$(png_size "$T/made.png") of$(png_size "$T/a.png")"
+if [ "$(png_size "$T/made.png")" = "$(png_size "$T/a.png")" ]; then ok "  as a PNG of the same size"; else
+    not_ok "  as a PNG of the same size" "$(png_size "$T/made.png") of$(png_size "$T/a.png")"
 fi
-# no side of a chart is a multiple of the network's 16 pixels
-succeeds "a chart is a picture, too" export "$T/tiny" --format png --size 499x301 -o "$T/chart.png"
-succeeds "translates it" predict "$T/tiny.safetensors" "$T/chart.png" -o "$T/chart-made.png"
+# no side of a chart is a multiple of 16 pixels, as the network requires
+succeeds "a chart as a picture" export "$T/tiny" --format png --size 499x301 -o "$T/chart.png"
+succeeds "the chart is translated" predict "$T/tiny.safetensors" "$T/chart.png" -o "$T/chart-made.png"
 size=$(png_size "$T/chart-made.png")
-if [ "$size" = " 0 0 1 243 0 0 1 45" ]; then ok "  at its size"; else not_ok "  at its size" "$size"; fi
-succeeds "translates several into a new folder" \
+if [ "$size" = " 0 0 1 243 0 0 1 45" ]; then ok "  with its size"; else not_ok "  with its size" "$size"; fi
+succeeds "several pictures are translated into a new folder" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/made/" --json
 is "  under their names" predictions.1.output "$T/made/b.png"
-if cmp -s "$T/made/a.png" "$T/made.png"; then ok "  the same picture again"; else not_ok "  the same picture again"; fi
-refuses 2 "-o FILE" "pictures need a place to go" predict "$T/tiny.safetensors" "$T/a.png"
-refuses 2 "do not go into one file" "several pictures need a folder" \
+if cmp -s "$T/made/a.png" "$T/made.png"; then ok "  with the same result"; else not_ok "  with the same result"; fi
+refuses 2 "-o FILE" "pictures without -o" predict "$T/tiny.safetensors" "$T/a.png"
+refuses 2 "cannot be written to one file" "several pictures without a folder" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/b.png" -o "$T/one.png"
 mkdir "$T/twins"
 cp "$photo" "$T/twins/a.png"
-refuses 2 "same name" "two pictures of one name" \
+refuses 2 "same name" "two pictures with the same name" \
     predict "$T/tiny.safetensors" "$T/a.png" "$T/twins/a.png" -o "$T/made"
-refuses 2 "written over" "a picture is not written over" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
-refuses 1 "" "a folder that is not there" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
+refuses 2 "overwrite" "an input picture is not overwritten" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
+refuses 1 "" "a folder that is missing" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
 
-# --- a figure that does not exist is not shown ---
+# --- a value that does not exist is not shown ---
 succeeds "a validated network that makes pictures" train "$T/tiny.json" --data maps,limit=2 \
     --validate maps,limit=1 --batch 1 --threads 1 --epochs 1 --save "$T/one.safetensors"
 if grep -q 'pixel accuracy' "$T/out" && ! grep -qi 'nan' "$T/out" "$T/err"; then
@@ -172,5 +172,5 @@ succeeds "  nor in JSON" eval "$T/one.safetensors" --data maps,limit=1 --json
 is "  sd" ms_per_image.sd null
 is "  ci95" ms_per_image.ci95 null
 succeeds "one timed iteration" bench "$T/tiny.json" --iterations 1 --threads 1 --json
-is "  likewise" ms_per_image.ci95 null
+is "  has no deviation either" ms_per_image.ci95 null
 done_testing

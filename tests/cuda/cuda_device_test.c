@@ -1,11 +1,12 @@
-/* Every kernel of the device cuda on a real GPU: against the reference over the shared list of
- * cases, with the same bits each time, and true to what kernel.h promises. Skipped, with the
- * reason, where there is no GPU; compiled with -DEMULATED it takes the emulated module and some of
- * the cases, so that the test itself is tested everywhere. With --long the layers of the studied
- * networks too.
+/* Compares every kernel of the device cuda on a real GPU with the reference, over the shared list
+ * of cases, and checks that it gives the same bits each time and keeps the promises of kernel.h.
+ * Skipped, with the reason, without a GPU. Compiled with -DEMULATED it uses the emulated module and
+ * some of the cases, so that the test itself is tested on every machine. --long adds the layers of
+ * the studied networks.
  *
- * What the kernels work on lies in pinned memory of the host, which a GPU reaches by the same
- * addresses. It is slow to allocate: one block is cut into pieces. */
+ * The kernels' arrays are in pinned host memory, which a GPU reaches at the same addresses. It is
+ * slow to allocate, so one block is divided.
+ */
 #include "op_harness.h"
 #include "tap.h"
 
@@ -21,7 +22,8 @@ enum { STEP = 1 };
 
 #include <string.h>
 
-/* Relative, of float32 sums in another order; the longest of all layers have millions of terms. */
+/* The relative tolerance for float32 sums in a different order; the longest sums of all layers have
+ * millions of terms. */
 static const double tolerance = 1e-3, usual = 2e-5;
 
 static struct device *device;
@@ -32,8 +34,8 @@ enum { PIECES = 256 };
 static struct {
     char *begin;
     size_t bytes, count;
-    size_t ends[PIECES]; /* of the pieces, one behind the other */
-    bool given[PIECES];  /* back: room again once all behind are given back too */
+    size_t ends[PIECES]; /* the part of the block that is in use */
+    bool given[PIECES];  /* freed; its memory is reused once all later pieces are freed */
 } pinned;
 
 static size_t pinned_used(void)

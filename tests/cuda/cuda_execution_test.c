@@ -1,7 +1,7 @@
-/* Executions on the device cuda, emulated: the same trajectories as the reference's; an iteration
- * that is replayed gives the bits of one that is not; a loss that is no number changes no weight;
- * what a checkpoint keeps is enough to go on with the same bits; every failed allocation and a GPU
- * that breaks down become errors. */
+/* Executions on the emulated device cuda: the same trajectories as the reference's; a replayed
+ * iteration gives the bits of one that is not replayed; a loss that is NaN or infinite changes no
+ * weight; a checkpoint suffices to continue to the same bits; every failed allocation and a GPU
+ * that fails give errors. */
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
@@ -47,7 +47,7 @@ static bool lab_open(struct lab *lab, const char *name, const char *device,
     return false;
 }
 
-/* As lab_step, without a look at the loss: nobody waits for the device. */
+/* Like lab_step, but without reading the loss, so the host does not wait for the device. */
 static void lab_hurry(struct lab *lab, size_t iteration, size_t count)
 {
     lab_bind(lab, count);
@@ -79,7 +79,7 @@ static void test_trajectory(const char *name, size_t iterations,
            solver_names[solver->kind], iterations, worst);
     const bool fetched = execution_fetch(gpu.execution, NULL);
     const double apart = distance(gpu.weights.values, plain.weights.values, floats_of(&gpu));
-    /* adam makes steps of a full rate out of gradients that are nothing but rounding */
+    /* adam turns gradients that are only rounding errors into steps of the full rate */
     if (solver->kind != SOLVER_ADAM)
         tap_ok(fetched && apart < 1e-3, "  the weights too (%.1e)", apart);
     lab_close(&gpu);
@@ -205,7 +205,8 @@ static void test_profile(void)
 
 enum { DELAY_ITERATIONS = 8 };
 
-/* Batches of changing content and size; what was bound is the caller's again at once. */
+/* Trains on batches of changing content and size; the caller overwrites each batch at once after
+ * binding it. */
 static void iterate_all(struct lab *lab, bool hurry, float losses[DELAY_ITERATIONS])
 {
     for (size_t i = 0; i < DELAY_ITERATIONS; i++) {
@@ -220,8 +221,8 @@ static void iterate_all(struct lab *lab, bool hurry, float losses[DELAY_ITERATIO
     }
 }
 
-/* The device lags behind, and its streams go on in any order that events allow: the bits are those
- * of a device that does all at once. */
+/* The device is delayed, and its streams advance in any order that events allow: the bits are those
+ * of a device without delay. */
 static void test_delays(bool hurry)
 {
     enum { TRIES = 6 };
@@ -248,9 +249,9 @@ static void test_delays(bool hurry)
            hurry ? " when nobody waits for it" : "", same, TRIES);
 }
 
-/* --- losses that are no numbers --- */
+/* --- losses that are NaN or infinite --- */
 
-/* The last layer's bias: nothing behind it can turn a NaN into a number. */
+/* The last layer's bias: no later layer can turn a NaN into a number. */
 static float *last_bias(struct lab *lab)
 {
     const struct graph *graph = &lab->network->graph;
@@ -291,9 +292,9 @@ static void test_divergence(bool recorded)
     lab_close(&lab);
 }
 
-/* --- going on --- */
+/* --- continuing from a checkpoint --- */
 
-/* What a checkpoint does: everything is fetched, and written into another execution. */
+/* Does what a checkpoint does: fetches all values and writes them into another execution. */
 static void test_going_on(const struct solver_settings *solver)
 {
     struct lab whole, first, second;
@@ -307,7 +308,7 @@ static void test_going_on(const struct solver_settings *solver)
         lab_iterate(&first, i, BATCH);
     }
     same = execution_fetch(first.execution, NULL);
-    lab_iterate(&second, 0, BATCH); /* it has already done something else */
+    lab_iterate(&second, 0, BATCH); /* it has already computed other iterations */
     memcpy(second.weights.values, first.weights.values, floats_of(&first) * sizeof(float));
     for (size_t k = 0; k < solver_state_count(solver); k++)
         memcpy(execution_solver_state(second.execution, k),
@@ -323,7 +324,7 @@ static void test_going_on(const struct solver_settings *solver)
     lab_close(&second);
 }
 
-/* --- what fails --- */
+/* --- failures --- */
 
 static void test_allocations(void)
 {
@@ -347,7 +348,8 @@ static void test_allocations(void)
     lab_close(&lab);
 }
 
-/* Three iterations on a GPU that breaks down at the n-th launch: was it told? */
+/* Computes three iterations on a GPU that fails at the n-th launch. Returns whether an error
+ * reported it. */
 static bool is_told(size_t n, int status, enum error_kind kind, const char *word)
 {
     struct lab lab;
@@ -366,7 +368,7 @@ static bool is_told(size_t n, int status, enum error_kind kind, const char *word
     return told;
 }
 
-/* Beyond the launches that there are, none fails. */
+/* n is beyond the number of launches: none fails. */
 static void test_breakdowns(int status, enum error_kind kind, const char *word)
 {
     size_t told = 0, after = 0;

@@ -1,8 +1,8 @@
-/* What batch norm finishes on the device cuda, emulated: the add and the relu behind it give the
- * bits that kernels of their own give, forward and backward, in training, inference and with values
- * computed again, and the plan with them is no larger. Where somebody else reads what is between,
- * or the other summand comes later, nothing is finished. The other device of every comparison has
- * the same kernels without the trait. */
+/* Fusion on the emulated device cuda: the addition and the ReLU that are fused into a batch norm
+ * give the same bits as separate kernels, forward and backward, in training, in inference and with
+ * recomputation, and the plan needs no more memory. Nothing is fused if another layer reads the
+ * value in between, or if the other summand is computed later. The second device of each comparison
+ * has the same kernels without fusion. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -23,7 +23,7 @@ enum { BATCH = 5, STEPS = 3, MOST_CLASSES = 100 };
 
 struct finish_case {
     const char *name;
-    const char *finished; /* the nodes that are not executed */
+    const char *finished; /* the number of nodes that are not executed */
     const char *layers;
 };
 
@@ -158,7 +158,7 @@ static struct network *build_case(const struct finish_case *c, struct error *err
     return network_build(&request, error);
 }
 
-/* Takes the network. */
+/* Takes ownership of the network. */
 static bool lab_open(struct lab *lab, struct network *network, struct device *device,
                      const struct plan_settings *settings)
 {
@@ -187,7 +187,7 @@ static struct execution_batch make_batch(const struct lab *lab, uint64_t seed, s
     return (struct execution_batch){.images = images, .labels = labels, .count = count};
 }
 
-/* The last with a smaller batch. */
+/* The last iteration has a smaller batch. */
 static void train(struct lab *lab)
 {
     for (uint64_t step = 0; step < STEPS; step++) {
@@ -207,7 +207,7 @@ static size_t output_floats(const struct lab *lab, size_t count)
     return count * shape_count(graph->nodes[graph->output].output);
 }
 
-/* By the weights as they are; keeps the output in `output`. */
+/* Runs inference with the present weights and copies the output into `output`. */
 static bool infer(struct lab *lab, float *output)
 {
     struct error error = {0};
@@ -227,7 +227,7 @@ static bool infer(struct lab *lab, float *output)
     return execution;
 }
 
-/* --- what the plan finishes --- */
+/* --- what the plan fuses --- */
 
 static void list_finished(const struct plan *plan, char *text, size_t size)
 {
@@ -265,7 +265,7 @@ static bool moves_no_bytes(const struct plan *plan)
     return true;
 }
 
-/* What people read of it. */
+/* Checks the kernels' names that users see. */
 static void check_words(void)
 {
     const struct plan_settings settings = {.mode = PLAN_TRAINING, .batch = BATCH};
@@ -353,8 +353,8 @@ static size_t count_finished_again(const struct plan *plan)
     return again;
 }
 
-/* Within any limit that can be kept the bits are the same, and what is finished is computed again
- * with it. */
+/* With any possible memory limit the bits are the same, and fused layers are recomputed with their
+ * kernel. */
 static void check_limits(const struct finish_case *c)
 {
     struct plan_settings settings = {
@@ -383,7 +383,7 @@ static void check_limits(const struct finish_case *c)
            same, runs, again);
 }
 
-/* The bits of both could be wrong. */
+/* Both could have the same wrong bits: compares with the reference, too. */
 static void check_reference(const struct finish_case *c)
 {
     const struct plan_settings settings = {
@@ -406,7 +406,8 @@ static void check_reference(const struct finish_case *c)
 
 /* --- networks that are joined --- */
 
-/* Frozen, with the gradient of the input wanted and that of the output begun by the caller. */
+/* Weights are frozen; the gradient of the input is requested, and the caller provides that of the
+ * output. */
 static bool run_joined(struct lab *lab, const struct finish_case *c, bool finishes)
 {
     struct error error = {0};
@@ -453,7 +454,7 @@ static struct plan *plan_of(const struct network *network, bool finishes, enum p
     return plan_build(&network->graph, device_that_finishes(finishes)->driver, &settings, error);
 }
 
-/* Nothing is larger, and less is moved. */
+/* The plan needs no more memory, and moves fewer bytes. */
 static bool is_worth_it(const struct network *network, enum plan_mode mode, uint64_t memory_limit,
                         size_t wanted, char *why, size_t size)
 {
@@ -498,7 +499,7 @@ static void check_network(const char *name, size_t wanted)
 
 static void check_network_bits(const char *name)
 {
-#ifndef __SANITIZE_ADDRESS__ /* it takes its time, and has nothing that the cases have not */
+#ifndef __SANITIZE_ADDRESS__ /* it is slow, and tests nothing new */
     struct error error = {0};
     const struct plan_settings settings = {
         .mode = PLAN_TRAINING, .batch = BATCH, .threads = 1, .solver = solver};
@@ -536,10 +537,10 @@ int main(void)
     check_network("resnet20", 28);
     check_network("resnet20-dsc", 28);
     check_network("resnet20-shuffle", 28);
-    check_network("resnet20-shift", 22); /* three shortcuts have a norm of their own */
+    check_network("resnet20-shift", 22); /* three shortcuts have a batch norm */
     check_network("resnet20-2.3_block", 37);
     check_network("resnet110", 163);
-    check_network("squeezenet", 8); /* those before a concat are not followed by a relu */
+    check_network("squeezenet", 8); /* batch norms before a concat have no relu after them */
     check_network("squeezenet-shuffle", 16);
     check_network("mobilenet", 27);
     check_network("vgg19", 16);

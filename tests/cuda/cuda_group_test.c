@@ -1,6 +1,7 @@
-/* Training on several cards, emulated: the losses of one card within rounding, the same bits again,
- * replayed, late, measured or gone on with; a loss that is no number changes no weight of any card;
- * what cannot be is refused; when memory or a card fails nobody waits for ever. */
+/* Data-parallel training on several emulated GPUs: the losses equal those of one GPU within
+ * rounding, and repeated, replayed, delayed, profiled or resumed runs give the same bits; a loss
+ * that is NaN or infinite changes no weight of any GPU; unsupported requests are refused; if memory
+ * or a GPU fails, no GPU waits for ever. */
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
@@ -13,8 +14,8 @@
 
 enum { BATCH = LAB_IMAGES, ITERATIONS = 10 };
 
-/* 75 values an image in the dropout: a card's part of them begins within a block of random numbers.
- */
+/* The dropout has 75 values for each image, so that a GPU's part begins within a block of random
+ * numbers. */
 static const char odd[] =
     "{\"name\": \"odd\", \"input\": [3, 10, 10], \"classes\": 10, \"normalise\": \"unit\",\n"
     " \"layers\": [{\"op\": \"conv\", \"output\": 6, \"kernel\": 3, \"pad\": 1},\n"
@@ -58,7 +59,7 @@ static bool lab_open(struct lab *lab, const struct subject *subject, const char 
     return false;
 }
 
-/* --- like one card --- */
+/* --- the losses of one GPU --- */
 
 static void test_like_one(const struct subject *subject, const char *cards,
                           const struct solver_settings *solver, double tolerance)
@@ -89,7 +90,7 @@ static void test_like_one(const struct subject *subject, const char *cards,
     lab_close(&one);
 }
 
-/* A wide one, and deep ones with what moves channels; under a sanitizer they take ten minutes. */
+/* A wide network, and deep ones with channel moves; under a sanitizer they take ten minutes. */
 static void test_networks(void)
 {
 #ifndef __SANITIZE_ADDRESS__
@@ -104,7 +105,7 @@ static void test_networks(void)
 #endif
 }
 
-/* What can be asked for besides: all of it is of the whole batch. */
+/* Other results of an execution: all are those of the whole batch. */
 static void test_results(void)
 {
     struct lab group, one;
@@ -154,7 +155,7 @@ static void test_replay(void)
     lab_close(&asked);
 }
 
-/* Cards that lag behind, in any order that their streams allow. */
+/* Delayed GPUs, in any order that their streams allow. */
 static void test_delays(void)
 {
     enum { TRIES = 5, LATE_ITERATIONS = 6 };
@@ -202,7 +203,7 @@ static void test_profile(void)
     lab_close(&plain);
 }
 
-/* What a checkpoint does. */
+/* Does what a checkpoint does. */
 static void test_going_on(void)
 {
     struct lab whole, first, second;
@@ -215,7 +216,7 @@ static void test_going_on(void)
         lab_iterate(&first, i, BATCH);
     }
     same = execution_fetch(first.execution, NULL);
-    lab_iterate(&second, 0, BATCH); /* it has already done something else */
+    lab_iterate(&second, 0, BATCH); /* it has already computed other iterations */
     memcpy(second.weights.values, first.weights.values, floats_of(&first) * sizeof(float));
     for (size_t k = 0; k < 2; k++)
         memcpy(execution_solver_state(second.execution, k),
@@ -236,9 +237,9 @@ static void test_going_on(void)
     lab_close(&second);
 }
 
-/* --- losses that are no numbers --- */
+/* --- losses that are NaN or infinite --- */
 
-/* One image of the last card is broken: all hold their update back. */
+/* One image of the last GPU is broken: no GPU updates its weights. */
 static void test_divergence(void)
 {
     struct lab lab;
@@ -332,7 +333,7 @@ static void test_pairs(void)
     network_free(network);
 }
 
-/* --- what fails --- */
+/* --- failures --- */
 
 static void test_allocations(void)
 {
@@ -353,7 +354,8 @@ static void test_allocations(void)
            "each of %zu allocations failed once: an error about memory each time", failed);
 }
 
-/* Five iterations; a card breaks down at its n-th launch: was it told, and which one? */
+/* Computes five iterations on GPUs of which one fails at its n-th launch. Returns whether an error
+ * names that GPU. */
 static bool is_told(size_t n, int card, int status)
 {
     struct lab lab;

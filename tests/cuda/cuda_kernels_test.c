@@ -1,7 +1,8 @@
-/* Every kernel of the device cuda, emulated: against the reference over the shared list of cases,
- * with the same bits whatever the order of blocks and threads, and true to what kernel.h promises.
- * All twice: as a large GPU would cut the cases, and as one that a few blocks keep busy, which
- * takes the ways of large cases. Then the solver's step, and the division by multiplication. */
+/* Compares every kernel of the emulated device cuda with the reference, over the shared list of
+ * cases, and checks that the order of blocks and threads does not change its bits and that it keeps
+ * the promises of kernel.h. Each case runs twice: with the launch sizes of a large GPU, and of a
+ * GPU with few blocks, on which small cases use the code for large ones. Then the solver's step,
+ * and the division by multiplication. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -12,17 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Float sums of so many terms: the longest in these cases have a few thousand. */
+/* The tolerance for float sums; the longest in these cases have a few thousand terms. */
 static const double tolerance = 2e-5;
 
-/* Every day some of the sizes; of them fewer where a sanitizer watches, which takes its time. */
+/* `make check` tests some of the sizes, and fewer with a sanitizer, which is slow. */
 #ifdef __SANITIZE_ADDRESS__
 enum { EDGE_STEP = 31, LARGER_STEP = 7 };
 #else
 enum { EDGE_STEP = 7, LARGER_STEP = 3 };
 #endif
 
-/* --- memory as the kernels have it --- */
+/* --- the kernels' memory --- */
 
 static void *allocate(size_t bytes)
 {
@@ -98,7 +99,7 @@ static void check_kernel(const struct op_harness *wanted, const struct kernel *k
     emulated_set_busy_blocks(EMULATED_BUSY_BLOCKS);
 }
 
-/* All kernels of the operator; those that refuse the case refuse politely. */
+/* Tests all kernels of the operator; a kernel that refuses the case must give a reason. */
 static size_t check_case(const struct op_case *op_case)
 {
     enum { CAPACITY = 8 };
@@ -114,7 +115,7 @@ static size_t check_case(const struct op_case *op_case)
     return failures;
 }
 
-/* The cases whose flag of CASE_WITHOUT_GOLDEN is `of`, every `step`-th of them. */
+/* Tests every `step`-th case whose flag of CASE_WITHOUT_GOLDEN is `of`. */
 static void check_cases(const char *what, unsigned of, size_t step)
 {
     size_t failures = 0, count = 0, seen = 0;
@@ -158,7 +159,7 @@ static bool values_agree(const struct op_harness *wanted, const struct kernel *k
     return false;
 }
 
-/* All cases that have a golden. */
+/* Tests all cases that have a golden. */
 static void check_values(enum op_values values)
 {
     size_t good = 0, count = 0;
@@ -180,7 +181,7 @@ static void check_values(enum op_values values)
 
 /* --- memory of smaller batches --- */
 
-/* A plan has workspace for its batch, and the last batch of an epoch may be smaller. */
+/* A plan has workspace for its batch, but the last batch of an epoch may be smaller. */
 static bool smaller_batches_fit(const struct op_harness *harness, const struct kernel *kernel)
 {
     struct kernel_site site = op_harness_site(harness, 1);
@@ -216,8 +217,8 @@ static void check_workspace(void)
 
 /* --- rounded products --- */
 
-/* The largest difference that rounding both factors to so many bits makes in these sums, and the
- * least that shows that something was rounded. */
+/* The largest difference that rounding both factors to this many bits makes in these sums, and the
+ * least difference that proves rounding. */
 static bool is_rounded(const struct op_case *op_case, const struct kernel *kernel, double most)
 {
     const char *where = "";
@@ -232,7 +233,7 @@ static bool is_rounded(const struct op_case *op_case, const struct kernel *kerne
     return false;
 }
 
-/* Convolutions of so many channels that tensor cores are worth it. */
+/* Convolutions with enough channels for tensor cores. */
 static void check_precision(int precision, const char *name, double most)
 {
     size_t good = 0, count = 0;
@@ -315,7 +316,7 @@ static void check_solvers(void)
 
 /* --- division --- */
 
-/* Around the multiples of every divisor, where a wrong multiplier shows first. */
+/* Tests around the multiples of every divisor, where a wrong multiplier shows first. */
 static bool divides_well(uint32_t by)
 {
     const uint32_t limit = 0x7fffffff, step = limit / by / 50 + 1;

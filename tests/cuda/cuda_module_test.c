@@ -1,5 +1,5 @@
-/* Modules that are missing, damaged or of another version are refused with words. The real one,
- * where it was built, loads, and without a driver or a GPU says what is missing. */
+/* Modules that are missing, damaged or of a different version are refused with a message. The real
+ * module, if it was built, loads, and without a driver or a GPU reports what is missing. */
 #include "engine/devices/cuda/cuda.h"
 #include "tap.h"
 
@@ -14,7 +14,7 @@ static void refuses(const char *path, const char *word)
     tap_ok(!module && strstr(reason, word), "%s is refused: %s", path, reason);
 }
 
-/* What is in the build tree may be looked at where there is no GPU. */
+/* The module of the build tree may be loaded without a GPU. */
 static void test_real(void)
 {
     char reason[256] = "";

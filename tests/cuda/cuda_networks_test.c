@@ -1,7 +1,7 @@
-/* Small networks on the emulated GPU, planned and executed as on a real one, against the reference:
- * values computed in place, gradients added up, moves of channels read through, smaller batches at
- * the end of an epoch, results computed again to save memory. And one iteration captured as a
- * graph, whose copies give what the iteration itself does. */
+/* Small networks on the emulated GPU, planned and executed as on a real one, compared with the
+ * reference: values computed in place, accumulated gradients, fused channel moves, smaller batches
+ * at the end of an epoch, recomputation. And one iteration captured as a CUDA graph, whose replays
+ * give the same result as the iteration itself. */
 #include "cuda/emulated_device.h"
 #include "op_harness.h"
 #include "random_fill.h"
@@ -129,7 +129,7 @@ static void train(struct lab *lab, const float *images, const int32_t *labels, s
     execution_update(lab->execution, 0.05f);
 }
 
-/* Weights and running statistics after a few steps, the last with a smaller batch. */
+/* Compares weights and running statistics after a few steps, the last with a smaller batch. */
 static bool run_case(struct lab *lab, const struct network_case *c, struct device *device,
                      uint64_t memory_limit)
 {
@@ -188,7 +188,8 @@ static void one_iteration(void *state)
     train(replay->lab, replay->images, replay->labels, BATCH, 0);
 }
 
-/* What changes from iteration to iteration is not in the graph: dropout draws anew. */
+/* Values that change from iteration to iteration are not in the graph: dropout uses new random
+ * numbers. */
 static void check_graph(const struct network_case *c)
 {
     const size_t values = BATCH * c->channels * c->height * c->width;

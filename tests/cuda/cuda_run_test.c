@@ -1,7 +1,7 @@
-/* Runs on the device cuda, emulated: the curves of the reference, a discriminator's too; stopped
- * and resumed to the same bits; what does not fit is refused with the batch that does; a GPU that
- * breaks down ends the run, which goes on from its last checkpoint; a model is evaluated as on the
- * cpu; two GPUs have the curves of one, and a session that says so. */
+/* Runs on the emulated device cuda: the curves equal the reference's, also with a discriminator; a
+ * resumed run gives the same bits; a run that does not fit is refused with the largest batch that
+ * fits; a GPU that fails ends the run, which can be resumed; evaluating a model gives the result of
+ * the cpu; two GPUs give the curves of one, and the session records them. */
 #include "cuda/emulated_module.h"
 #include "unit/session_files.h"
 
@@ -47,7 +47,7 @@ static const char *const pictures[] = {"data=maps,limit=4", "validate=maps,split
 
 /* --- runs --- */
 
-static struct error begin_error; /* why the last one did not begin */
+static struct error begin_error; /* why the last run could not begin */
 
 static struct run *begin(const char *network, const char *const *settings, const char *device,
                          const char *key, const char *value)
@@ -97,7 +97,7 @@ static bool same_bytes(struct run *one, struct run *other, const char *name)
     return same;
 }
 
-/* --- like the reference --- */
+/* --- the same curves as the reference --- */
 
 static double apart(const struct series *a, const struct series *b)
 {
@@ -137,7 +137,7 @@ static void test_curves(const char *network, const char *const *settings)
     run_free(plain);
 }
 
-/* --- to the same bits --- */
+/* --- resuming to the same bits --- */
 
 static void test_resume(const char *network, const char *const *settings, const char *device,
                         bool has_discriminator)
@@ -164,7 +164,7 @@ static void test_resume(const char *network, const char *const *settings, const 
     run_free(whole);
 }
 
-/* --- what is looked at --- */
+/* --- views and profiles --- */
 
 static void test_look(const char *device)
 {
@@ -205,7 +205,7 @@ static void test_precision(void)
     run_free(run);
 }
 
-/* --- what does not fit --- */
+/* --- runs that do not fit --- */
 
 static void test_memory(void)
 {
@@ -220,7 +220,7 @@ static void test_memory(void)
     emulator_set_free((size_t)1 << 33);
 }
 
-/* --- a GPU that breaks down --- */
+/* --- a GPU that fails --- */
 
 static void test_breakdown(const char *device, int card)
 {

@@ -106,7 +106,7 @@ void emulated_set_busy_blocks(unsigned blocks)
 
 void emulated_use_dnn(bool use)
 {
-    emulated_device(); /* it opens with one */
+    emulated_device(); /* the device opens with one stream */
     cuda_dnn_close(&context);
     if (use)
         cuda_dnn_open(&context);

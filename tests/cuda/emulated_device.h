@@ -1,4 +1,4 @@
-/* emulated_device.h: the kernels of device cuda, on this processor, for tests written in C. */
+/* emulated_device.h: runs the kernels of device cuda on this processor, for tests in C. */
 #ifndef TINCA_TESTS_EMULATED_DEVICE_H
 #define TINCA_TESTS_EMULATED_DEVICE_H
 
@@ -8,38 +8,39 @@
 extern "C" {
 #endif
 
-/* A driver whose memory is the host's, for device_open's callers and the planner; and its device,
- * open from the start, with a stream that is ordered as everything else here is. */
+/* A driver with host memory, for callers of device_open and for the planner; and its device, which
+ * is open from the start and executes everything in order. */
 extern const struct device_driver emulated_driver;
 struct device *emulated_device(void);
 
-/* What the runtime does on a GPU before an iteration and before an update. */
+/* Does what the runtime does on a GPU before an iteration and before an update. */
 void emulated_set_iteration(uint64_t iteration);
 void emulated_set_step(const struct solver_settings *settings, uint64_t step, float learning_rate);
 
-/* What failed since the last call; empty: nothing. Valid until the next. */
+/* Returns the error since the last call, "" if there was none. Valid until the next call. */
 const char *emulated_failure(void);
 
-/* Blocks that keep the emulated GPU busy: low, and small cases are cut as large ones are. */
+/* Sets how many blocks keep the emulated GPU busy; with a low number small cases are divided like
+ * large ones. */
 void emulated_set_busy_blocks(unsigned blocks);
-enum { EMULATED_BUSY_BLOCKS = 264 }; /* what the device has */
+enum { EMULATED_BUSY_BLOCKS = 264 }; /* the value of the device */
 
-/* Keeps what `work` enqueues as a graph, in place of the one before; NULL: only drops that one. And
- * does what is kept once more. */
+/* Captures what `work` enqueues as a graph, which replaces the earlier one; NULL only frees that.
+ * The second function replays the graph. */
 void emulated_capture(void (*work)(void *state), void *state);
 void emulated_replay(void);
 
-/* Whether the device has cuDNN; it does from the start. */
+/* Sets whether the device has cuDNN; at first it has. */
 void emulated_use_dnn(bool use);
 
-/* What products are multiplied in: 0 float32, 1 TF32, 2 bfloat16, 3 float16. */
+/* Sets the type of factors in products: 0 float32, 1 TF32, 2 bfloat16, 3 float16. */
 void emulated_set_precision(int precision);
 
-/* The order of blocks and threads: 0 natural, else drawn from the seed. */
+/* Sets the order of blocks and threads: 0 natural, otherwise drawn from this seed. */
 void emulator_set_order(uint64_t seed);
 size_t emulator_kernels_run(void);
 
-/* Divides by the device's multiplication: the host's and the GPU's are one function. */
+/* Divides by multiplication as the device does; host and GPU use the same function. */
 uint32_t emulated_divide(uint32_t n, uint32_t by, uint32_t *rest);
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
-/* emulated_module.h: the CUDA module, compiled for this processor, as a test takes it. */
+/* emulated_module.h: the CUDA module, compiled for this processor, for tests. */
 #ifndef TINCA_TESTS_EMULATED_MODULE_H
 #define TINCA_TESTS_EMULATED_MODULE_H
 
 #include "engine/devices/cuda/cuda.h"
 
-/* The module's one function; it is linked to the test. */
+/* The module's only function; it is linked into the test. */
 const struct cuda_module *tinca_cuda_module(void);
 
-/* The emulator's own functions: see emulator/cuda_runtime.h and emulator/nccl.h. */
+/* Functions of the emulator: see emulator/cuda_runtime.h and emulator/nccl.h. */
 void emulator_set_order(uint64_t seed);
 void emulator_fail_allocation(size_t n);
 void emulator_fail_launch(size_t n, int error);

@@ -1,5 +1,5 @@
-/* Stand-ins for tinca-cuda.so: FAKE_OLD offers the table of another interface, FAKE_VERSION that of
- * another tinca, FAKE_NOTHING no table, FAKE_OTHER another function. */
+/* Stand-ins for tinca-cuda.so: FAKE_OLD has the table of a different interface, FAKE_VERSION that
+ * of a different version of tinca, FAKE_NOTHING no table, FAKE_OTHER a different function. */
 #include "engine/devices/cuda/module.h"
 
 #include <stddef.h>

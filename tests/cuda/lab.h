@@ -1,4 +1,4 @@
-/* lab.h: a network in training on a device, for tests that compare devices. */
+/* lab.h: trains a network on a device, for tests that compare devices. */
 #ifndef TINCA_TESTS_CUDA_LAB_H
 #define TINCA_TESTS_CUDA_LAB_H
 
@@ -37,7 +37,7 @@ static inline bool lab_make_batch(struct lab *lab, size_t batch, struct error *e
     return lab->images;
 }
 
-/* False with an error: to be closed all the same. */
+/* Returns false with an error; close it also then. */
 static inline bool lab_make(struct lab *lab, const struct network_request *request,
                             const char *device, const struct plan_settings *settings,
                             struct error *error)
@@ -65,7 +65,7 @@ static inline void lab_close(struct lab *lab)
     free(lab->images);
 }
 
-/* The first `count` images. */
+/* Trains on the first `count` images. */
 static inline void lab_bind(struct lab *lab, size_t count)
 {
     struct execution_batch batch = {.images = lab->images, .labels = lab->labels, .count = count};
@@ -78,7 +78,7 @@ static inline float lab_iterate(struct lab *lab, size_t iteration, size_t count)
     return execution_iterate(lab->execution, iteration, 0.01f);
 }
 
-/* The same in four calls, which is never recorded. */
+/* The same in four calls, which are never captured as a graph. */
 static inline float lab_step(struct lab *lab, size_t iteration, size_t count)
 {
     lab_bind(lab, count);

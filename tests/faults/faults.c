@@ -90,7 +90,7 @@ __attribute__((destructor)) static void end(void)
     fclose(file);
 }
 
-/* Whether this call is to fail; errno is set. */
+/* Returns whether this call must fail, and sets errno. */
 static int fails(enum call call)
 {
     if (call != chosen)
@@ -163,7 +163,7 @@ size_t fwrite(const void *bytes, size_t size, size_t count, FILE *stream)
         NEXT(fflush)(stream);
         raise(SIGKILL);
     }
-    /* the program looks at fflush: let that fail as well */
+    /* the program checks fflush: it must fail, too */
     if (last < atomic_load(&calls) + 1)
         last = atomic_load(&calls) + 1;
     return 0;
@@ -224,7 +224,7 @@ int open(const char *path, int flags, ...)
     return descriptor;
 }
 
-/* Where files ended when they were last synced. The program syncs in one thread at a time. */
+/* The sizes of files at their last sync. The program syncs in one thread at a time. */
 static struct {
     ino_t file;
     off_t size;
@@ -267,7 +267,7 @@ static int sync_or_fail(int descriptor, int (*next)(int))
     }
     if (record_on()) {
         record_synced(descriptor, 1);
-        return 0; /* the log is about disks that were never there */
+        return 0; /* a child process has no log */
     }
     const int result = next(descriptor);
     if (result == 0 && fstat(descriptor, &status) == 0)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Calls of the system that fail: a disk that is full, read-only, over quota or gone for a while costs
-# a run nothing, and for good costs it an honest word; memory and threads that are refused end in a
-# message. STEP: every how many allocations one fails (15; 1: each).
+# Failing system calls. A disk that is full, read-only, over quota or gone for a while costs a run nothing; if
+# it fails permanently, the run ends with the reason. Failing allocations and threads end in a message. STEP:
+# every STEP-th allocation fails in turn (15; 1: each).
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/faults/same_run.sh"
@@ -11,7 +11,7 @@ cd "$T" || exit 99
 job="train lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch 10 --epochs 5
     --seed 3 --threads 1 --checkpoint 0.02 --checkpoint-share 100 -q"
 
-# with FAULT ARGUMENT...: the program with a call that fails; its status is in $status
+# with FAULT ARGUMENT...: runs the program with a failing call; sets $status
 with() {
     failing=$1
     shift
@@ -21,35 +21,35 @@ with() {
 }
 
 # shellcheck disable=SC2086 # a list of options
-succeeds "a run without trouble" $job --run-dir whole
+succeeds "an undisturbed run" $job --run-dir whole
 
-# For a while: the run says so, goes on, and nothing is missing in the end.
+# Temporary faults: the run reports them and continues, and nothing is missing in the end.
 for fault in write:5:ENOSPC+60/space write:60:EDQUOT+60/quota write:30:EIO+40/error \
     write:40:ESTALE+50/tale fsync:4:ENOSPC+3/space fsync:7:EIO+3/error rename:3:EROFS+2/[Rr]ead-only \
     rename:4:EIO+3/error open:4:ENOSPC+3/space; do
     rm -rf r
     # shellcheck disable=SC2086
     with "${fault%/*}" $job --run-dir r
-    if [ "$status" = 0 ]; then ok "${fault%/*}: the run goes on"; else not_ok "${fault%/*}" "exit $status: $(cat err)"; fi
+    if [ "$status" = 0 ]; then ok "${fault%/*}: the run continues"; else not_ok "${fault%/*}" "exit $status: $(cat err)"; fi
     same "  and nothing is lost" whole r
 done
 
-# For good: the status is that of a failure, the message names the reason, what was good before still
-# is, and with room again the run is resumed to the same bits.
+# Permanent faults: the status is that of a failure, the message has the reason, earlier files are intact, and
+# once the disk works the run is resumed to the same bits.
 for fault in write:100:ENOSPC+/space write:300:EDQUOT+/quota fsync:6:EIO+/error \
     rename:2:EROFS+/[Rr]ead-only open:4:ENOSPC+/space; do
     rm -rf r
     # shellcheck disable=SC2086
     with "${fault%/*}" $job --run-dir r
     if [ "$status" = 1 ] && grep -q "^tinca: .*${fault#*/}" err; then
-        ok "${fault%/*} for good: exit 1 and why"
+        ok "${fault%/*}, permanently: status 1 and the reason"
     else
-        not_ok "${fault%/*} for good" "exit $status: $(cat err)"
+        not_ok "${fault%/*}, permanently: status 1 and the reason" "exit $status: $(cat err)"
     fi
     for left in r/*.part; do
-        [ -e "$left" ] && not_ok "  half a file is left" "$left"
+        [ -e "$left" ] && not_ok "  a temporary file is left" "$left"
     done
-    succeeds "  with room again it is resumed" resume ./r -q
+    succeeds "  once the disk works it is resumed" resume ./r -q
     same "  to the same bits" whole r
 done
 
@@ -87,9 +87,9 @@ while [ $n -le "$calls" ]; do
 done
 echo "# $calls allocations: $refused times a message, $borne times it did without"
 if [ -z "$wrong" ] && [ $refused -gt 0 ]; then
-    ok "an allocation that fails is a message"
+    ok "a failing allocation gives a message"
 else
-    not_ok "an allocation that fails is a message" "$wrong"
+    not_ok "a failing allocation gives a message" "$wrong"
 fi
 
 # --- threads ---
@@ -99,9 +99,9 @@ for n in 1 2 3 4 5 6; do
     with thread:$n:EAGAIN+ $small --run-dir r
     if { [ "$status" = 1 ] && grep -q '^tinca: .*thread' err; } ||
         { [ "$status" = 0 ] && cmp -s whole2/weights.safetensors r/weights.safetensors; }; then
-        ok "from thread $n on none can be started: exit $status"
+        ok "no thread can be started from number $n on: exit $status"
     else
-        not_ok "from thread $n on none can be started" "exit $status: $(cat err)"
+        not_ok "no thread can be started from number $n on" "exit $status: $(cat err)"
     fi
 done
 done_testing

@@ -26,7 +26,7 @@ int record_on(void)
     return log_descriptor >= 0;
 }
 
-/* The wrappers in faults.c must not see this. */
+/* The wrappers in faults.c must not see these calls. */
 static void put(const void *bytes, size_t count)
 {
     const char *from = bytes;
@@ -39,7 +39,7 @@ static void put(const void *bytes, size_t count)
     }
 }
 
-/* Writes `path` below the root into `inside`; returns 0 when it lies elsewhere. */
+/* Writes `path` relative to the root into `inside`; returns 0 if it is outside the root. */
 static int locate(const char *path, char inside[PATH_MAX])
 {
     char full[PATH_MAX], folder[PATH_MAX];

@@ -20,7 +20,7 @@
 
 #include <sys/types.h>
 
-/* Whether a log is kept. */
+/* Returns whether a log is written. */
 int record_on(void);
 
 void record_created(const char *path);
@@ -30,7 +30,7 @@ void record_synced(int descriptor, int succeeded);
 void record_renamed(const char *from, const char *to);
 void record_unlinked(const char *path);
 void record_made(const char *path);
-/* What a file holds, before it is renamed or synced. */
+/* Logs the contents of a file, before it is renamed or synced. */
 void record_content(const char *path);
 
 #endif

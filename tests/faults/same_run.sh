@@ -1,6 +1,6 @@
-# Sourced by the tests of what a run survives, behind tests/cli/tap.sh.
+# Sourced by the tests of crashes and faults, after tests/cli/tap.sh.
 
-# needs_faults NAME: $FAULTS is the library that makes calls fail and records them; without it the test is
+# needs_faults NAME: sets $FAULTS to the library that makes calls fail and records them; without it the test is
 # skipped under that name
 needs_faults() {
     FAULTS=$(cd "$(dirname "$TINCA")" && pwd)/faults.so
@@ -9,7 +9,7 @@ needs_faults() {
     done_testing
 }
 
-# needs_python NAME: $PYTHON is there
+# needs_python NAME: skips the test if $PYTHON is missing
 needs_python() {
     PYTHON=${PYTHON:-python3}
     command -v "$PYTHON" >/dev/null && return
@@ -17,7 +17,7 @@ needs_python() {
     done_testing
 }
 
-# tiny_network FILE
+# tiny_network FILE: writes a tiny network
 tiny_network() {
     cat >"$1" <<'FILE'
 {"name": "tiny", "input": [1, 28, 28], "classes": 10, "normalise": "unit", "layers": [
@@ -26,13 +26,13 @@ tiny_network() {
 FILE
 }
 
-# curves RUN: losses and validations, without what a clock measured
+# curves RUN: prints losses and validations, without measured times
 curves() {
     grep -a '^{"iteration"\|"event":"validation"' "$1/journal.jsonl" |
         sed 's/,"ms_per_image.*//; s/,"seconds.*//'
 }
 
-# differences WHOLE RUN: what the second did not end with to the bit; nothing when all is the same
+# differences WHOLE RUN: prints the files whose bits differ between the two runs
 differences() {
     for name in weights.safetensors best.safetensors; do
         cmp -s "$1/$name" "$2/$name" || echo "$name"
@@ -42,7 +42,7 @@ differences() {
     [ -s "$T/expected.txt" ] && cmp -s "$T/expected.txt" "$T/found.txt" || echo curves
 }
 
-# same NAME WHOLE RUN: the second ended with the same bits
+# same NAME WHOLE RUN: a test that both runs ended with the same bits
 same() {
     wrong=$(differences "$2" "$3")
     if [ -z "$wrong" ]; then ok "$1"; else not_ok "$1" "not the same: $wrong; $(told)"; fi

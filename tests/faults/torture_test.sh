@@ -1,7 +1,6 @@
 #!/bin/sh
-# A run that is killed at random instants, again and again, in the middle of writing as well, and
-# resumed each time, ends with the same bits as one that was left alone. KILLS: how many (12);
-# SEED: of the instants.
+# A run that is repeatedly killed at random instants, also in the middle of writing, and resumed each time ends
+# with the same bits as an undisturbed run. KILLS: the number of kills (12); SEED: the seed of the instants.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 . "$srcdir/tests/faults/same_run.sh"
@@ -12,15 +11,15 @@ job="lenet --data digits,limit=200 --validate digits,split=test,limit=40 --batch
     --seed 3 --average-loss 7 --schedule step --checkpoint 0.02 --checkpoint-share 100 --threads 1"
 echo "# seed $SEED"
 
-draw() { # draw N: a number of 1 to N in $drawn
+draw() { # draw N: sets $drawn to a random number from 1 to N
     SEED=$(((SEED * 1103515245 + 12345) % 2147483648))
     drawn=$((SEED / 65536 % $1 + 1))
 }
 
 # shellcheck disable=SC2086 # a list of options
-succeeds "a run that is left alone" train $job --run-dir "$T/whole" -q
+succeeds "an undisturbed run" train $job --run-dir "$T/whole" -q
 
-begin_or_go_on() { # begin_or_go_on [FAULT]: in the background, as $child
+begin_or_go_on() { # begin_or_go_on [FAULT]: starts or resumes the run in the background, as $child
     draw 3
     if [ -f "$T/run/config.json" ]; then
         set -- "$1" resume "$T/run" --threads "$drawn" -q
@@ -37,8 +36,8 @@ begin_or_go_on() { # begin_or_go_on [FAULT]: in the background, as $child
     child=$!
 }
 
-# The end of $child in $status. A kill may come behind the run's last word: it is over then, and what
-# would have been removed after that may still be there.
+# Waits for $child and sets $status. A kill may come after the run has written its summary: then the run is over,
+# and files that it would have deleted may remain.
 wait_for_end() {
     wait $child 2>/dev/null
     status=$?
@@ -48,7 +47,7 @@ wait_for_end() {
     fi
 }
 
-# At a random instant, or at a random call that writes. Its end is in $status.
+# Kills the run at a random instant, or at a random call that writes; sets $status.
 kill_once() {
     draw 2
     how=$drawn
@@ -66,7 +65,7 @@ kill_once() {
     wait_for_end
 }
 
-compare_ends() { # compare_ends NAME
+compare_ends() { # compare_ends NAME: compares the end of the run with that of the undisturbed run
     if [ "$status" != 0 ]; then
         not_ok "$1" "exit $status: $(told)"
         return

@@ -1,5 +1,5 @@
-/* A run's checkpoint, read into a training that was prepared for a small network. The checksum is
- * made to fit first: nobody but a fuzzer is kept out by it. */
+/* Reads a run's checkpoint into a training of a small network. The checksum is corrected first,
+ * since otherwise the fuzzer would never get past it. */
 #include "session/run/checkpoint.h"
 
 #include "fuzz.h"
@@ -47,11 +47,12 @@ bool checkpoint_seed(const char *directory)
     struct error error;
     uint64_t bytes;
     struct trainer *trainer = make_trainer();
-    trainer->run->directory = (char *)directory; /* checkpoint_write only reads it */
+    trainer->run->directory = (char *)directory; /* checkpoint_write does not change it */
     return checkpoint_write(trainer, &bytes, &error);
 }
 
-/* Puts the CRC-32 of the bytes, with zeros in its own place, into the header (safetensors.c). */
+/* Writes the CRC-32 of the bytes, computed with zeros in its place, into the header
+ * (safetensors.c). */
 static void mend_checksum(uint8_t *bytes, size_t size)
 {
     static const char key[] = "\"tinca.crc32\":\"";

@@ -1,8 +1,9 @@
-/* fuzz.h: what reads a stranger's bytes, one function a parser.
+/* fuzz.h: the fuzz targets, one function for each parser of untrusted bytes.
  *
- * Each takes any bytes and must come back: an error or a result, no crash, no undefined behaviour,
- * no memory beyond the parser's limits. libFuzzer calls them through libfuzzer.c, `make check`
- * through replay.c. A target may keep a scratch folder between calls, and is not thread safe.
+ * Each accepts any bytes and must return: with an error or a result, without a crash, undefined
+ * behaviour, or memory beyond the parser's limits. libFuzzer calls them through libfuzzer.c, `make
+ * check` through replay.c. A target may keep a scratch folder between calls, and is not thread
+ * safe.
  */
 #ifndef TINCA_TESTS_FUZZ_H
 #define TINCA_TESTS_FUZZ_H
@@ -22,11 +23,12 @@ bool checkpoint_seed(const char *directory);
 
 /* --- scratch.c --- */
 
-/* The path of `name` in the process's own scratch folder, which goes away at exit. The text lives
- * until the next four calls. Ends the process when there is no such folder. */
+/* Returns the path of `name` in the process's scratch folder, which is deleted at exit. The text is
+ * valid for the next three calls. Ends the process if the folder cannot be created. */
 const char *scratch_path(const char *name);
 
-/* The same after writing `size` bytes to it, in place: other names of the file see them too. */
+/* The same after writing `size` bytes to the file, in place, so that its hard links have them, too.
+ */
 const char *scratch_write(const char *name, const void *data, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the fuzzers, FUZZ_SECONDS each (10 where CI is set, else 2), from their seeds and what was
-# found before. Needs clang with libFuzzer; what a fuzzer finds is left in fuzz/new-TARGET-*: once it
-# is understood it goes to tests/fuzz/found/TARGET/.
+# Runs the fuzzers, FUZZ_SECONDS each (10 if CI is set, otherwise 2), from their seeds and earlier findings.
+# Needs clang with libFuzzer. A fuzzer writes its findings to fuzz/new-TARGET-*; once a finding is understood,
+# move it to tests/fuzz/found/TARGET/.
 srcdir=$(cd "${srcdir:-.}" && pwd)
 build=$(cd "$(dirname "${TINCA:-./tinca}")" && pwd)
 CLANG=${CLANG:-clang}
@@ -30,7 +30,7 @@ rm -rf seeds large && "$build/fuzz_seeds" seeds large || exit 99
 
 export ASAN_OPTIONS="allocator_may_return_null=1:$ASAN_OPTIONS"
 count=0 failed=0
-# fuzz TARGET LONGEST SEEDS: -timeout is generous: a loaded machine is no finding
+# fuzz TARGET LONGEST SEEDS: runs a fuzzer. -timeout is generous, since a slow machine is not a finding
 fuzz() {
     count=$((count + 1))
     target=$1
@@ -55,8 +55,8 @@ fuzz() {
 for target in network session safetensors idx cifar png jpeg gz log checkpoint preferences sweep; do
     fuzz $target 65536 seeds
 done
-# The parsers of texts and tables get files as large as a hostile one may be: what takes time by the
-# square of the size shows. Few such inputs fit into the time, so small ones have a time of their own.
+# The parsers of texts and tables also get files of the maximum size, which reveals quadratic time. Few such
+# inputs fit into the time, so small inputs have a separate run.
 for target in network session safetensors log; do
     fuzz $target 1048576 large
 done

@@ -1,4 +1,4 @@
-/* A compressed file, read whole and in part, under a limit that a bomb exceeds. */
+/* Reads a compressed file, whole and in part, with a limit that stops a compressed bomb. */
 #include "data/formats/packed.h"
 
 #include "fuzz.h"

@@ -1,4 +1,4 @@
-/* Two IDX files in one input: its first byte says how long the labels' file is, which comes first.
+/* Two IDX files in one input: the first byte is the length of the labels' file, which comes first.
  */
 #include "fuzz.h"
 #include "source.h"

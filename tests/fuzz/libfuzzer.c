@@ -1,4 +1,4 @@
-/* libFuzzer's door to one target: compiled with -DTARGET=fuzz_NAME. */
+/* libFuzzer's entry point for one target: compiled with -DTARGET=fuzz_NAME. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

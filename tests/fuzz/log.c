@@ -1,4 +1,5 @@
-/* A log or a table of another framework: found out by itself, then as each framework's. */
+/* A log or a table of another framework: first with the framework detected, then as a log of each
+ * framework. */
 #include "session/import/import_log.h"
 
 #include "fuzz.h"

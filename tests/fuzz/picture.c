@@ -3,7 +3,7 @@
 #include "data/formats/image_file.h"
 #include "fuzz.h"
 
-/* Larger ones are refused by other means; here they would only take time. */
+/* Larger pictures are refused elsewhere; here they would only be slow. */
 enum { MAX_PIXELS = 1 << 20 };
 
 void picture_walk(const char *name, const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
-/* Feeds files to the targets without libFuzzer: `replay FOLDER...`, where FOLDER/TARGET/FILE is an
- * input of that target. One test point a file, TAP. */
+/* Runs the targets on files without libFuzzer: `replay FOLDER...`, where FOLDER/TARGET/FILE is an
+ * input of that target. Prints TAP, one test for each file. */
 #include "fuzz.h"
 
 #include "base/files/file.h"

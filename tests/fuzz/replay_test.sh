@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every target takes its seeds, and what fuzzers once found (tests/fuzz/found), in the ordinary build.
+# Runs every fuzz target on its seeds and on earlier findings (tests/fuzz/found), in the ordinary build.
 srcdir=${srcdir:-.}
 programs=$(dirname "${TINCA:-./tinca}")
 T=$(mktemp -d) || exit 99

@@ -29,7 +29,7 @@ static void remove_folder(void)
     nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* In memory where that is possible: a target writes some files each time. */
+/* The folder is in memory if possible, since a target writes files in each call. */
 static void make_folder(void)
 {
     static const char *const places[] = {"/dev/shm", "/tmp"};

@@ -16,7 +16,7 @@
 static const char *root;
 static int failures;
 
-/* FOLDER/TARGET/NAME, its folders made; the text lives until the next call. */
+/* Returns FOLDER/TARGET/NAME and creates its folders. The text is valid until the next call. */
 static const char *place(const char *target, const char *name)
 {
     static char path[512];
@@ -217,7 +217,7 @@ static void write_pngs(void)
     }
 }
 
-/* libjpeg's own error handler ends the process, which is what a seed that fails should do. */
+/* libjpeg's default error handler ends the process, as a failing seed should. */
 static void write_jpeg(const char *name, bool progressive, int colours)
 {
     static uint8_t row[3 * 24];
@@ -250,8 +250,8 @@ static void write_jpeg(const char *name, bool progressive, int colours)
 
 /* --- large files --- */
 
-/* As large as the fuzzer's inputs may be: `head`, as many of `item` as fit, `tail`. `item` is
- * printf's and takes its number, and that of the one before. */
+/* Writes an input of the maximum size: `head`, as many `item`s as fit, `tail`. `item` is a printf
+ * format for its number and the previous number. */
 static void put_large(const char *target, const char *name, const char *head, const char *item,
                       const char *tail)
 {
@@ -263,7 +263,7 @@ static void put_large(const char *target, const char *name, const char *head, co
     put_text(target, name, text);
 }
 
-/* A chain, and branches that name what they read. */
+/* A chain of layers, and layers that name their input. */
 static void write_large_networks(void)
 {
     const char *head = "{\"input\": [1, 2, 2], \"classes\": 2, \"layers\": [{\"op\": \"relu\", "

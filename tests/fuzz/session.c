@@ -20,7 +20,7 @@ static const char good_config[] =
     "{\"format\": \"tinca-run\", \"version\": 1, \"id\": \"x\", \"config\": {\"network\": "
     "\"mlp\", \"data\": \"digits\"}}";
 
-/* One file under many names: writing it once writes all of them. */
+/* One file with many hard links: writing it once writes all of them. */
 static void link_to(const char *input, const char *name)
 {
     const char *path = scratch_path(name);

@@ -1,11 +1,11 @@
 #!/bin/sh
-# What the networks reach on real data: `make check-long`. Needs the sets below $TINCA_DATA; takes an
-# hour or two.
+# The accuracy of networks on real data: `make check-long`. Needs the data sets below $TINCA_DATA; takes an hour
+# or two.
 srcdir=${srcdir:-.}
 . "$srcdir/tests/cli/tap.sh"
 data=${TINCA_DATA:-$srcdir/../shared/data}
 
-# reaches NAME PERCENT NET KIND FOLDER OPTION...
+# reaches NAME PERCENT NET KIND FOLDER OPTION...: trains the network and checks its top-1 accuracy
 reaches() {
     name=$1 percent=$2 net=$3 kind=$4 folder=$5
     shift 5

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The README's two commands on machines that have nothing but git: each a bare Debian that debootstrap
-# makes from the mirror this machine's apt uses. Needs root.
+# The README's two commands on machines that have only git: each is a bare Debian that debootstrap makes from
+# the mirror of this machine's apt. Needs root.
 #
 #   fresh_machine.sh [RELEASE]   Debian 12 and 13, or this one: ./bootstrap run and the whole of
 #                                ./bootstrap check; run and a few tests as an ordinary user with
@@ -14,8 +14,8 @@ case ${1-} in
 esac
 FEW="tests/ui/terminal_test.sh tests/ui/study_test.sh tests/cli/manual_test.sh tests/cli/attach_test.sh \
 tests/check_test.sh series_test"
-# What a bare machine lacks, by the reasons of the tests that are skipped; the README lists it. In root's
-# home no other user can run the program, and root writes into files that refuse others.
+# The reasons for which tests are skipped on a bare machine; the README lists them. In root's home no other user
+# can run the program, and root can write to files without write permission.
 LACKS='TINCA_DATA|no NVIDIA|CUDA|GPU|driver|munged|clang-format|libFuzzer|no other user|root writes|root may write'
 PATIENCE=18000 PATIENCE_AFTER_FAILURE=18000 # it installs and builds
 
@@ -34,22 +34,22 @@ fi
 
 # --- machines ---
 
-# The mirror of this machine's own Debian packages; debootstrap knows one where there is none.
+# The mirror of this machine's Debian packages; without one debootstrap uses its default.
 mirror=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
     sed -n 's/^Debian Debian //p' | head -n 1)
 eval "$(apt-config shell http_proxy Acquire::http::Proxy https_proxy Acquire::https::Proxy)"
 export http_proxy https_proxy
 
-# make_machine RELEASE: $T/RELEASE, with git and this machine's settings for proxies
+# make_machine RELEASE: makes $T/RELEASE, with git and this machine's proxy settings
 make_machine() {
     debootstrap --variant=minbase --include=git "$1" "$T/$1" ${mirror:+"$mirror"} >"$T/$1.log" 2>&1 ||
         return 1
     apt-config dump | grep -i '^Acquire::.*Proxy' >"$T/$1/etc/apt/apt.conf.d/90proxy" || :
-    echo force-unsafe-io >"$T/$1/etc/dpkg/dpkg.cfg.d/unsafe" # it need not survive a power cut
+    echo force-unsafe-io >"$T/$1/etc/dpkg/dpkg.cfg.d/unsafe" # no need to sync
 }
 
-# enter MACHINE USER COMMAND: as on a machine of its own, whose processes end with the command. Only what
-# a login gives is in the environment.
+# enter MACHINE USER COMMAND: runs the command as on a separate machine, whose processes end with it. The
+# environment is that of a login.
 cat >"$T/enter" <<'ENTER'
 #!/bin/sh
 machine=$1
@@ -66,7 +66,7 @@ exec chroot "$machine" env -i LC_ALL=C.UTF-8 TERM=screen-256color HOME="$home" L
 ENTER
 inside() { unshare --mount --pid --fork --kill-child sh "$T/enter" "$@"; }
 
-# put_clone MACHINE USER: what git tracks
+# put_clone MACHINE USER: copies the tracked files
 put_clone() {
     home=$1/root
     [ "$2" = root ] || home=$1/home/$2
@@ -75,7 +75,7 @@ put_clone() {
     [ "$2" = root ] || chroot "$1" chown -R "$2:" "/home/$2/tinca"
 }
 
-# put_user MACHINE: ana, who may use sudo
+# put_user MACHINE: adds the user ana, who may use sudo
 put_user() {
     mkdir -p "$1/root/tinca"
     inside "$1" root 'apt-get install -qq -y --no-install-recommends sudo && useradd -m -s /bin/sh ana &&
@@ -84,36 +84,36 @@ put_user() {
 
 # --- the two commands ---
 
-runs() { # runs MACHINE USER NAME: ./bootstrap run, until a run has been trained for a while
+runs() { # runs MACHINE USER NAME: ./bootstrap run, until a run has trained for a while
     screen_start 100x30 C.UTF-8 unshare --mount --pid --fork --kill-child sh "$T/enter" "$1" "$2" \
         './bootstrap run; echo "status $?"; sleep 100000'
     screen_wait 'What it takes|status [0-9]'
     screen_shows 'What it takes' "$3: run opens the workbench"
     screen_keys r
-    screen_shows 'iteration +[1-9][0-9]* of' "$3: and r trains"
+    screen_shows 'iteration +[1-9][0-9]* of' "$3: r trains"
     screen_keys s
     screen_wait 'Stop the run'
     screen_keys n
-    screen_shows 'stopped after' "$3: until it is stopped"
+    screen_shows 'stopped after' "$3: the run is stopped"
     screen_keys q q
-    screen_shows 'status 0' "$3: it ends well"
+    screen_shows 'status 0' "$3: it ends with status 0"
     screen_end
 }
 
-# checks MACHINE USER NAME [TEST...]: ./bootstrap check
+# checks MACHINE USER NAME [TEST...]: runs ./bootstrap check
 checks() {
     machine=$1 user=$2 name=$3
     shift 3
     log=$T/check.log
     if inside "$machine" "$user" "./bootstrap check $*" >"$log" 2>&1 </dev/null; then
-        ok "$name: check finds no fault"
+        ok "$name: check passes"
     else
-        not_ok "$name: check finds no fault" "$(tail -n 200 "$log")"
+        not_ok "$name: check passes" "$(tail -n 200 "$log")"
     fi
     sed -n '/^skipped, with the reason/,$p; s/^# [A-Z]*: *[1-9]/&/p' "$log" | sed 's/^/# /'
     others=$(sed '1,/^skipped, with the reason/d' "$log" | grep -Ev "$LACKS|^bootstrap:")
-    if [ -z "$others" ]; then ok "$name: only what a bare machine lacks is skipped"; else
-        not_ok "$name: only what a bare machine lacks is skipped" "$others"
+    if [ -z "$others" ]; then ok "$name: only the documented tests are skipped"; else
+        not_ok "$name: only the documented tests are skipped" "$others"
     fi
     if inside "$machine" "$user" '! command -v munged || ! command -v slurmd' >/dev/null 2>&1; then
         ok "$name: no daemon was installed"
@@ -147,7 +147,7 @@ for release in $RELEASES; do
     # shellcheck disable=SC2086 # a list of tests
     checks "$T/user" ana "$release, a user with sudo" $FEW
     rm -rf "$T/user"
-    # without git and what makes configure
+    # without git and the autotools
     mkdir "$T/$release/home/ana/tinca"
     tar -C "$T/$release/home/ana/tinca" --strip-components=1 -xf "$T"/root/root/tinca/build/tinca-*.tar.gz
     chroot "$T/$release" chown -R ana: /home/ana/tinca

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A short training under valgrind: no invalid access, no value used before it is set, nothing lost.
-# The kernels are the generic ones, as valgrind knows no AVX-512; OpenBLAS has one thread.
+# A short training under valgrind: no invalid access, no use of uninitialised memory, no leak. The kernels are
+# the generic ones, since valgrind has no AVX-512; OpenBLAS has one thread.
 TINCA=${TINCA:-./tinca}
 if ! command -v valgrind >/dev/null; then
     echo "1..0 # SKIP valgrind is not here (Debian: valgrind)"

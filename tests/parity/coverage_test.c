@@ -1,7 +1,7 @@
-/* Every built-in network in every technique must have a trajectory against PyTorch, every day or in
- * `make check-long`: one of the goldens must be of it. That each golden is of a case, and each case
- * is tested, the tests of the trajectories see to. A technique that a network refuses because it
- * changes nothing needs none. */
+/* Every built-in network with every technique must have a trajectory to compare with PyTorch, in
+ * `make check` or in `make check-long`: one of the goldens must be of it. The trajectory tests
+ * check that each golden is of a case and each case is tested. A technique that a network refuses
+ * because it changes nothing needs no golden. */
 #include "engine/network/network.h"
 #include "golden.h"
 #include "tap.h"
@@ -11,7 +11,7 @@
 static const char *const files[] = {"trajectories", "trajectories_long", "gan", "gan_long"};
 enum { FILES = sizeof files / sizeof *files };
 
-/* The file that has a golden of the network, or NULL. */
+/* Returns the file that has a golden of the network, or NULL. */
 static const char *find_file(const struct json_document *goldens, const struct network *network)
 {
     for (size_t f = 0; f < FILES; f++)

@@ -29,7 +29,7 @@ static const float l1_weight = 100, norm_bias = 3;
 static const struct suite {
     const char *goldens, *network;
     float learning_rate;
-    bool on_reference; /* small enough for the plain loops */
+    bool on_reference; /* small enough for the reference device */
 } everyday = {"gan", "small", 0.001f, true}, large = {"gan_long", "pix2pix", 0.0005f, false};
 
 struct trial {
@@ -38,7 +38,7 @@ struct trial {
     struct gan_plan plan;
     struct weights weights;
     struct gan *gan;
-    size_t values; /* of an image */
+    size_t values; /* values of an image */
     float *x, *y;
 };
 
@@ -84,8 +84,8 @@ static bool trial_prepare(struct trial *trial, const char *network, enum techniq
     return true;
 }
 
-/* The targets are -1 and 1, which no tanh reaches: an L1 loss has a kink where an image meets its
- * target, and float32 and double may come to lie on different sides of it. */
+/* The targets are -1 and 1, which tanh never reaches: an L1 loss has a kink where an image equals
+ * its target, and float32 and double may be on different sides of it. */
 static void draw_pair(struct trial *trial, size_t iteration)
 {
     const uint32_t stream = 2 * (uint32_t)(iteration % PAIRS);
@@ -110,7 +110,7 @@ static double difference(float loss, const struct json *golden, const char *key,
     return isfinite(relative) ? relative : INFINITY;
 }
 
-/* After the first iteration. The solver leaves the gradients as they are. */
+/* Compares after the first iteration. The solver does not change the gradients. */
 static void compare_first(const struct trial *trial, const struct json *golden,
                           struct differences *worst)
 {
@@ -238,7 +238,7 @@ static float *dump_array(struct dump *dump, const char *name, size_t iteration, 
     return data;
 }
 
-/* What dropout multiplies with, from the definition in ops/dropout.c. */
+/* Computes the factors of dropout, from the definition in ops/dropout.c. */
 static void dump_masks(struct dump *dump, const struct graph *graph, size_t iteration)
 {
     for (size_t n = 0; n < graph->node_count; n++) {

@@ -118,7 +118,7 @@ static void add_case(struct json *cases, const struct op_harness *h)
     json_add_bool(to, "unit_target", c->flags & CASE_UNIT_TARGET);
     json_add_bool(to, "labels", h->labels != NULL);
     struct json *attributes = json_add_object(to, "attributes");
-    /* of the node, where shape inference has completed them */
+    /* the node's attributes, completed by shape inference */
     for (size_t i = 0; i < sizeof attribute_writers / sizeof *attribute_writers; i++)
         if (attribute_writers[i].op == c->op)
             attribute_writers[i].add(attributes, &h->node->attributes);

@@ -1,8 +1,7 @@
-/* Every operator case that has a golden on every device against what PyTorch computed
- * (make_goldens.py): output, all gradients, running statistics. Arrays agree when the largest
- * difference is at most 1e-4 of the largest value (harness_difference). Each device runs every
- * kernel of its list that accepts the case; the device cpu does with each instruction set.
- */
+/* Compares every operator case that has a golden, on every device, with PyTorch's results
+ * (make_goldens.py): output, all gradients, running statistics. Arrays agree if the largest
+ * difference is at most 1e-4 of the largest value (harness_difference). Each device runs all of its
+ * kernels that accept the case; the device cpu with each instruction set. */
 #include "instruction_sets.h"
 #include "op_harness.h"
 #include "tap.h"
@@ -18,7 +17,8 @@
 enum { MAX_KERNELS = 16 };
 static const double tolerance = 1e-4;
 
-/* Reads array CASE.`name` into `out`. A missing one or another size fails with a reason. */
+/* Reads array CASE.`name` into `out`. Fails with a reason if it is missing or has a different size.
+ */
 static bool read_array(struct safetensors *file, const struct op_case *op_case, const char *name,
                        size_t count, void *out, struct error *error)
 {
@@ -48,7 +48,7 @@ static bool read_parameter(struct safetensors *file, const struct op_harness *h,
     return read_array(file, h->op_case, name, h->parameter_values[p], out, error);
 }
 
-/* What a run is given. */
+/* Reads the inputs of a run. */
 static bool read_given(struct safetensors *file, struct op_harness *h, struct error *error)
 {
     const struct op_case *c = h->op_case;
@@ -64,7 +64,7 @@ static bool read_given(struct safetensors *file, struct op_harness *h, struct er
     return good;
 }
 
-/* What must come out. */
+/* Compares the results of a run. */
 static bool read_wanted(struct safetensors *file, struct op_harness *h, struct error *error)
 {
     const struct op_case *c = h->op_case;
@@ -93,7 +93,7 @@ static void check_kernel(struct op_harness *got, const struct op_harness *wanted
         tap_note("%s differs by %g %s", where, difference, error.why);
 }
 
-/* Every kernel of the device that accepts the case; there must be one. */
+/* Tests every kernel of the device that accepts the case; there must be at least one. */
 static void check_device(struct op_harness *got, const struct op_harness *wanted,
                          const struct device *device)
 {

@@ -38,15 +38,16 @@ static const uint64_t first_seed = 20260131;
     {                                                                                              \
         SOLVER_SGD, momentum, 0, 0, decay                                                          \
     }
-/* The rates are small: with larger ones rounding errors grow tenfold an iteration, the more so the
- * deeper the network and the fewer the values that a batch norm takes its statistics of. */
+/* The rates are small: with larger ones rounding errors grow tenfold per iteration, and more in
+ * deep networks and with batch norms over few values. */
 static const struct trajectory {
     const char *name;
     struct network_request request;
     size_t batch;
     float learning_rate;
     struct solver_settings solver;
-    size_t reference_iterations; /* what the plain loops can do every day; 0: none */
+    size_t reference_iterations; /* the largest batch for the reference device in `make check`; 0:
+                                    none */
 } cases[] = {
     {"mlp-sgd", {.network = "mlp"}, 16, 0.05f, SGD(0, 0), ITERATIONS},
     {"lenet-sgd", {.network = "lenet"}, 4, 0.01f, SGD(0.9f, 0.0005f), ITERATIONS},
@@ -166,7 +167,7 @@ static uint64_t seed_of(const struct trial *trial)
     return first_seed;
 }
 
-/* As large as the network expects images to be: an LRN does nothing to small values. */
+/* Values as large as those of images: an LRN does not change small values. */
 static void draw_batch(struct trial *trial, size_t iteration)
 {
     const struct network *network = trial->network;
@@ -179,8 +180,9 @@ static void draw_batch(struct trial *trial, size_t iteration)
         trial->labels[i] = (int32_t)random_next_below(&draws, (uint32_t)network->classes);
 }
 
-/* A hundred layers as initialised multiply rounding errors by a thousand; as trained they do not,
- * because the blocks' bodies add little to what they are added to. */
+/* A hundred layers with initial weights multiply rounding errors by a thousand; trained ones do
+ * not, because each block adds little to its shortcut. So the blocks' last batch norms are scaled
+ * down. */
 static void damp_residuals(struct trial *trial)
 {
     static const float factor = 0.1f;
@@ -253,7 +255,7 @@ static void compare_first(const struct trial *trial, const struct json *golden,
         json_member(golden, "gradients"), &worst->gradient_of);
 }
 
-/* Compares output and gradients with the golden, where there is one. Returns the loss. */
+/* Compares output and gradients with the golden, if there is one. Returns the loss. */
 static float train_iteration(struct trial *trial, size_t iteration, const struct json *golden,
                              struct differences *worst)
 {
@@ -285,7 +287,8 @@ static struct differences compare(struct trial *trial, const struct json *golden
     return worst;
 }
 
-/* In 80 draws, rounding moved this one's gradients by 1e-4 and more with some of the kernels. */
+/* In each of 80 draws, rounding changed the gradients of this network by 1e-4 and more with some
+ * kernels. */
 static double gradient_tolerance_of(const struct trajectory *trajectory)
 {
     return strcmp(trajectory->name, "mobilenet-shift") == 0 ? 3e-4 : GOLDEN_TOLERANCE;
@@ -331,7 +334,7 @@ static void test_cpu(const struct trajectory *trajectory, const struct json *gol
 
 typedef void case_test(const struct trajectory *trajectory, const struct json *golden);
 
-/* `only`: a part of the names to test, or NULL. */
+/* Tests the cases whose names contain `only` (NULL: all). */
 static void test_cases(const struct suite *suite, const char *only, const struct json *goldens,
                        case_test *test)
 {
@@ -385,7 +388,7 @@ static void *dump_array(struct dump *dump, enum safetensors_type type, size_t co
     return dump->blocks[at];
 }
 
-/* What dropout multiplies with, from the definition in ops/dropout.c. */
+/* Computes the factors of dropout, from the definition in ops/dropout.c. */
 static void dump_masks(struct dump *dump, const struct trial *trial, size_t iteration)
 {
     const struct graph *graph = &trial->network->graph;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs of other processes: watched live from a second terminal, never commanded, gone on with when
-# their process is gone; and a run whose terminal is lost goes on to its end.
+# Runs of other processes are watched live from a second terminal, without commands to them, and are continued
+# when their process has ended. A run whose terminal is lost continues to its end.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "a run of another process is watched"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -9,7 +9,7 @@ FIRST=tinca-owner-$$
 trap 'screen_end; tmux -L "$FIRST" kill-server 2>/dev/null; end_processes; rm -rf "$T"' EXIT
 runs=$XDG_STATE_HOME/tinca/runs
 
-# The first terminal; the process that has the run is then in $owner.
+# Starts the run in the first terminal; sets $owner to its process.
 first_start() { # first_start ARGUMENT...
     tmux -L "$FIRST" -f /dev/null new-session -d -x 80 -y 24 \
         env LC_ALL=C.UTF-8 TERM=screen-256color "$TINCA" ui "$@" --start
@@ -17,7 +17,7 @@ first_start() { # first_start ARGUMENT...
 }
 first_keys() { tmux -L "$FIRST" send-keys "$@"; }
 
-# has_begun N: the newest run has done N iterations
+# has_begun N: the newest run has computed N iterations
 has_begun() {
     grep -q "^{\"iteration\":$1," "$runs/$(find "$runs" -mindepth 1 -maxdepth 1 2>/dev/null |
         sort | tail -n 1 | sed 's|.*/||')/journal.jsonl" 2>/dev/null
@@ -37,10 +37,10 @@ grows() {
 first_start lenet --data digits --batch 8 --epochs 1000 --threads 1
 wait_until has_begun 5
 screen_start 80x24 C.UTF-8 "$TINCA" attach
-screen_shows '\(attached\)' "attach shows the run that is on"
-screen_shows "process $owner" "and who has it"
+screen_shows '\(attached\)' "attach shows the run in progress"
+screen_shows "process $owner" "and the process that computes it"
 screen_shows 'newest figures [0-9]+ s ago' "and how old the figures are"
-if grows; then ok "it follows the run"; else not_ok "it follows the run" "$before, $after: $(screen_text)"; fi
+if grows; then ok "attach follows the run"; else not_ok "attach follows the run" "$before, $after: $(screen_text)"; fi
 for key in ' ' L w r; do
     screen_keys "$key"
     screen_shows "Only watched here" "key '$key' says whose run it is"
@@ -49,26 +49,26 @@ done
 screen_keys s
 screen_shows "which has a terminal: stop it there" "it is stopped where it has a terminal"
 first_keys ' '
-screen_shows 'paused' "a pause is seen"
+screen_shows 'paused' "a pause is shown"
 first_keys ' '
 screen_shows 'running' "and its end"
 screen_keys 5
-screen_shows 'measured by the process' "a look inside is the owner's"
+screen_shows 'measured by the process' "views that measure the run are not available"
 screen_keys 1 2
 screen_shows 'Findings' "views can be chosen"
 for size in 40x12 20x5 200x60 80x24; do screen_resize $size; done
-screen_shows "process $owner" "any size will do"
+screen_shows "process $owner" "it can be resized to any size"
 screen_resize 40x12
-screen_shows "Read-only: process $owner, [0-9]+ s ago" "at 40x12 it says so briefly"
+screen_shows "Read-only: process $owner, [0-9]+ s ago" "at 40x12 the line about the process is short"
 screen_keys q
-ended "q leaves without a question"
-if kill -0 "$owner"; then ok "and the run alone"; else not_ok "and the run alone"; fi
+ended "q quits without a question"
+if kill -0 "$owner"; then ok "and the run continues"; else not_ok "and the run continues"; fi
 
-# --- the plain workbench ---
+# --- the workbench without a run ---
 screen_start 120x30 C.UTF-8 "$TINCA"
-screen_shows 'Another process has a run that is on: o leads to it' "the workbench says there is one"
+screen_shows 'Another process has a run that is on: o leads to it' "the workbench mentions the run"
 screen_keys o
-screen_shows 'running +lenet' "the list has it"
+screen_shows 'running +lenet' "the list contains it"
 screen_shows "process $owner" "with its process"
 screen_keys Enter
 screen_shows '\(attached\)' "Enter watches it"
@@ -84,28 +84,28 @@ recorded() { wc -l <"$(echo "$runs"/*/journal.jsonl)"; }
 had=$(recorded)
 goes_on() { [ "$(recorded)" -gt $((had + 5)) ]; }
 if wait_until goes_on && kill -0 "$owner"; then
-    ok "without its terminal the run goes on"
+    ok "without its terminal the run continues"
 else
-    not_ok "without its terminal the run goes on"
+    not_ok "without its terminal the run continues"
 fi
 screen_keys Enter
-screen_shows 'without a terminal \(s stops it\)' "which is seen"
+screen_shows 'without a terminal \(s stops it\)' "attach shows that its terminal is lost"
 if grows; then ok "and it is still followed"; else not_ok "and it is still followed" "$before, $after: $(screen_text)"; fi
 screen_keys s
 screen_shows 'Stop the run\?' "then s asks"
 screen_keys c
-screen_lacks 'Stop the run\?' "c lets it go on"
+screen_lacks 'Stop the run\?' "c lets it continue"
 screen_keys s
 screen_wait 'Stop the run\?'
 screen_keys s
 screen_shows 'It is over \(stopped\)' "and stops it"
 run runs --json
-is "it was saved" runs.0.status stopped
+is "the run was saved" runs.0.status stopped
 if wait_until gone "$owner"; then ok "its process has ended"; else not_ok "its process has ended"; fi
 screen_keys r
-screen_shows 'Run [^(]*lenet.*running' "r goes on with it here"
+screen_shows 'Run [^(]*lenet.*running' "r continues the run in this process"
 screen_keys s n
-screen_shows 'stopped after' "as a run of one's own"
+screen_shows 'stopped after' "as a run of this process"
 screen_keys q q
 screen_end
 
@@ -113,47 +113,47 @@ screen_end
 first_start lenet --data digits --batch 8 --epochs 1000 --threads 1
 wait_until has_begun 5
 screen_start 120x30 C.UTF-8 "$TINCA" attach
-screen_shows "process $owner" "another run is watched"
+screen_shows "process $owner" "a second run is watched"
 kill -KILL "$owner"
-screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is noticed"
+screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is reported"
 tmux -L "$FIRST" kill-server 2>/dev/null
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 "$TINCA" resume "$id" -q 2>/dev/null &
 owner=$!
-screen_shows "process $owner" "and that another process goes on with it"
-if grows; then ok "which is followed in turn"; else not_ok "which is followed in turn" "$before, $after: $(screen_text)"; fi
+screen_shows "process $owner" "another process that continues it is shown"
+if grows; then ok "and followed"; else not_ok "and followed" "$before, $after: $(screen_text)"; fi
 kill -KILL "$owner"
 wait "$owner" 2>/dev/null
 screen_wait 'Interrupted'
 screen_keys r
-screen_shows 'Run [^(]*lenet.*running' "r goes on with it here"
+screen_shows 'Run [^(]*lenet.*running' "r continues the run in this process"
 screen_keys s n
 screen_wait 'stopped after'
 screen_end
 
-# --- lost, and on to its end ---
+# --- a run that lost its terminal and ends ---
 first_start lenet --data digits,limit=640 --batch 16 --iterations 800 --threads 1
 wait_until has_begun 5
 tmux -L "$FIRST" kill-server
 screen_start 120x30 C.UTF-8 "$TINCA" attach
-screen_shows 'without a terminal' "a run that lost its terminal is attached to"
-screen_shows 'It is over \(done\)' "it goes on to its end"
+screen_shows 'without a terminal' "attach shows a run that lost its terminal"
+screen_shows 'It is over \(done\)' "the run continues to its end"
 screen_end
 run runs --json
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 screen_start 80x24 C "$TINCA" attach "$id"
-screen_shows 'not on any more: it is done' "one that is over is opened as it ended"
+screen_shows 'not on any more: it is done' "attach shows a finished run"
 screen_end
 
-# --- a run that begins while the list is open ---
+# --- a run that starts while the list is open ---
 screen_start 120x30 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
 screen_keys o
 screen_wait 'Runs'
 "$TINCA" train mlp --data digits --batch 20 --epochs 1000 --threads 1 -q 2>/dev/null &
 owner=$!
-screen_shows 'running +mlp' "a run that begins elsewhere appears in the list"
+screen_shows 'running +mlp' "a run of another process that starts appears in the list"
 kill -KILL $owner
 wait $owner 2>/dev/null
-screen_shows 'interrupted +mlp' "and its end too"
+screen_shows 'interrupted +mlp' "and so does its end"
 done_testing

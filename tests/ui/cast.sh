@@ -1,12 +1,12 @@
 #!/bin/sh
-# A session of the workbench in text, as the README shows it: the real program in tmux, the keys that
-# are pressed and the screens that follow. make cast prints it; nothing depends on it.
+# Records a session of the workbench as text for the README: runs the real program in tmux and prints the
+# keys that are pressed and the screens that follow. make cast runs it; nothing depends on its output.
 . "${srcdir:-.}/tests/ui/screen.sh"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 PATIENCE=1200
 
-# frame WORDS: what was pressed, and the screen; of empty lines one is enough
+# frame CAPTION: prints the caption and the screen, with runs of empty lines reduced to one
 frame() {
     printf '\n%s\n\n' "$1"
     screen_text | sed 's/ *$//' | cat -s | sed 's/^\(.\)/    \1/'
@@ -18,21 +18,20 @@ screen_start 80x24 C.UTF-8 "$TINCA" ui lenet --data digits --validate digits,spl
 until_seen 'It fits'
 until_seen 'ms/image +not known'
 until_seen '1-[0-9]+ of 10000'
-frame '`tinca`: what to run, and what it would take.'
+frame '`tinca`: the run to set up, and the time and memory that it needs.'
 screen_keys r
 until_seen 'epoch +1\.[5-9]'
-frame '`r`: it runs. The loss as it comes, smoothed, and at each validation.'
+frame '`r`: the run starts. The loss, raw, smoothed, and at each validation.'
 screen_keys 5
 until_seen 'conv1 '
-frame '`5`: where the time goes, layer by layer. Other digits: findings, memory, the arena, matrix
-products, weights.'
+frame '`5`: the time of each layer. Other digits: findings, memory, the arena, matrix products, weights.'
 screen_keys 1
 until_seen 'done after'
 screen_keys m t
 until_seen 'top-5'
 screen_keys v
 until_seen '2000 images'
-frame '`m` `t`, `v`: what the trained network takes for what; Enter shows the images behind a number.'
+frame '`m` `t`, `v`: the confusion matrix of the trained network; Enter shows the images of a number.'
 screen_keys q n
 until_seen 'What it takes'
 screen_end
@@ -45,16 +44,16 @@ screen_keys i
 until_seen 'iteration [0-9]+, epoch'
 screen_keys End z z z
 until_seen '350 '
-frame 'Another run, of one class alone: the loss reaches 0, and Caffe'"'"'s running mean, kept in float32,
-stays below it for good. `y` chooses the curves, `i` reads them, `z` looks closer.'
+frame 'Another run, with images of one class only: the loss reaches 0, and Caffe'"'"'s running mean, computed in
+float32, stays below 0. `y` chooses the curves, `i` reads their values, `z` zooms in.'
 screen_keys Escape 2
 until_seen 'Caffe would print'
-frame '`2`: what was found.'
+frame '`2`: the findings.'
 screen_keys o
 until_seen 'network +technique'
 screen_keys a c
 until_seen 'Compare 2 runs'
 screen_keys v
 until_seen 'E_P'
-frame '`o`, `a`, `c`, `v`: all runs side by side, and what is not known of them yet.'
+frame '`o`, `a`, `c`, `v`: all runs side by side, and the measurements that are missing.'
 screen_keys q q q

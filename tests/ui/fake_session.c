@@ -1,7 +1,7 @@
-/* A session for the tests of the screens: runs that train nothing. Its losses are formulas of the
- * iteration; time passes as on the wall, or, with UI_FAKE_FREEZE=N in the environment, stands still
- * at iteration N, so that screens come out the same every time. Everything happens in the caller's
- * thread. Configurations are the real ones. */
+/* A session for the tests of the screens, whose runs train nothing. Losses are formulas of the
+ * iteration. Time passes as usual or, with UI_FAKE_FREEZE=N in the environment, stands still at
+ * iteration N, so that screens are the same every time. Everything happens in the caller's thread.
+ * Configurations are real. */
 #include "session/export/export.h"
 #include "session/history/follow.h"
 #include "session/measure/forecast.h"
@@ -20,10 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCH = 100, RATE = 200 }; /* iterations of an epoch, and of a second */
+enum { EPOCH = 100, RATE = 200 }; /* iterations per epoch, and per second */
 
 struct run {
-    atomic_int shared; /* by so many besides */
+    atomic_int shared; /* added to the losses */
     struct run_config config;
     struct run_facts facts;
     struct run_snapshot snapshot;
@@ -70,7 +70,7 @@ static float loss_at(uint64_t iteration)
                    0.3 * exp(-t / 400) * fabs(sin(t * 12.9898) * sin(t)));
 }
 
-/* A generator and a discriminator. */
+/* Losses of a generator and a discriminator. */
 static bool is_contest(const struct run *run)
 {
     return strcmp(run->config.network, "pix2pix") == 0;
@@ -84,7 +84,7 @@ static void add_contest(struct series_point *point)
     point->loss = point->loss_caffe = point->loss_mean = 1 + 100 * point->loss_l1;
 }
 
-/* What the generator makes after an epoch: two examples, whose middle parts grow brighter. */
+/* Draws the sample after an epoch: two examples, whose generated pictures become brighter. */
 static void write_sample(const struct run *run, uint64_t epoch)
 {
     struct image image;
@@ -227,7 +227,7 @@ struct run *run_start(const struct run_config *config, const struct run_options 
     return run;
 }
 
-/* A resumed run is another one to the screens. */
+/* To the screens a resumed run is a new one. */
 struct run *run_resume(const char *directory, const struct run_config *changes,
                        const struct run_options *options, struct error *error)
 {
@@ -237,7 +237,7 @@ struct run *run_resume(const char *directory, const struct run_config *changes,
     return run_start(changes ? changes : &config, options, error);
 }
 
-/* A kept run is called DATE-TIME-NETWORK-BATCH, and has trained to its end. */
+/* The ID of a stored run is DATE-TIME-NETWORK-BATCH; it is complete. */
 static bool read_name(const char *directory, struct run_config *config, struct error *error)
 {
     const char *id = file_base_name(directory), *last = strrchr(id, '-');
@@ -267,7 +267,7 @@ struct run *run_open(const char *directory, struct error *error)
     return run;
 }
 
-/* No other process has a run. */
+/* No other process computes a run. */
 struct run *follow_open(const char *directory, struct error *error)
 {
     return run_open(directory, error);
@@ -348,9 +348,9 @@ void run_finding(const struct run *run, size_t index, struct finding *finding)
              "learnt now does not carry over");
 }
 
-/* --- a look inside --- */
+/* --- the profile of a run --- */
 
-/* What profile.json would say of two layers; a discriminator's part comes between. */
+/* The entries of profile.json for two layers; a discriminator's part is in between. */
 #define FAKE_LAYER(name, shape, forward)                                                           \
     "{\"name\": \"" name "\", \"op\": \"conv\", \"kernel\": \"conv direct\", \"choice\": "         \
     "\"conv direct chosen; conv fast refused: too few channels\", \"memory_bytes\": 2097152, "     \
@@ -398,7 +398,7 @@ static void look(struct run *run)
     json_document_free(&document);
 }
 
-/* Of the kept runs only those of lenet have been looked into. */
+/* Only the stored runs of lenet have a profile. */
 const struct inspection *run_inspection(struct run *run, struct error *error)
 {
     *error = (struct error){0};

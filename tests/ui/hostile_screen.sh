@@ -1,9 +1,9 @@
-# Sourced behind tests/ui/screen.sh and tests/cli/hostile_text.sh: the workbench with every byte that it
-# sends to its terminal kept in a file, and what must not be among them.
+# Sourced after tests/ui/screen.sh and tests/cli/hostile_text.sh: records every byte that the workbench sends
+# to its terminal, and looks for bytes that must not be among them.
 RAW=$T/raw
-looks=0 # that were taken at what was sent
+looks=0 # captures of the output
 
-# record_start SIZE LOCALE COMMAND...: as screen_start; what the program sends is in $RAW, from its first
+# record_start SIZE LOCALE COMMAND...: like screen_start; records the program's output in $RAW from its first
 # byte on
 record_start() {
     record_size=$1 record_locale=$2
@@ -12,13 +12,13 @@ record_start() {
     rm -f "$T/go"
     mkfifo "$T/go"
     screen_start "$record_size" "$record_locale" sh -c 'read -r _ <"$0" && exec "$@"' "$T/go" "$@"
-    tmux -L "$SOCKET" pipe-pane -O "cat >>'$RAW'" # what comes from the program, before tmux reads it
+    tmux -L "$SOCKET" pipe-pane -O "cat >>'$RAW'" # the program's output, before tmux reads it
     echo >"$T/go"
     looked=0 faults=
 }
 
-# own_bytes: standard input without the control sequences that a workbench may send: those that place,
-# erase and colour, character sets, keypad modes, and vt100's padding. All others stay.
+# own_bytes: prints standard input without the control sequences that the workbench may send: cursor movement,
+# erasing, colours, character sets, keypad modes, and vt100's padding. All others stay.
 own_bytes() {
     escape=$(printf '\033')
     LC_ALL=C tr -d '\000\r\b\016\017' | LC_ALL=C sed "
@@ -31,14 +31,14 @@ own_bytes() {
         s/$escape[=>78MDEgc]//g"
 }
 
-# last_escape: the number of bytes of $RAW before its last escape character
+# last_escape: prints the number of bytes of $RAW before its last escape character
 last_escape() {
     LC_ALL=C grep -abo "$(printf '\033')" "$RAW" | tail -n 1 | cut -d : -f 1
 }
 
-# harmless NAME: notes in $faults what was sent since the last look that a terminal obeys or hides. The
-# last control sequence may be incomplete, while the program writes and when its terminal is closed: a
-# look ends before it, and the next one begins with it.
+# harmless NAME: adds to $faults each control or invisible character that was sent since the last call. The last
+# control sequence may be incomplete, while the program writes and when its terminal is closed; so a call ends
+# before it, and the next one begins with it.
 harmless() {
     looks=$((looks + 1))
     sent=$(last_escape)
@@ -48,7 +48,7 @@ harmless() {
     LC_ALL=C grep -aq '7777' "$T/since" && LC_ALL=C grep -aq "$(printf '[\033\233]\\[\\{0,1\\}[0-9;]*7777')" "$T/since" &&
         faults="$faults
 $1: a stranger's control sequence"
-    # record_end looks at UTF-8; text that is placed on a screen has no lines
+    # only record_end checks UTF-8; text on a screen has no lines
     bytes=$(hostile_bytes "$T/bytes" | grep -v 'no UTF-8\|line of its own')
     [ "$screen_locale" = C ] && LC_ALL=C grep -aq '[^ -~]' "$T/bytes" && bytes="$bytes not ASCII"
     [ "$bytes" ] && faults="$faults
@@ -56,11 +56,11 @@ $1: $bytes: $(LC_ALL=C grep -a '[^ -~]' "$T/bytes" | cat -v | head -c 500)"
     looked=$sent
 }
 
-# record_end NAME: a test point: all that was sent, from the first byte on
+# record_end NAME: a test of all output, from the first byte on
 record_end() {
     screen_end
     looked=0
-    harmless "all of it"
+    harmless "the whole output"
     [ -s "$T/bytes" ] || faults="$faults
 nothing was recorded"
     iconv -f UTF-8 -t UTF-8 <"$T/bytes" >"$T/again" 2>&1 || faults="$faults

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every screen over files in which every string is hostile: the bytes that the workbench sends to its
-# terminal contain nothing but what it means to send, and the strings are seen without their poison.
+# Every screen with files in which every string is hostile: the workbench sends only its intended control
+# sequences to the terminal, and the strings appear escaped.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "hostile text on every screen"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -12,21 +12,21 @@ cd "$T" || exit 99
 runs=$XDG_STATE_HOME/tinca/runs
 evil=$(printf 'x\033]0;p\007\342\200\256<img>\302\233')
 
-# --- the looks themselves ---
-# A recording is looked at while it grows: whether it ends in each byte of our own sequence, or behind it.
+# --- the check itself ---
+# A recording is checked while it grows: it may end in any byte of an allowed sequence, or after it.
 own=$(printf '\033[1;31mred') looked=0 faults='' screen_locale=C
 for end in 1 2 3 4 5 6 7 8 9 10; do
     printf '%s' "$own" | head -c "$end" >"$RAW"
     harmless "the first $end bytes"
 done
-[ -z "$faults" ] && ok "a sequence of ours that is not complete is no fault" ||
-    not_ok "a sequence of ours that is not complete is no fault" "$faults"
+[ -z "$faults" ] && ok "an incomplete allowed sequence is no fault" ||
+    not_ok "an incomplete allowed sequence is no fault" "$faults"
 printf 'a\033]0;p\007b' >"$RAW"
 harmless "a title"
 [ -z "$faults" ] && printf '\033[m' >>"$RAW" && harmless "a title"
-[ -n "$faults" ] && ok "a stranger's is one" || not_ok "a stranger's is one" "$(cat -v "$RAW")"
+[ -n "$faults" ] && ok "a forbidden sequence is a fault" || not_ok "a forbidden sequence is a fault" "$(cat -v "$RAW")"
 
-# --- a home of a stranger's files ---
+# --- a state folder of hostile files ---
 adversarial_network pair.json
 run train mlp --data digits,limit=32 --validate digits,limit=16 --batch 8 --iterations 6 --threads 1 -q
 [ "$status" = 0 ] || not_ok "a run to begin with" "$(told)"
@@ -69,18 +69,18 @@ END
 printf 'O\\u001b]52;c;T\\u0007\\u202e\302\233m\342\200\256' >payload
 "$HOSTILE_JSON" payload format fingerprint graphics <study.json >tinca-study.json
 
-# --- what is done on each screen ---
-# reach NAME PATTERN: the screen is there, and then its bytes are looked at
+# --- the actions on each screen ---
+# reach NAME PATTERN: waits for the screen and checks its bytes
 reach() {
     if ! screen_wait "$2"; then
         faults="$faults
 $1: no $2 on: $(screen_text)"
-        tap_failed=1 # from now on no wait is long
+        tap_failed=1 # from here on all waits are short
     fi
     harmless "$1"
 }
 
-# list: the runs' screen, from wherever one is
+# list: opens the list of runs, from any screen
 list() {
     screen_keys m
     screen_wait 'o +Runs'
@@ -88,7 +88,7 @@ list() {
     screen_wait '# +status'
 }
 
-# every_view: all that the line of tabs offers for the run in sight
+# every_view: opens every tab of the run
 every_view() {
     for view in $(screen_text | sed -n 's/!.*//; 2p' | grep -o '[1-9]'); do
         screen_keys "$view"
@@ -100,7 +100,7 @@ every_view() {
     reach "$1, the other curves" '\[Curves\]'
 }
 
-# place LETTER: a place of the menu
+# place LETTER: opens a screen of the menu
 place() {
     screen_keys m
     screen_wait 'Go to'
@@ -188,19 +188,19 @@ every_question() {
     screen_keys f
     reach "to form" 'Network .*(O.\]52|mlp)'
     list
-    screen_keys r # it is refused in a line, or a run that failed is shown
+    screen_keys r # a line refuses it, or a failed run is shown
     reach "resume" '^ ! |^ tinca .+ Run .+ (O.\]52|OWNED)'
 }
 
-# session SIZE LOCALE TERMINAL
+# session SIZE LOCALE TERMINAL: visits every screen
 session() {
     screen_terminal=$3
     cp form.json "$XDG_STATE_HOME/tinca/form.json" # the program writes it
     record_start "$1" "$2" "$TINCA"
     reach "the form" 'Network .*O.\]52'
-    screen_keys r # what cannot be run is told
-    reach "what cannot be run" '!.*O.\]52'
-    list # what cannot be read is told, too
+    screen_keys r # a configuration that cannot run is reported
+    reach "a configuration that cannot run" '!.*O.\]52'
+    list # files that cannot be read are reported, too
     every_run
     every_place
     every_question
@@ -211,6 +211,6 @@ session 80x24 C.UTF-8 screen-256color
 session 80x24 C screen-256color
 session 80x24 C.UTF-8 vt100
 session 132x43 C.UTF-8 screen-256color
-[ -z "$(find "$T" -name owned)" ] && ok "nothing was run by a shell" || not_ok "nothing was run by a shell"
+[ -z "$(find "$T" -name owned)" ] && ok "no shell ran anything" || not_ok "no shell ran anything"
 echo "# $looks looks at the bytes of the screens"
 done_testing

@@ -1,59 +1,59 @@
 #!/bin/sh
-# Looking inside a run: layers, matrix products, the arena, weights; live, kept, and never measured.
+# The views of a run's layers, matrix products, arena and weights: live, stored, and never measured.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "the inside of a run is shown"
 cd "$T" || exit 99
 case $FAKE in /*) ;; *) FAKE=$OLDPWD/$FAKE ;; esac
 
-# --- a run that is on ---
+# --- a run in progress ---
 screen_start 80x24 C.UTF-8 "$FAKE" --start --epochs 1000
 screen_shows '1\[Curves\]2 Findings' "the tabs have digits"
 screen_keys 5
 screen_shows '5\[Layers\]' "5: the layers"
-screen_shows 'Iterations 101 to 116' "of the iterations that were measured"
+screen_shows 'Iterations 101 to 116' "with the measured iterations"
 screen_shows '>conv1.*0.062.*0.125.*30.0' "with milliseconds and share"
-screen_shows 'conv fast refused: too few channels' "and why not a faster kernel"
+screen_shows 'conv fast refused: too few channels' "and the reason why the kernel is not a faster one"
 screen_keys Right
-screen_shows '>conv2' "Right sorts by a column, the greatest first"
+screen_shows '>conv2' "Right sorts by a column, the greatest value first"
 screen_keys Left
-screen_shows '>conv1' "Left goes back to the order of the layers"
+screen_shows '>conv1' "Left returns to the order of the layers"
 screen_keys Down
-screen_shows '>conv2' "Down selects"
+screen_shows '>conv2' "Down selects a layer"
 screen_keys v
 screen_shows '\[GEMM\]' "v: the next view"
 screen_shows 'nn +20 +576 +25 +64 +0.0030' "products by kind and shape"
-screen_shows 'tn: 32 calls, 0.0020 s, 10.0 %' "and by kind, with their share"
-screen_shows 'all: 96 calls' "and all"
+screen_shows 'tn: 32 calls, 0.0020 s, 10.0 %' "and sums by kind, with their share"
+screen_shows 'all: 96 calls' "and their total"
 screen_keys 7
-screen_shows 'conv1.weight.*0.001' "7: weights, with update over weight"
-screen_shows 'conv2.weight +.*0.1 +!' "an unusual one is marked"
+screen_shows 'conv1.weight.*0.001' "7: the weights, with the ratio of update to weight"
+screen_shows 'conv2.weight +.*0.1 +!' "an unusual ratio is marked"
 screen_keys Down
 screen_shows 'likely too high' "and explained"
 screen_keys 4
 screen_shows 'forward .*[|] backward' "4: the arena as a map"
 screen_shows 'conv1 \(values\): 4.00 MiB' "the largest array is selected and named"
 screen_keys Down
-screen_shows 'conv2 \(gradients\): 3.00 MiB' "Down: the next one"
-screen_shows 'from backward 3 to backward 2' "and when it lives"
+screen_shows 'conv2 \(gradients\): 3.00 MiB' "Down: the next array"
+screen_shows 'from backward 3 to backward 2' "and its lifetime"
 screen_keys 3
-screen_shows 'Measured over time' "3: memory, over time too"
+screen_shows 'Measured over time' "3: memory, also over time"
 screen_keys 8
-screen_shows 'nothing to show there' "8: a network of classes has no samples"
+screen_shows 'nothing to show there' "8: a classifier has no samples"
 for size in 40x12 20x6 1x1 200x60; do
     screen_resize $size
     for view in 3 4 5 6 7; do
         screen_keys $view Enter Down Up Left Right End Home PgDn PgUp
     done
 done
-screen_shows 'conv1.weight' "every view stands every size"
+screen_shows 'conv1.weight' "every view works at every size"
 screen_resize 40x12
 screen_keys 5
-screen_lacks 'refused' "in a small terminal the table is alone"
+screen_lacks 'refused' "a small terminal shows the table only"
 screen_keys Enter
-screen_shows 'conv fast refused' "Enter: the details instead"
+screen_shows 'conv fast refused' "Enter: the details in place of the table"
 screen_end
 
-# --- two networks, without UTF-8 and colours ---
+# --- a generator and a discriminator, without UTF-8 and colours ---
 screen_start 100x30 C env NO_COLOR=1 "$FAKE" --start --network pix2pix --epochs 1000
 screen_wait 'gen. loss'
 screen_keys 5
@@ -63,20 +63,20 @@ screen_keys 4
 screen_shows '< generator >' "the generator's arena"
 screen_shows '[.]conv2[.][.][.][.]' "shaded and named in ASCII"
 screen_keys Right
-screen_shows 'discriminator, learning' "Right: the discriminator's"
+screen_shows 'discriminator, learning' "Right: the discriminator's arena"
 screen_keys Left Left
-screen_shows 'discriminator, judging' "Left: round to its other plan"
+screen_shows 'discriminator, judging' "Left: the generator's other plan"
 screen_end
 
-# --- kept runs ---
+# --- stored runs ---
 fake_kept 20261118-101500-lenet-0032 20261119-111500-resnet20-0064
 screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'What it takes'
 screen_keys o Enter
 screen_shows 'Run \(earlier\)' "a run of an earlier session"
 screen_keys 5
-screen_shows 'Not measured' "what nobody looked at is not there"
-screen_shows 'tinca bench --batch 64 --device cpu --profile resnet20' "and comes with its command"
+screen_shows 'Not measured' "a run that was never measured has no values"
+screen_shows 'tinca bench --batch 64 --device cpu --profile resnet20' "and the command that measures them is shown"
 screen_keys q Down Enter
-screen_shows 'Iterations 101 to 116' "what was measured is kept"
+screen_shows 'Iterations 101 to 116' "measured values are stored"
 done_testing

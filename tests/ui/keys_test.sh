@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every key of every screen does what help says it does.
+# Every key of every screen does what the help says.
 . "${srcdir:-.}/tests/ui/screen.sh"
-need_tmux "keys do what help says"
+need_tmux "keys do what the help says"
 cd "$T" || exit 99
 case $FAKE in /*) ;; *) FAKE=$OLDPWD/$FAKE ;; esac
 
@@ -11,60 +11,60 @@ screen_shows 'What it takes' "the workbench opens with the form"
 screen_shows '431,080' "parameters are forecast"
 screen_keys Down Right
 screen_shows '‹ alexnet ›' "right: the next network"
-screen_shows 'alexnet wants 227x227' "what cannot work is said at the field"
+screen_shows 'alexnet wants 227x227' "an invalid combination is reported at the field"
 screen_keys r
-screen_shows '> *Training data|! Training data' "and is not run"
+screen_shows '> *Training data|! Training data' "and cannot be started"
 screen_keys Up Up Up Left
-screen_shows '‹ lenet ›' "left: the network before"
+screen_shows '‹ lenet ›' "left: the previous network"
 screen_keys Enter
 screen_shows 'type to search' "Enter opens a list"
 screen_keys resnet56
-screen_shows '> resnet56' "typing narrows it"
+screen_shows '> resnet56' "typing filters it"
 screen_keys Escape
-screen_shows '‹ lenet ›' "Esc leaves it as it was"
+screen_shows '‹ lenet ›' "Esc closes it without a change"
 screen_keys Down Down Down Down Down 9 6
-screen_shows 'Enter take it' "typing begins to edit"
+screen_shows 'Enter take it' "typing starts to edit"
 screen_keys Enter
-screen_shows '‹ 96 ›' "Enter takes the number"
+screen_shows '‹ 96 ›' "Enter accepts the number"
 screen_keys 0 Enter
-screen_shows 'whole number of 1' "a wrong number is refused in words"
+screen_shows 'whole number of 1' "an invalid number is refused with a message"
 screen_keys Escape Home
 screen_keys '*'
 screen_shows 'Every setting is shown' "* shows every setting"
-screen_shows 'Block rate' "also those that mean nothing here"
+screen_shows 'Block rate' "also those without effect"
 screen_keys '*'
-screen_lacks 'Block rate' "and leaves them out again"
+screen_lacks 'Block rate' "and hides them"
 screen_keys c
-screen_shows 'no finished run to compare' "c says that there is nothing to compare yet"
+screen_shows 'no finished run to compare' "c reports that there is nothing to compare"
 screen_keys q
-screen_shows 'What it takes' "q goes back to the form"
+screen_shows 'What it takes' "q returns to the form"
 screen_keys e
-screen_shows 'no run to export' "e says that there is nothing to export yet"
+screen_shows 'no run to export' "e reports that there is nothing to export"
 screen_keys '?'
 screen_shows 'this help' "? shows help"
 screen_keys End
 screen_shows 'what the plan forecast for the run' "which scrolls"
 screen_keys q
-screen_shows 'What it takes' "q goes back"
+screen_shows 'What it takes' "q returns"
 screen_keys F1
-screen_shows 'this help' "F1 shows help too"
+screen_shows 'this help' "F1 shows help, too"
 screen_keys Escape
-screen_shows 'What it takes' "Esc goes back"
+screen_shows 'What it takes' "Esc returns"
 screen_keys Escape
-screen_shows 'q quits' "but never out"
+screen_shows 'q quits' "but does not quit"
 
 # --- a run ---
 screen_keys r
-screen_shows 'smoothed' "r runs the form"
+screen_shows 'smoothed' "r starts the run of the form"
 for word in loss ms/image memory epoch iteration; do
-    screen_shows "$word" "the run screen says $word"
+    screen_shows "$word" "the run screen shows $word"
 done
 screen_keys l
 screen_shows 'iteration, log' "l: x logarithmic"
 screen_keys l
 screen_shows 'loss, log' "l: y logarithmic"
 screen_keys l l
-screen_lacks 'loss, log|iteration, log' "l: linear again"
+screen_lacks 'loss, log|iteration, log' "l: linear"
 screen_keys x
 screen_shows 'Along the x axis: epoch' "x: epochs"
 screen_keys x
@@ -74,14 +74,14 @@ screen_keys g g
 screen_shows 'Symbols: ascii' "g: ASCII"
 screen_lacks "$BRAILLE" "without braille"
 screen_keys g
-screen_shows "$BRAILLE" "g: braille again"
+screen_shows "$BRAILLE" "g: braille"
 screen_wait 'best epoch'
 screen_keys y
 screen_shows 'Curves: top-1 and top-5 accuracy' "y: the accuracy"
 screen_keys y
-screen_shows 'Curves: loss and accuracy' "y: both, above each other"
+screen_shows 'Curves: loss and accuracy' "y: both, one above the other"
 screen_keys y y y
-screen_shows 'Curves: the loss' "y: the loss again"
+screen_shows 'Curves: the loss' "y: the loss"
 screen_keys v
 screen_shows '\[Findings\]' "v: findings"
 screen_keys v
@@ -90,7 +90,7 @@ screen_keys v
 screen_keys ' '
 screen_shows 'paused|Paused' "space pauses"
 screen_keys ' '
-screen_shows 'It goes on' "and goes on"
+screen_shows 'It goes on' "and continues"
 screen_keys L
 screen_shows 'C-u clears' "L asks for a learning rate"
 screen_keys 0.5 Enter
@@ -98,7 +98,7 @@ screen_shows 'learning rate 0.5' "and sets it"
 screen_keys +
 screen_shows ' 1 ' "+ proposes twice of it"
 screen_keys x Enter
-screen_shows 'not a learning rate' "nonsense is refused in words"
+screen_shows 'not a learning rate' "an invalid number is refused with a message"
 screen_keys Escape
 screen_keys w
 screen_shows 'checkpoint' "w writes a checkpoint"
@@ -119,25 +119,25 @@ screen_keys / wait
 screen_lacks '1 running' "/ narrows the list"
 screen_keys Escape
 screen_keys Down Enter
-screen_shows 'waits for the run before it' "Enter shows the selected one"
+screen_shows 'waits for the run before it' "Enter shows the selected run"
 screen_keys Tab
 screen_shows 'Run 1 of 2' "Tab: the next run"
 screen_keys s
-screen_shows 'after this epoch' "s asks how"
+screen_shows 'after this epoch' "s asks how to stop"
 screen_keys c
 screen_keys s n
-screen_shows 'stopped' "n stops it now"
+screen_shows 'stopped' "n stops it at once"
 screen_keys Tab
 screen_shows 'running' "and the next one starts"
 screen_keys q
 screen_keys q
-screen_shows 'What it takes' "q goes back to the form"
+screen_shows 'What it takes' "q returns to the form"
 screen_keys q
-screen_shows 'carry on' "q asks while a run is on"
+screen_shows 'carry on' "q asks while a run is in progress"
 screen_keys c
-screen_shows 'What it takes' "c carries on"
+screen_shows 'What it takes' "c continues"
 screen_keys q
-screen_shows 'carry on' "q asks again"
+screen_shows 'carry on' "q asks once more"
 screen_keys y
 ended "y stops, saves and quits"
 
@@ -145,7 +145,7 @@ ended "y stops, saves and quits"
 screen_start 80x24 C.UTF-8 "$FAKE"
 screen_wait 'What it takes'
 screen_keys Down Down Down Down i 'dx:/nowhere' Enter r
-screen_shows 'no such folder' "a run that fails says why"
+screen_shows 'no such folder' "a failed run shows the reason"
 screen_keys q q
-ended "q ends when nothing is on"
+ended "q quits when no run is in progress"
 done_testing

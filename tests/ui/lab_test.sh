@@ -5,27 +5,27 @@ need_tmux "the loss lab is shown"
 case $srcdir in /*) ;; *) srcdir=$PWD/$srcdir ;; esac
 cd "$T" || exit 99
 
-succeeds "a run that falls below zero" import "$srcdir/tests/cli/logs/caffe.txt"
+succeeds "a run whose mean falls below zero" import "$srcdir/tests/cli/logs/caffe.txt"
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_shows 'Set up' "the workbench"
 screen_keys m o
 screen_shows 'stopped +lenet' "the imported run is listed"
 screen_keys Enter
-screen_shows 'imported: caffe' "its title says where it comes from"
-screen_shows 'epoch +- of -' "what is not known is shown as such"
-screen_shows '[0-9] +iteration *$' "its curves lie along iterations, as its epochs are not known"
+screen_shows 'imported: caffe' "its title names the framework"
+screen_shows 'epoch +- of -' "unknown values are marked"
+screen_shows '[0-9] +iteration *$' "its x axis is iterations, since its epochs are unknown"
 screen_keys 9
 screen_shows '9\[Loss lab\]' "9: the loss lab"
-screen_shows 'Down: [0-9]+ more lines' "what is below is said"
+screen_shows 'Down: [0-9]+ more lines' "it says that there is more below"
 screen_shows 'Iteration 3 of 4, window 1' "at the first negative mean"
 screen_shows 'as Caffe prints it +-4.50473e-08 +-0x1\.' "with its bits"
 screen_shows 'entering - leaving +-1.82841e-05 +exact' "and each operation"
 screen_keys Left
-screen_shows 'Iteration 2 of 4' "Left: the iteration before"
+screen_shows 'Iteration 2 of 4' "Left: the previous iteration"
 screen_keys Home
 screen_shows 'while the window fills' "Home: the first"
 screen_keys Left
-screen_shows 'Iteration 1 of 4' "which is where it ends"
+screen_shows 'Iteration 1 of 4' "and it stops there"
 screen_keys End
 screen_shows 'Iteration 4 of 4' "End: the last"
 screen_keys f
@@ -36,16 +36,16 @@ for size in 40x12 20x6 1x1 200x60; do
     screen_resize $size
     screen_keys Left Right PgUp PgDn Home End Up Down f
 done
-screen_shows 'below zero, although no loss was' "it stands every size, and a large one shows all"
+screen_shows 'below zero, although no loss was' "it works at every size, and a large terminal shows everything"
 screen_resize 40x12
 screen_keys Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up Up
-screen_shows '-4.50473e-08 *$' "a narrow one cuts labels, not numbers"
+screen_shows '-4.50473e-08 *$' "a narrow terminal cuts labels, not numbers"
 screen_keys '?'
 screen_shows 'Help|Watching' "help opens"
 screen_keys Escape q
 screen_resize 80x24
 screen_shows 'stopped +lenet' "back in the list"
 screen_keys f
-screen_shows 'what the log of run .* tells' "f: the form holds what is known of it"
-screen_shows 'Training data +digits' "  and a default for what is not"
+screen_shows 'what the log of run .* tells' "f: the form has the known settings of the run"
+screen_shows 'Training data +digits' "  and defaults for the others"
 done_testing

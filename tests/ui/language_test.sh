@@ -1,6 +1,6 @@
 #!/bin/sh
-# The workbench and the command line in Portuguese: the catalogue is complete, it is found and used,
-# also where the system has no such locale, and numbers stay as they are.
+# The workbench and the command line in Portuguese: the catalogue is complete, is found and used, also if the
+# system has no such locale, and numbers do not change.
 . "${srcdir:-.}/tests/ui/screen.sh"
 PROGRAM=$TINCA
 case $PROGRAM in /*) ;; *) PROGRAM=$PWD/$PROGRAM ;; esac
@@ -10,15 +10,15 @@ CATALOGUE=${srcdir:-.}/po/pt_BR.po
 if command -v msgfmt >/dev/null && command -v xgettext >/dev/null; then
     if LC_ALL=C msgfmt -c --statistics -o /dev/null "$CATALOGUE" 2>"$T/statistics" &&
         grep -Eq '^[0-9]+ translated messages\.$' "$T/statistics"; then
-        ok "every message of the catalogue is translated, none in doubt, formats agree"
+        ok "every message of the catalogue is translated, none is fuzzy, and formats agree"
     else
-        not_ok "every message of the catalogue is translated, none in doubt, formats agree" "$(cat "$T/statistics")"
+        not_ok "every message of the catalogue is translated, none is fuzzy, and formats agree" "$(cat "$T/statistics")"
     fi
     sh "${srcdir:-.}/po/extract.sh" "${srcdir:-.}" "$T/tinca.pot" 2>"$T/extract"
     if LC_ALL=C msgcmp "$CATALOGUE" "$T/tinca.pot" 2>"$T/missing"; then
-        ok "it has every message of the sources"
+        ok "the catalogue has every message of the sources"
     else
-        not_ok "it has every message of the sources" "make update-po, then translate: $(grep -v '^$' "$T/missing" | head -n 20)"
+        not_ok "the catalogue has every message of the sources" "make update-po, then translate: $(grep -v '^$' "$T/missing" | head -n 20)"
     fi
 else
     skip "the catalogue is complete" "gettext is not installed"
@@ -28,8 +28,8 @@ if ! [ -f "$(dirname "$PROGRAM")/locale/pt_BR/LC_MESSAGES/tinca.mo" ]; then
     done_testing
 fi
 
-# --- which language is chosen ---
-says() { # says PATTERN NAME COMMAND...: the message of an error
+# --- the choice of the language ---
+says() { # says PATTERN NAME COMMAND...: the error message matches PATTERN
     pattern=$1 name=$2
     shift 2
     "$@" >"$T/out" 2>&1
@@ -39,17 +39,17 @@ unset LANGUAGE LC_ALL LC_MESSAGES LC_CTYPE
 ENGLISH='there is no such command' PORTUGUESE='não existe esse comando'
 says "$ENGLISH" "the C locale is English" env LC_ALL=C "$PROGRAM" wrong
 says "$ENGLISH" "C.UTF-8 too" env LC_ALL=C.UTF-8 "$PROGRAM" wrong
-says "$PORTUGUESE" "LANGUAGE is enough in C.UTF-8" env LC_ALL=C.UTF-8 LANGUAGE=pt_BR "$PROGRAM" wrong
-says "$PORTUGUESE" "a Portuguese locale, there or not" env LANG=pt_BR.UTF-8 "$PROGRAM" wrong
-says "$PORTUGUESE" "--language wins over the locale" env LC_ALL=C.UTF-8 "$PROGRAM" wrong --language pt_BR
-says "$ENGLISH" "and back" env LC_ALL=pt_BR.UTF-8 "$PROGRAM" wrong --language en
-says 'nao existe esse comando' "without accents where characters are ASCII" env LC_ALL=C "$PROGRAM" wrong --language=pt_BR
-says 'pt_BR' "a language there is not is refused with those there are" "$PROGRAM" networks --language xx
+says "$PORTUGUESE" "LANGUAGE suffices in C.UTF-8" env LC_ALL=C.UTF-8 LANGUAGE=pt_BR "$PROGRAM" wrong
+says "$PORTUGUESE" "a Portuguese locale, installed or not" env LANG=pt_BR.UTF-8 "$PROGRAM" wrong
+says "$PORTUGUESE" "--language overrides the locale" env LC_ALL=C.UTF-8 "$PROGRAM" wrong --language pt_BR
+says "$ENGLISH" "also from Portuguese to English" env LC_ALL=pt_BR.UTF-8 "$PROGRAM" wrong --language en
+says 'nao existe esse comando' "without accents in an ASCII locale" env LC_ALL=C "$PROGRAM" wrong --language=pt_BR
+says 'pt_BR' "an unknown language is refused, with the known ones" "$PROGRAM" networks --language xx
 echo '{"name": "own", "input": [3, 8, 8], "classes": 4, "layers": [{"op": "conv", "output": 4, "kernel": 99999}]}' >"$T/own.json"
-says 'linha 1: "kernel" deve ser um inteiro de 1 a 65536' "what is wrong in a file" \
+says 'linha 1: "kernel" deve ser um inteiro de 1 a 65536' "an error in a file" \
     "$PROGRAM" info "$T/own.json" --language pt_BR
 says 'como no exemplo MNIST do Caffe' "the networks' titles" "$PROGRAM" networks --language pt_BR
-says 'kernels SIMD' "what devices are" "$PROGRAM" devices --language pt_BR
+says 'kernels SIMD' "the descriptions of devices" "$PROGRAM" devices --language pt_BR
 for command in networks devices; do
     "$PROGRAM" "$command" --json --language pt_BR >"$T/pt" 2>&1
     if grep -Eq 'exemplo MNIST|kernels SIMD|esta compila' "$T/pt"; then
@@ -71,5 +71,5 @@ screen_shows '[?] ajuda +q sair +r executar' "and its hints"
 screen_keys m
 screen_shows 'Ir para' "the menu"
 screen_start 40x12 pt_BR.UTF-8 "$FAKE"
-screen_shows 'Taxa de largura +0' "at 40x12 fields and values stand apart"
+screen_shows 'Taxa de largura +0' "at 40x12 fields and values are separated"
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Clicks, as a terminal sends them, on the rows, tabs and values of the screens.
+# Mouse clicks on the rows, tabs and values of the screens.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "clicks"
 screen_terminal=xterm-256color
@@ -15,11 +15,11 @@ screen_wait 'Set up'
 screen_keys m ,
 screen_wait '> Colours'
 click 5 4
-screen_shows '> Mouse' "a click on a setting goes there"
+screen_shows '> Mouse' "a click on a setting selects it"
 screen_keys m a
 screen_wait '> To become'
 click 5 6
-screen_shows '> At most MB' "one on a field of the advisor too"
+screen_shows '> At most MB' "a click on a field of the advisor, too"
 screen_keys m w
 screen_wait '> Networks'
 click 5 7
@@ -29,8 +29,8 @@ screen_wait '> Networks'
 column=$(screen_text | sed -n 's/^\(> Networks.*\)\[ \] alexnet.*/\1/p' | wc -m)
 click "$((column + 1))" 5
 click "$((column + 1))" 5
-screen_shows '\[x\] alexnet' "a value beside another is chosen by its second click"
-screen_shows '\[x\] lenet' "and the others stay"
+screen_shows '\[x\] alexnet' "a second click chooses a value"
+screen_shows '\[x\] lenet' "and the others do not change"
 
 # --- a run's views and its list of curves ---
 screen_start 80x24 C.UTF-8 "$FAKE"
@@ -38,12 +38,12 @@ screen_wait 'Set up'
 screen_keys r
 screen_wait '1\[Curves\]'
 click 14 2
-screen_shows '2\[Findings\]' "a tab"
+screen_shows '2\[Findings\]' "a click on a tab opens it"
 screen_keys 1
 screen_wait '1\[Curves\]'
 screen_keys Y
 screen_wait '\[ \] C '
 click 60 5
-screen_shows '\[x\] C ' "a curve of the list is switched by a click"
+screen_shows '\[x\] C ' "a click on a curve of the list switches it"
 screen_keys Escape
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The list of runs goes on with a run that was stopped.
+# The list of runs continues a stopped run.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "a run is resumed from the list"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -15,28 +15,28 @@ wait $child
 screen_start 100x30 C.UTF-8 "$TINCA" ui lenet --data digits,limit=320 --epochs 2 --threads 1
 screen_wait 'What it takes'
 screen_keys o
-screen_shows 'stopped +lenet' "the list has the run"
+screen_shows 'stopped +lenet' "the list contains the run"
 screen_keys r
-screen_shows 'complete' "r on a run that is done says so"
+screen_shows 'complete' "r on a finished run gives a message"
 screen_keys Down r
-screen_shows 'iteration +[0-9]+ of' "r on the stopped one goes on with it"
+screen_shows 'iteration +[0-9]+ of' "r continues the stopped run"
 screen_keys o
-screen_shows '> +running +lenet|> +1 running +lenet|running +lenet' "it is one of this sitting"
+screen_shows '> +running +lenet|> +1 running +lenet|running +lenet' "it is a run of this session"
 screen_keys s n
-screen_shows 'stopped +lenet' "it can be stopped again"
+screen_shows 'stopped +lenet' "it can be stopped once more"
 screen_keys r
-screen_shows 'iteration +[0-9]+ of' "and go on again"
+screen_shows 'iteration +[0-9]+ of' "and continued once more"
 screen_end
 
-# --- one that is over, but lost some of its curves ---
+# --- a finished run that lost part of its journal ---
 damaged=$(find "$XDG_STATE_HOME/tinca/runs" -name '*-mlp-*')
 sed -i '/^{"iteration":1,/d' "$damaged/journal.jsonl"
 screen_start 100x30 C.UTF-8 "$TINCA" attach "${damaged##*/}"
 screen_shows 'journal' "a damaged journal is a finding"
 screen_keys r
-screen_shows 'Run 1 .*mlp.* is done' "r computes the run again"
+screen_shows 'Run 1 .*mlp.* is done' "r computes the run once more"
 screen_end
-if has_line '^{"iteration":1,' "$damaged/journal.jsonl"; then ok "its curves are whole"; else not_ok "its curves are whole"; fi
+if has_line '^{"iteration":1,' "$damaged/journal.jsonl"; then ok "its curves are complete"; else not_ok "its curves are complete"; fi
 run runs --json
-is "all the time it was the same run" "runs.#" 2
+is "it is still the same run" "runs.#" 2
 done_testing

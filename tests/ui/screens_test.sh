@@ -1,21 +1,22 @@
 #!/bin/sh
-# The form, the help, a run, a comparison, the menu, the lists and the places it leads to, at three sizes, in UTF-8 and in plain ASCII, compared with
-# tests/ui/goldens. RENEW=1 (make renew-screens) writes these instead: look at the difference.
+# Compares the form, the help, a run, a comparison, the menu, the lists and the screens that they lead to with
+# tests/ui/goldens, at three sizes, in UTF-8 and in ASCII. RENEW=1 (make renew-screens) writes the goldens
+# instead: inspect the difference.
 . "${srcdir:-.}/tests/ui/screen.sh"
-need_tmux "the screens look as they should"
+need_tmux "the screens equal the goldens"
 GOLDENS=${srcdir:-.}/tests/ui/goldens
 
-# as_golden: whether two looks in a row both found the golden screen, which may come later than the
-# pattern: what is computed beside the drawing fills in
+# as_golden: whether two captures in a row equal the golden screen. It may appear later than the pattern, since
+# background jobs fill in values.
 as_golden() { settled && printf '%s\n' "$latter" | diff "$golden" - >"$T/difference"; }
 
-# compare NAME PATTERN
+# compare NAME PATTERN: waits for PATTERN and compares the screen with its golden file
 compare() {
     golden=$GOLDENS/$1-$screen_size-$screen_locale.txt
     if ! screen_wait "$2"; then
         not_ok "$1 at $screen_size, $screen_locale" "no $2 on: $(screen_text)"
     elif [ -n "${RENEW-}" ]; then
-        sleep 1 # whoever renews looks at the difference
+        sleep 1 # the developer inspects the difference
         wait_until settled
         printf '%s\n' "$latter" >"$golden"
         ok "$1 at $screen_size, $screen_locale renewed"

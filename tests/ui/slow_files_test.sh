@@ -1,7 +1,7 @@
 #!/bin/sh
-# A disk that does not answer: while the files of runs cannot be opened (GATE of faults.so), every key
-# has its effect; when they can, the runs appear. Nothing here depends on time: what is pressed is
-# seen before the gate opens.
+# A disk that does not answer: while the files of runs cannot be opened (GATE of faults.so), every key works;
+# when they can, the runs appear. Nothing depends on time: the effect of each key is on the screen before the
+# gate opens.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "keys are answered while files are read"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -18,7 +18,7 @@ for seed in 1 2; do
 done
 newest=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 
-# slow_start GATE ARGUMENT...: what lies below $slow (the files of runs) waits for the file GATE
+# slow_start GATE ARGUMENT...: starts the workbench; files below $slow (those of runs) wait for the file GATE
 slow=$runs/
 slow_start() {
     gate=$T/$1
@@ -26,12 +26,12 @@ slow_start() {
     screen_start 100x30 C.UTF-8 GATE="$slow:$gate" LD_PRELOAD="$FAULTS" "$TINCA" "$@"
 }
 
-# keys_are_answered WHILE: on the screen that waits
+# keys_are_answered WHILE: presses keys on a screen that waits
 keys_are_answered() {
     screen_keys '?'
     screen_shows '[?] close' "? shows help while $1"
     screen_keys Escape
-    screen_lacks '[?] close' "and Esc leaves it"
+    screen_lacks '[?] close' "and Esc closes it"
     screen_keys m
     screen_shows 'Go to' "m opens the menu while $1"
     screen_keys Escape
@@ -42,15 +42,15 @@ keys_are_answered() {
 slow_start list
 screen_shows 'Network' "the workbench starts"
 screen_keys o
-screen_shows "reading: 0 of 2" "the list says what is still to be read"
+screen_shows "reading: 0 of 2" "the list says that runs are being read"
 screen_shows "$newest" "and shows the IDs"
 keys_are_answered "the list is read"
 screen_keys f
-screen_shows "still being read" "what needs the settings says that they are not there"
+screen_shows "still being read" "actions that need the settings report that they are not read yet"
 if [ -e "$gate" ]; then not_ok "all before a file was read"; else ok "all before a file was read"; fi
 : >"$gate"
-screen_shows '2 runs' "then the list is there"
-screen_shows 'done +lenet' "with what was read"
+screen_shows '2 runs' "then the list is complete"
+screen_shows 'done +lenet' "with the values that were read"
 
 # --- one run ---
 rm "$gate"
@@ -59,12 +59,12 @@ screen_shows "Reading run $newest" "a run says that it is being read"
 keys_are_answered "a run is read"
 screen_keys Escape
 screen_shows "not read any further" "Esc abandons it"
-screen_shows '2 runs' "and stays in the list"
+screen_shows '2 runs' "and the list remains"
 screen_keys Enter
-screen_shows "Reading run $newest" "it can be asked for again"
+screen_shows "Reading run $newest" "it can be opened once more"
 : >"$gate"
 screen_shows '\(earlier\)' "then the run is shown"
-screen_lacks 'Reading run' "and no longer said to be read"
+screen_lacks 'Reading run' "without the message"
 
 # --- the comparison ---
 rm "$gate"
@@ -74,7 +74,7 @@ keys_are_answered "a comparison is read"
 : >"$gate"
 screen_shows 'Compare 2 runs' "then they are compared"
 
-# --- what is on elsewhere ---
+# --- a run of another process ---
 screen_end
 "$TINCA" train lenet --data digits,limit=400 --batch 10 --epochs 100000 --seed 7 --threads 1 -q \
     >/dev/null 2>&1 &
@@ -91,41 +91,41 @@ screen_wait "$on"
 screen_keys Enter
 screen_shows 'Attached, read-only: process' "a run of another process is watched"
 rm "$gate"
-screen_shows 'newest figures ([2-9]|[1-9][0-9]+) s ago' "a journal that cannot be read grows old on the screen"
-keys_are_answered "it waits"
+screen_shows 'newest figures ([2-9]|[1-9][0-9]+) s ago' "the age of the newest figures grows while the journal cannot be read"
+keys_are_answered "the journal is being read"
 : >"$gate"
-screen_shows 'newest figures [01] s ago' "then the run goes on"
+screen_shows 'newest figures [01] s ago' "then the run is followed"
 screen_end
 
-# --- screens that look through all runs ---
+# --- screens that read all runs ---
 slow_start advisor
 screen_wait 'Network'
 screen_keys m a
 screen_shows 'Advisor' "the advisor opens"
 keys_are_answered "it reads the runs"
 : >"$gate"
-screen_shows 'lenet' "then it knows the networks"
+screen_shows 'lenet' "then it lists the networks"
 slow_start try
 screen_wait 'Network'
 screen_keys m t
-screen_shows 'Reading the folder of runs' "what is tried is looked for"
-keys_are_answered "it is"
+screen_shows 'Reading the folder of runs' "the screen Try searches for a model"
+keys_are_answered "the search ends"
 screen_keys Escape
-screen_lacks 'Reading the folder' "Esc abandons that"
+screen_lacks 'Reading the folder' "Esc abandons the search"
 screen_keys m t
 screen_wait 'Reading the folder'
 : >"$gate"
-screen_shows 'Try it.*lenet|lenet.*(best|last)' "then the newest weights are tried"
+screen_shows 'Try it.*lenet|lenet.*(best|last)' "then the newest weights are used"
 
 # --- the folder itself ---
 slow=$runs
 slow_start home
-screen_shows 'Network' "the workbench starts where not even the names can be read"
+screen_shows 'Network' "the workbench starts even if the folder of runs cannot be read"
 screen_keys o
-screen_shows 'Reading the folder of runs' "the list says so"
+screen_shows 'Reading the folder of runs' "the list reports it"
 keys_are_answered "the folder is read"
 : >"$gate"
-screen_shows '3 runs' "then they are listed"
+screen_shows '3 runs' "then the runs are listed"
 slow=$runs/
 
 # --- quitting ---
@@ -138,21 +138,21 @@ screen_wait 'Esc|quit'
 screen_keys q
 ended "q quits while the list is read"
 slow_start attach_quit attach "$newest"
-screen_shows "Reading run $newest" "attach says that it reads"
+screen_shows "Reading run $newest" "attach reports that it is reading"
 screen_keys q
 ended "q quits while a run is read"
 kill "$live"
 wait "$live" 2>/dev/null
 
-# --- whose thread ---
-# Over all views and lists the thread of the screen opens nothing below the folder of runs.
+# --- which thread reads ---
+# In all views and lists the thread of the screen opens nothing below the folder of runs.
 if ! command -v strace >/dev/null || ! strace -o /dev/null true 2>/dev/null; then
     skip "the thread of the screen reads no file of a run" "strace cannot be used"
     done_testing
 fi
 screen_start 100x30 C.UTF-8 strace -f -o "$T/calls" -e trace=%file "$TINCA"
 screen_wait 'Network'
-from=$(($(wc -l <"$T/calls") + 1)) # before that its configuration was read
+from=$(($(wc -l <"$T/calls") + 1)) # its configuration was read before that
 screen_keys o
 screen_wait '3 runs|of 3 marked'
 screen_keys Home Enter

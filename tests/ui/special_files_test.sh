@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs in which a file is a FIFO or a sparse file of 3 GiB: the workbench lists them and shows all
-# their views, answers keys all the time, and its memory stays small.
+# Runs in which a file is a FIFO or a sparse file of 3 GiB: the workbench lists them, shows all their views,
+# always answers keys, and needs little memory.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "special files in the workbench"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
@@ -27,7 +27,7 @@ done
 
 screen_start 80x24 C.UTF-8 "$TINCA"
 screen_wait 'What it takes'
-# list: the runs' screen, from wherever one is
+# list: opens the list of runs, from any screen
 list() {
     screen_keys m
     screen_wait 'o +Runs' && screen_keys o && screen_wait '12 runs'
@@ -58,9 +58,9 @@ done
 for place in c t a p w; do
     screen_keys m
     screen_wait 'Go to' && screen_keys $place && screen_wait '^ tinca .+ (Compare|Try|Advisor|Study|Sweep)' ||
-        not_ok "the place $place" "$(screen_text)"
+        not_ok "the screen $place" "$(screen_text)"
 done
-list && ok "so do the other places" || not_ok "so do the other places" "$(screen_text)"
+list && ok "the workbench answers on the other screens" || not_ok "the workbench answers on the other screens" "$(screen_text)"
 used=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(screen_pid)/status" 2>/dev/null)
 if ! grep -q '^VmHWM' /proc/self/status 2>/dev/null; then
     skip "memory stays small" "this system does not tell"

@@ -1,7 +1,6 @@
-/* The workbench on a pseudo-terminal of the test's own, over fake_session.c: every key on every
- * screen, a long storm of keys, clicks and sizes, a reader that stops, a slow line. A storm of 10^5
- * events is part of make check-long; EVENTS is what a build's make check has time for.
- * usage: storm_test [EVENTS [SEED]] */
+/* Runs the workbench with fake_session.c on a pseudo-terminal: every key on every screen, a long
+ * sequence of random keys, clicks and sizes, a terminal that does not read, and a slow line. make
+ * check-long sends 10^5 events, make check fewer (EVENTS). usage: storm_test [EVENTS [SEED]] */
 #include "tap.h"
 
 #include "base/clock.h"
@@ -26,7 +25,7 @@ static struct {
     pid_t pid;
     int master;
     size_t starts, bad_ends, bytes;
-    char last[KEPT]; /* the last bytes it has written */
+    char last[KEPT]; /* the last bytes of its output */
     size_t last_length;
 } child;
 
@@ -89,7 +88,7 @@ static void keep(const char *bytes, size_t count)
     child.bytes += count;
 }
 
-/* False: nobody is left at the other end. */
+/* Returns false if the workbench has ended. */
 static bool drain(void)
 {
     static char bytes[KEPT / 4];
@@ -99,7 +98,7 @@ static bool drain(void)
     return count == 0 || errno != EIO;
 }
 
-/* Reads for so long; true as soon as `text` was written (NULL: never). */
+/* Reads for this many seconds. Returns true as soon as `text` was written; NULL never is. */
 static bool watch(double seconds, const char *text)
 {
     uint64_t begun = clock_nanoseconds();
@@ -114,7 +113,7 @@ static bool watch(double seconds, const char *text)
     return false;
 }
 
-/* Whether it has ended within so many seconds, without being read; *status as of waitpid. */
+/* Returns whether it ends within this many seconds while nobody reads; *status as from waitpid. */
 static bool ends_within(double seconds, int *status)
 {
     uint64_t begun = clock_nanoseconds();
@@ -137,7 +136,7 @@ static void end(void)
     close(child.master);
 }
 
-/* Whether it has ended; look_after will still find it. */
+/* Returns whether it has ended; does not reap it. */
 static bool has_ended(void)
 {
     siginfo_t what = {0};
@@ -145,20 +144,20 @@ static bool has_ended(void)
            what.si_pid == child.pid;
 }
 
-/* Returns when it has read all keys that were sent, or has ended. Without this a storm would only
+/* Returns when it has read all keys that were sent, or has ended. Otherwise the keys would only
  * fill the terminal's buffers. */
 static void let_it_read(void)
 {
     int terminal = open(ptsname(child.master), O_RDWR | O_NOCTTY), waiting = 1;
     for (int tries = 0; tries < 5000 && waiting > 0 && !has_ended(); tries++) {
         drain();
-        poll(NULL, 0, 1); /* the system hands keys over a little later */
+        poll(NULL, 0, 1); /* the system passes keys on a little later */
         ioctl(terminal, FIONREAD, &waiting);
     }
     close(terminal);
 }
 
-/* Starts it again where it has ended, which q does. Anything but a decent end is counted. */
+/* Restarts it if it has ended, which q does. Counts ends with a signal or a failure. */
 static void look_after(const struct ui_options *options)
 {
     int status;
@@ -171,7 +170,7 @@ static void look_after(const struct ui_options *options)
     }
     close(child.master);
     start(*options, 24, 80);
-    watch(60, "\033[?1049h"); /* what is typed earlier is lost */
+    watch(60, "\033[?1049h"); /* keys that are typed earlier are lost */
 }
 
 static void send_bytes(const char *bytes, size_t count)
@@ -204,7 +203,7 @@ static const char *const named_keys[] = {
     "\r",      "\t",     "\177",    "\303\251", "\346\227\245", "\360\237\220\237"};
 enum { NAMED_KEYS = sizeof named_keys / sizeof *named_keys };
 
-/* Control keys that the terminal keeps for itself: interrupt, stop, quit, suspend. */
+/* Control keys that the terminal handles itself: interrupt, stop, quit, suspend. */
 static bool is_terminals_own(int key)
 {
     return key == 3 || key == 17 || key == 19 || key == 26 || key == 28;
@@ -238,7 +237,7 @@ static void walk_every_key(bool start_run)
            start_run ? "a run being on" : "without a run");
 }
 
-/* --- a storm --- */
+/* --- random events --- */
 
 static void random_event(void)
 {
@@ -246,7 +245,8 @@ static void random_event(void)
     unsigned kind = draw_number(100);
     if (kind < 60) {
         char key = (char)(32 + draw_number(95));
-        send_bytes(key == '/' ? "r" : &key, 1); /* no path leads out of the test's folder */
+        send_bytes(key == '/' ? "r" : &key,
+                   1); /* no typed path may lead out of the test's folder */
     } else if (kind < 80)
         send_text(named_keys[draw_number(NAMED_KEYS)]);
     else if (kind < 86) {
@@ -289,11 +289,12 @@ static void storm(size_t events)
     end();
 }
 
-/* --- a reader that stops --- */
+/* --- a terminal that does not read --- */
 
 static void stop_reading(void)
 {
-    for (int i = 0; i < 100; i++) { /* each a whole screen, far more than the terminal holds */
+    for (int i = 0; i < 100;
+         i++) { /* each redraws the whole screen, far more than the terminal's buffer holds */
         if (write(child.master, "\014", 1) < 0)
             break;
         poll(NULL, 0, 10);

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Sweeps in the workbench: a grid is set up, worked off, stopped, gone on with, and looked at later.
-# The real program, with networks that take moments.
+# Sweeps in the workbench: a grid is set up, computed, stopped, continued, and viewed later. The test runs the
+# real program with small networks.
 . "${srcdir:-.}/tests/ui/screen.sh"
 need_tmux "sweeps are set up and watched"
 cd "$T" || exit 99
 case $TINCA in /*) ;; *) TINCA=$OLDPWD/$TINCA ;; esac
 case $JSON_LOOK in /*) ;; *) JSON_LOOK=$OLDPWD/$JSON_LOOK ;; esac
 
-open_sweep() { # open_sweep SIZE LOCALE OPTION...: the workbench, at the screen Sweep
+open_sweep() { # open_sweep SIZE LOCALE OPTION...: starts the workbench and opens the screen Sweep
     size=$1 locale=$2
     shift 2
     screen_start "$size" "$locale" "$TINCA" "$@"
@@ -20,42 +20,42 @@ open_sweep() { # open_sweep SIZE LOCALE OPTION...: the workbench, at the screen 
 
 # --- set up ---
 open_sweep 80x24 C.UTF-8 --data digits,limit=100 --batch 4 --iterations 5 --threads 1
-screen_shows '> Networks.*\[x\] lenet' "what the form says is chosen"
-screen_shows '1 cell, 1 waiting' "and comes to one cell"
+screen_shows '> Networks.*\[x\] lenet' "the form's values are chosen"
+screen_shows '1 cell, 1 waiting' "which gives one cell"
 screen_keys Space
-screen_shows '! Networks: nothing is chosen' "nothing chosen is said"
+screen_shows '! Networks: nothing is chosen' "an empty choice is reported"
 screen_keys Left Left Left Space Right Space
-screen_shows '2 cells, 2 waiting' "space chooses"
+screen_shows '2 cells, 2 waiting' "space chooses a value"
 screen_shows 'At most [0-9.]+' "the memory is forecast"
 screen_keys Down a
-screen_shows '8 cells, 5 waiting, 3 skipped' "a: the whole list"
-screen_shows 'dsc: the technique|changes none' "what is skipped says why"
+screen_shows '8 cells, 5 waiting, 3 skipped' "a chooses the whole list"
+screen_shows 'dsc: the technique|changes none' "skipped cells have a reason"
 screen_keys a
-screen_shows '2 cells, 2 waiting' "a again: the selected value alone"
+screen_shows '2 cells, 2 waiting' "a once more: the selected value only"
 screen_keys Down Left Space
-screen_shows '4 cells, 4 waiting' "another batch"
+screen_shows '4 cells, 4 waiting' "a second batch"
 screen_keys Down Down Enter
 screen_keys 'lr0.1' Enter
-screen_shows '! lr0.1: .*which setting' "another list that is none is refused in words"
+screen_shows '! lr0.1: .*which setting' "an invalid list is refused with a message"
 screen_keys C-u
 screen_keys 'lr=0.1,0.01 seed=1,2' Enter
-screen_shows '16 cells, 16 waiting' "other settings vary as well"
+screen_shows '16 cells, 16 waiting' "other settings can vary, too"
 screen_keys Enter
 screen_keys C-u
 screen_keys Enter
-screen_shows 'Other lists +.as in' "or do not"
+screen_shows 'Other lists +.as in' "or not"
 screen_keys End Enter
 screen_keys tiny Enter
 screen_shows 'Name +tiny' "the name is typed"
 screen_keys Up Up Enter
 screen_keys C-u
 screen_keys x Enter
-screen_shows '! --iterations x' "a wrong number is refused in words"
+screen_shows '! --iterations x' "an invalid number is refused with a message"
 screen_keys C-u
 screen_keys 6 Enter
-screen_shows 'Iterations +6' "a right one is taken"
+screen_shows 'Iterations +6' "a valid number is accepted"
 
-# --- working it off ---
+# --- computing the cells ---
 screen_keys r
 screen_shows '\[Cells\]' "r starts it"
 screen_shows 'Over: 4 of 4 done' "all cells are computed"
@@ -68,18 +68,18 @@ screen_shows '[0-9.]+ MiB' "with its unit"
 screen_keys y
 screen_shows 'Loss at the end' "y: loss"
 screen_keys Right Down
-screen_shows 'lenet-b004-cpu-[0-9a-f]+: done' "the selected cell says what it is"
+screen_shows 'lenet-b004-cpu-[0-9a-f]+: done' "the selected cell is described"
 screen_keys Enter
 screen_shows 'Run.*lenet' "Enter shows its run"
 screen_keys q
-screen_shows '\[Cells\]' "and q comes back"
+screen_shows '\[Cells\]' "and q returns"
 screen_keys r
-screen_shows 'Nothing is left to run' "r once more runs nothing"
+screen_shows 'Nothing is left to run' "r once more computes nothing"
 screen_keys e
-screen_shows 'Export the sweep' "e asks where"
+screen_shows 'Export the sweep' "e asks for a file"
 screen_keys C-u
 screen_keys table.pdf Enter
-screen_shows 'end in .md, .txt or .json' "an unknown ending is refused"
+screen_shows 'end in .md, .txt or .json' "an unknown extension is refused"
 for ending in md json; do
     screen_keys C-u
     screen_keys "table.$ending" Enter
@@ -91,35 +91,35 @@ screen_shows 'Export the sweep' "once more"
 screen_keys C-u
 screen_keys csv/ Enter
 screen_shows 'Wrote csv/: 4 runs' "a folder gets the studies' CSV files"
-[ "$(grep -c '^lenet\|^mlp' csv/times_*_tinca.csv)" = 4 ] && ok "  with a row a run" ||
-    not_ok "  with a row a run" "$(cat csv/times_*)"
-is "the JSON holds all cells" states.done 4 table.json
+[ "$(grep -c '^lenet\|^mlp' csv/times_*_tinca.csv)" = 4 ] && ok "  with one row for each run" ||
+    not_ok "  with one row for each run" "$(cat csv/times_*)"
+is "the JSON has all cells" states.done 4 table.json
 grep -q '^| lenet |' table.md && ok "  as a table" || not_ok "  as a table" "$(cat table.md)"
 screen_end
 
-# --- a cell that fails, beside one that diverges ---
+# --- a failed cell and a diverged cell ---
 "$TINCA" sweep --networks mlp --batches 2 --data digits,limit=40 --vary lr=100000 --iterations 5 \
     --threads 1 --name broken --vary 'data=idx:./later;digits,limit=40' -q </dev/null 2>/dev/null
 open_sweep 80x24 C.UTF-8
 screen_keys v v
 screen_shows '> broken' "a sweep with a failure is opened"
 screen_keys Enter
-screen_shows 'Over: 1 of 2 done' "its failed cell is not done"
-screen_shows '2 cells, 1 diverged, 1 failed' "the diverged one is"
+screen_shows 'Over: 1 of 2 done' "the failed cell is not done"
+screen_shows '2 cells, 1 diverged, 1 failed' "the diverged cell is done"
 screen_keys r
-screen_shows 'Nothing is left to run' "r does not try it again"
+screen_shows 'Nothing is left to run' "r does not repeat the failed cell"
 screen_keys Down t
-screen_shows 'Only a cell that failed' "t is for cells that failed"
-screen_shows 'mlp-b002-cpu-[0-9a-f]+: diverged: ' "what diverged says so"
+screen_shows 'Only a cell that failed' "t is for failed cells only"
+screen_shows 'mlp-b002-cpu-[0-9a-f]+: diverged: ' "the diverged cell is marked"
 screen_keys Up t
-screen_shows 'It waits again; r goes on' "t lets it wait again"
-screen_shows '2 cells, 1 waiting, 1 diverged' "as it does"
+screen_shows 'It waits again; r goes on' "t puts the failed cell back into the queue"
+screen_shows '2 cells, 1 waiting, 1 diverged' "it waits"
 screen_keys r
-screen_shows 'Over: 1 of 2 done' "r tries it"
-screen_shows '2 cells, 1 diverged, 1 failed' "and it fails again"
+screen_shows 'Over: 1 of 2 done' "r computes it"
+screen_shows '2 cells, 1 diverged, 1 failed' "and it fails once more"
 screen_end
 
-# --- earlier ones; pause, stop, go on ---
+# --- earlier sweeps; pause, stop, continue ---
 "$TINCA" sweep --networks mlp --batches 4,8 --data digits --iterations 100000 --threads 1 \
     --name lasting --cell 1 -q </dev/null 2>/dev/null &
 cell=$!
@@ -127,38 +127,38 @@ begun() { [ -s state/tinca/sweeps/lasting/*/cell.json ]; }
 wait_until begun
 open_sweep 80x24 C.UTF-8
 screen_keys v
-screen_shows 'There is no sweep in sight' "without a sweep the table says what to do"
+screen_shows 'There is no sweep in sight' "without a sweep the screen says what to do"
 screen_keys v
 screen_shows ' lasting' "earlier sweeps are listed"
-screen_shows ' tiny' "all of them"
+screen_shows ' tiny' "all of its cells are shown"
 screen_keys Down
 screen_keys Enter
-screen_shows 'Sweep lasting' "Enter opens one"
-screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is on"
+screen_shows 'Sweep lasting' "Enter opens a sweep"
+screen_shows '(is on|> [0-9]+ %) +waits' "a cell of another process is running"
 kill -INT $cell
 wait $cell
 screen_keys v v v
-screen_shows 'partly +waits' "and then interrupted"
+screen_shows 'partly +waits' "and is then interrupted"
 screen_keys r
-screen_shows '> [0-9]+ % +waits' "what was interrupted goes on"
+screen_shows '> [0-9]+ % +waits' "the interrupted cell continues"
 screen_keys Space
 screen_shows 'Paused: 0 of 2 done' "space pauses"
-screen_shows 'Sweep lasting +paused' "the run as well"
+screen_shows 'Sweep lasting +paused' "also the run"
 screen_keys Space
-screen_shows 'On: 0 of 2 done' "and goes on"
+screen_shows 'On: 0 of 2 done' "and continues"
 screen_keys q q
 screen_shows 'A sweep is on, and 1 of its cells' "quitting asks"
 screen_keys c m w
 screen_keys s
-screen_shows 'Stop the sweep' "s asks how"
+screen_shows 'Stop the sweep' "s asks how to stop"
 screen_keys n
-screen_shows 'Not on: 0 of 2 done' "now: it is stopped"
-screen_shows 'partly +waits' "and its cell can go on again"
+screen_shows 'Not on: 0 of 2 done' "the cell is stopped at once"
+screen_shows 'partly +waits' "and can be continued"
 screen_resize 40x12
 screen_shows 'batch +4 +8' "a small terminal shows the table"
 screen_resize 10x4
 screen_resize 200x60
-screen_shows 'Not on: 0 of 2 done' "and a large one, after a tiny one"
+screen_shows 'Not on: 0 of 2 done' "and so does a large one, after a tiny one"
 screen_end
 
 # --- without colours, in ASCII ---
@@ -166,11 +166,11 @@ NO_COLOR=1
 export NO_COLOR
 open_sweep 80x24 C
 screen_keys v v Down Down Enter
-screen_shows 'Sweep tiny' "another one is opened"
+screen_shows 'Sweep tiny' "another sweep is opened"
 screen_shows 'lenet +[_"-] +[0-9.]+' "shades are ASCII"
 if screen_text | LC_ALL=C grep -q '[^ -~]'; then
-    not_ok "nothing else is on" "$(screen_text)"
+    not_ok "no other process runs" "$(screen_text)"
 else
-    ok "nothing else is on"
+    ok "no other process runs"
 fi
 done_testing

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Folders of runs that others may write into: the list of runs says so, and shows the other runs; the
-# screen Settings has the setting for those of a group.
+# Folders of runs that others can write to: the list of runs reports them and shows the other runs; the screen
+# Settings has the setting for folders of a group.
 . "${srcdir:-.}/tests/ui/screen.sh"
-need_tmux "folders that others may write into"
+need_tmux "folders that others can write to"
 case $TINCA in /*) ;; *) TINCA=$PWD/$TINCA ;; esac
 cd "$T" || exit 99
 home=$XDG_STATE_HOME/tinca/runs
@@ -19,7 +19,7 @@ screen_start 132x43 C.UTF-8 "$TINCA"
 screen_wait 'Preset'
 screen_keys o
 screen_shows 'unreadable' "the list shows the run"
-screen_shows 'done' "and the other one"
+screen_shows 'done' "and the other run"
 screen_keys Enter
 screen_shows 'others may write into it' "Enter: the reason"
 screen_start 80x24 C.UTF-8 "$TINCA"
@@ -27,8 +27,8 @@ screen_wait 'Preset'
 screen_keys m ,
 screen_wait 'Colours'
 screen_keys End Right
-screen_shows 'Changed and saved' "runs are shared from now on"
-is "and kept" shared-runs true "$XDG_CONFIG_HOME/tinca/config.json"
+screen_shows 'Changed and saved' "the setting is changed"
+is "and saved" shared-runs true "$XDG_CONFIG_HOME/tinca/config.json"
 chmod 777 "$home"
 screen_start 132x43 C.UTF-8 "$TINCA"
 screen_wait 'Preset'

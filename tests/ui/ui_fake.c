@@ -1,6 +1,5 @@
-/* The workbench over fake_session.c: what the tests of the screens look at.
- * usage: ui_fake [--start] [--network NET] [--run-dir DIR] [--epochs N] [--symbols NAME] [--colours
- * NAME] */
+/* The workbench with fake_session.c, for the tests of the screens. usage: ui_fake [--start]
+ * [--network NET] [--run-dir DIR] [--epochs N] [--symbols NAME] [--colours NAME] */
 #include "ui/ui.h"
 
 #include "base/language.h"

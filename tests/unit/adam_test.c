@@ -1,10 +1,11 @@
-/* Adam's update of every host device against the same formula in double, fed with the same
- * gradients: a thousand steps, gradients from 1e-12 to 1e3 that keep, change or lose their sign.
+/* Compares Adam's update on every host device with the formula in double, for the same gradients: a
+ * thousand steps, gradients from 1e-12 to 1e3 that keep, change or lose their sign.
  *
- * A whole training cannot tell as much. Where two candidates of a maximum or a ReLU's input are
- * equal within rounding errors its gradient jumps, and Adam makes a step of full length of a
- * gradient however small it is: from the first such place on, programs that round differently part
- * (docs/results.md). */
+ * A whole training is a weaker test. Where two candidates of a maximum are equal within rounding
+ * errors, or a ReLU's input is near 0, the gradient jumps, and Adam makes a full step from any
+ * gradient, however small: from the first such place on, programs with different rounding diverge
+ * (docs/results.md).
+ */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/devices/device.h"
@@ -14,21 +15,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WEIGHTS = 3001, STEPS = 1000 }; /* no multiple of a vector's or a task's size */
+enum { WEIGHTS = 3001, STEPS = 1000 }; /* not a multiple of a vector's or a task's size */
 
 static const double rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
 
 struct exact {
     double weight[WEIGHTS], first[WEIGHTS], second[WEIGHTS];
-    double path[WEIGHTS]; /* the lengths of all steps */
+    double path[WEIGHTS]; /* the sum of the lengths of all steps */
 };
 
 struct trial {
     float *weights, *gradients, *first, *second;
 };
 
-/* A gradient's size belongs to its weight. A third of them keep their sign, a third change it by
- * chance, and a third fade away. */
+/* The magnitude of a gradient depends on its weight. A third keep their sign, a third change it at
+ * random, and a third fade away. */
 static float gradient_at(size_t weight, size_t step, double noise)
 {
     const double size = pow(10, -12 + 15.0 * (double)(weight % 101) / 100);
@@ -57,7 +58,7 @@ static void step_exactly(struct exact *exact, const float *gradients, size_t ste
     }
 }
 
-/* Returns the largest departure of a weight, in parts of the way that it went. */
+/* Returns the largest error of a weight, relative to the distance that it moved. */
 static double departure(const struct exact *exact, const float *weights)
 {
     double most = 0;
@@ -91,7 +92,7 @@ static double run_steps(struct device *device, struct exact *exact, struct trial
 
 static void test_device(const char *name, const char *kernels)
 {
-    const double limit = 1e-5; /* float32 sums a thousand steps */
+    const double limit = 1e-5; /* a thousand steps summed in float32 */
     struct error error;
     struct device *device = device_open(name, 2, &error);
     struct exact *exact = memory_new(1, sizeof *exact, "the exact weights", NULL);

@@ -1,9 +1,9 @@
-/* The flowchart, box by box, over run folders written here. */
+/* The studies' flowchart, box by box, for run folders that the test writes. */
 #include "session/compare/advise.h"
 
 #include "made_runs.h"
 
-/* In megabytes: 1.091, 0.141, 0.163, 0.0987. */
+/* The models' sizes in megabytes: 1.091, 0.141, 0.163, 0.0987. */
 static const struct made_run plain = {"20260101-000000-resnet20-0001",
                                       "resnet20",
                                       "none",
@@ -61,7 +61,7 @@ static void clear(void)
     mkdir(test_home, 0700);
 }
 
-/* Begins afresh with these runs; NULL-ended. */
+/* Replaces all runs by these; NULL-terminated. */
 static bool have(const struct made_run *const *made)
 {
     struct error error;
@@ -106,7 +106,7 @@ static bool is_path(const struct advise_fork *forks, size_t count)
     return same;
 }
 
-/* What is missing says what would be done about it. */
+/* A missing measurement comes with the command for it. */
 static void test_gaps(void)
 {
     static const struct made_run *const alone[] = {&plain, NULL};
@@ -247,7 +247,7 @@ static void test_unknown(void)
     }
 }
 
-/* Measured on a GPU: where shift is slower, and where it is faster. */
+/* Measurements on a GPU: one with shift slower, one with shift faster. */
 static void test_devices(void)
 {
     struct made_run a = plain, b = shift, c = shift;

@@ -1,5 +1,5 @@
-/* Pictures of curves: lines lie where the numbers say, letters are all there and all different, and
- * what cannot be drawn is said. */
+/* Charts: lines are where the numbers say, all letters exist and differ, and runs that cannot be
+ * drawn give a message. */
 #include "session/export/chart.h"
 #include "session/export/raster.h"
 #include "session/export/stroke_font.h"
@@ -16,7 +16,7 @@ static const struct colour white = {255, 255, 255}, black = {0, 0, 0};
 
 /* --- lines --- */
 
-/* How much black there is, in pixels. */
+/* Returns the number of black pixels. */
 static double blackness(const struct raster *raster)
 {
     double sum = 0;
@@ -121,8 +121,8 @@ static void test_letters(void)
 
 enum { POINTS = 400 };
 
-/* A run whose loss falls from 2 to 0 in a straight line, while its means stay 1; validated twice
- * where `validated`. */
+/* Makes a run whose loss falls from 2 to 0 in a straight line, while its means stay 1; validated
+ * twice if `validated` is set. */
 static struct run *make_run(const char *name, int average_loss, bool validated, bool empty)
 {
     static char text[POINTS * 200];
@@ -161,7 +161,7 @@ static struct run *make_run(const char *name, int average_loss, bool validated, 
     return run;
 }
 
-/* The rows that a colour reaches in a column of pixels; *high < *low where it is not there. */
+/* Finds the rows of a colour in a column of pixels; *high < *low if it does not occur. */
 static void rows_of(const struct image *image, size_t x, const uint8_t rgb[3], size_t *low,
                     size_t *high)
 {

@@ -33,7 +33,7 @@ static void note(const char *root, const char *const *names, size_t count)
     checksum_cache_close(cache);
 }
 
-/* A checksum out of a damaged cache would pass for a picture that has changed. */
+/* A wrong checksum from a damaged cache would hide a changed picture. */
 static void test_damage(const char *root, const char *name, uint32_t sum)
 {
     char path[700] = "";

@@ -1,5 +1,5 @@
-/* What plans say about kernels passes through the translation piece by piece: in English nothing
- * changes, whatever it says, and a small room cuts it. */
+/* The reasons for the choice of a kernel are translated part by part: in English every text stays
+ * the same, and a small buffer cuts it. */
 #include "../tap.h"
 
 #include "engine/devices/choice.h"

@@ -1,5 +1,5 @@
-/* The table of runs, from folders written here: values, what is missing and how to measure it, the
- * marks of times that cannot be told apart, order, published rows, and the four formats. */
+/* The comparison of runs, from folders that the test writes: values, missing measurements and their
+ * commands, marks of overlapping intervals, order, published rows, and the four formats. */
 #include "session/compare/compare.h"
 
 #include "base/escape/shell.h"

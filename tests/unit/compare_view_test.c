@@ -1,4 +1,4 @@
-/* What the comparison on the screen decides, without a terminal; the runs are fake_session's, their
+/* The logic of the screen Compare, without a terminal. Runs are those of fake_session.c, their
  * measurements real files. */
 #include "session/history/run_listing.h"
 #include "session/measure/measurement.h"
@@ -193,7 +193,7 @@ static void test_limit(void)
 {
     struct compare_model full = {0};
     struct compare_files none = {0};
-    static char places[COMPARE_RUNS + 1]; /* runs are only told apart by where they are */
+    static char places[COMPARE_RUNS + 1]; /* only the addresses of runs matter here */
     for (size_t i = 0; i < COMPARE_RUNS; i++)
         compare_model_add(&full, (const struct run *)(const void *)&places[i], &none);
     tap_ok(full.count == COMPARE_RUNS && !full.left_out, "so many runs fit");

@@ -13,13 +13,13 @@ static const char network[] =
     "{\"input\": [1, 28, 28], \"classes\": 10, \"layers\": [{\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-/* Its max pooling reads beyond the edge of the image. */
+/* A network whose max pooling reads beyond the edge of the image. */
 static const char pooled[] =
     "{\"input\": [1, 28, 28], \"classes\": 10, \"layers\": [\n"
     "  {\"op\": \"max_pool\", \"kernel\": 3, \"stride\": 1, \"pad\": 1}, {\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-/* Begins a run and stops it after its first epoch. */
+/* Starts a run and stops it after its first epoch. */
 static bool begin(const char *solver)
 {
     char setting[64];
@@ -54,7 +54,7 @@ static bool change_checkpoint(const char *old, const char *new)
     return changed;
 }
 
-/* Resumes the run to its end; its findings are in *findings, each on a line. */
+/* Resumes the run to its end; writes its findings to *findings, one on each line. */
 static enum run_status resume(char *findings, size_t size, struct error *error)
 {
     struct run_snapshot snapshot;

@@ -1,4 +1,4 @@
-/* The table of fields: parsing, printing, JSON; presets whatever the order of options. */
+/* The table of configuration fields: parsing, printing, JSON; presets in any order of options. */
 #include "session/config/config.h"
 #include "session/measure/forecast.h"
 

@@ -1,7 +1,7 @@
-/* Every kernel of the device cpu, for every instruction set that this machine can run: against the
- * reference kernel over the shared list of cases, with the same bits for any number of threads, and
- * true to what kernel.h promises. And the solver's step, by the same rules. With --long (make
- * check-long) the layers of the studied networks, which the plain loops take minutes for.
+/* Compares every kernel of the device cpu, for every instruction set of this machine, with the
+ * reference kernel over the shared list of cases, and checks that any number of threads gives the
+ * same bits and that it keeps the promises of kernel.h. The same for the solver's step. --long
+ * (make check-long) adds the layers of the studied networks, for which the reference needs minutes.
  */
 #include "instruction_sets.h"
 #include "op_harness.h"
@@ -24,7 +24,7 @@ enum { POOLS = sizeof thread_counts / sizeof *thread_counts };
 
 static struct pool *pools[POOLS];
 
-/* Float sums of so many terms: the longest in these cases have a few thousand. */
+/* The tolerance for float sums; the longest in these cases have a few thousand terms. */
 static const double tolerance = 2e-5;
 
 static bool same_bits(const float *a, const float *b, size_t count)
@@ -57,7 +57,8 @@ static bool check_against(const struct op_harness *wanted, const struct kernel *
     return good && op_harness_check_contract(wanted->op_case, kernel, pools[1], why, size);
 }
 
-/* All kernels of a table that accept the case. Returns how many failed; notes why. */
+/* Tests all kernels of a table that accept the case. Returns how many failed, and prints the
+ * reasons. */
 static size_t check_case(const struct op_case *op_case, const struct cpu_table *table, size_t *runs)
 {
     struct op_harness *wanted = op_harness_create(op_case, HARNESS_SEED, NULL);
@@ -82,7 +83,7 @@ static size_t check_case(const struct op_case *op_case, const struct cpu_table *
     return failures;
 }
 
-/* The cases whose flag of CASE_WITHOUT_GOLDEN is `of`; 0: those that have a golden. */
+/* Tests the cases whose flag of CASE_WITHOUT_GOLDEN is `of`; 0: those that have a golden. */
 static void check_cases(const char *what, unsigned of, enum instruction_set set)
 {
     size_t failures = 0, runs = 0, without = 0, count = 0;
@@ -108,7 +109,7 @@ static void check_every_day(enum instruction_set set)
 
 /* --- the solver's step --- */
 
-/* Around vectors and tasks, and primes. */
+/* Lengths around vectors and tasks, and primes. */
 static const size_t weight_counts[] = {1,  2,  3,  4,  5,     7,     8,     9,     15,   16,
                                        17, 31, 32, 33, 16383, 16384, 16385, 32771, 40009};
 enum { COUNTS = sizeof weight_counts / sizeof *weight_counts };
@@ -124,7 +125,8 @@ static bool fill_weights(float *arrays[4], size_t count)
     return true;
 }
 
-/* Three steps on `pool` by the table, or by the rule itself when it is NULL. */
+/* Computes three steps on `pool` with the kernels of the table, or with the formula if it is NULL.
+ */
 static void take_steps(const struct solver_settings *settings, float *arrays[4], size_t count,
                        const struct cpu_table *table, struct pool *pool)
 {

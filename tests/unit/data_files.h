@@ -39,7 +39,7 @@ static inline bool files_begin(void)
     return mkdtemp(files_root) && atexit(files_end) == 0;
 }
 
-/* A path below the folder; one of four texts that are used in turn. */
+/* Returns a path below the folder, in one of four buffers that are used in turn. */
 __attribute__((format(printf, 1, 2), unused)) static char *files_path(const char *format, ...)
 {
     static char paths[4][512];
@@ -69,7 +69,7 @@ static inline bool files_write_gzip(const char *path, const void *bytes, size_t 
     return file && gzclose(file) == Z_OK && written;
 }
 
-/* A picture of one colour with a diagonal of another, so that crops differ. */
+/* Writes a picture of one colour with a diagonal of a second one, so that crops differ. */
 static inline struct image files_picture(size_t width, size_t height, uint8_t red, uint8_t green,
                                          uint8_t blue)
 {
@@ -125,7 +125,7 @@ static inline bool files_write_jpeg(const char *path, const uint8_t *samples, si
     return fclose(stream) == 0;
 }
 
-/* The folder of real data sets, or NULL. */
+/* Returns the folder of real data sets, or NULL. */
 static inline const char *files_real(const char *below)
 {
     static char path[1024];

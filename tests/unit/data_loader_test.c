@@ -28,7 +28,7 @@ static struct dataset *opened(const char *spec, const struct dataset_request *re
     return set;
 }
 
-/* FNV-1a over everything that a batch holds. */
+/* Returns a hash (FNV-1a) of the whole batch. */
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -132,7 +132,7 @@ static void test_evaluation_order(void)
 
 /* --- augmentation --- */
 
-/* Whether `window` is the padded image at (x, y), mirrored or not. */
+/* Returns whether `window` is the padded image at (x, y), mirrored or not. */
 static bool is_window(const float *window, const struct image *image, int x, int y, bool flip)
 {
     for (int row = 0; row < 32; row++)
@@ -236,7 +236,7 @@ static void make_folder(void)
 
 /* --- broken pictures --- */
 
-/* A PNG whose header is good and whose pixels are not there. */
+/* Writes a PNG with a valid header and without pixels. */
 static void break_picture(const char *path)
 {
     size_t size;

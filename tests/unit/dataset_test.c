@@ -1,4 +1,4 @@
-/* Data sets: what a SPEC says, each format's files good and bad, labels, selection, size. */
+/* Data sets: parsing of a SPEC, valid and invalid files of each format, labels, selection, size. */
 #include "data/dataset/dataset.h"
 
 #include "data/formats/image_file.h"
@@ -151,7 +151,7 @@ static void test_idx_gzip(void)
     char *packed = file_read(path, 1000, &size, NULL);
     files_write(path, packed, size - 6);
     refused(spec, &grey2x3, ERROR_INPUT, "truncated", "a truncated gzip file");
-    packed[size - 6] ^= 1; /* of the checksum */
+    packed[size - 6] ^= 1; /* position of the checksum */
     files_write(path, packed, size);
     refused(spec, &grey2x3, ERROR_INPUT, "damaged", "a gzip file with a wrong checksum");
     free(packed);
@@ -161,7 +161,7 @@ static void test_idx_gzip(void)
 
 enum { RECORD = 3073 };
 
-/* Red 1, green 2, blue 3 everywhere, but for the first pixel's red, which is `first`. */
+/* All pixels have red 1, green 2, blue 3, except the first pixel's red, which is `first`. */
 static void cifar_record(uint8_t *record, size_t labels, uint8_t label, uint8_t first)
 {
     memset(record, 0, labels);
@@ -278,7 +278,8 @@ static void test_folder(void)
     refused(spec, &alexnet, ERROR_INPUT, "no pictures", "a folder without pictures");
     files_write_png(files_path("pets/dog/b.png"), 40, 20, 200, 0, 0);
     files_write_png(files_path("pets/dog/a.PNG"), 20, 40, 100, 0, 0);
-    files_write_png(files_path("pets/cat/z.JPeG"), 30, 30, 50, 0, 0); /* a PNG all the same */
+    files_write_png(files_path("pets/cat/z.JPeG"), 30, 30, 50, 0,
+                    0); /* a PNG in spite of its name */
     files_write_png(files_path("pets/.hidden/z.png"), 30, 30, 50, 0, 0);
     files_write(files_path("pets/dog/c.jpg"), "no picture", 10);
     files_write(files_path("pets/dog/notes.txt"), "no picture", 10);
@@ -385,7 +386,7 @@ static void test_normalisation(void)
     snprintf(spec, sizeof spec, "folder:%s", files_path("two"));
     struct image image = {0};
     image_create(&image, 8, 8, 3, NULL);
-    memset(image.pixels + 96, 100, 96); /* half of it 0, half of it 100 */
+    memset(image.pixels + 96, 100, 96); /* half of the pixels 0, half 100 */
     files_write(files_path("two/x/1.png"), "", 0);
     image_file_write_png(&image, files_path("two/x/1.png"), NULL);
     image_free(&image);

@@ -120,8 +120,8 @@ static void test_short_batch(const char *device)
     lab_close(&exact);
 }
 
-/* Inference of a network without batch norm or dropout sees what training's forward pass sees,
- * though it keeps its values in a far smaller arena. */
+/* Inference of a network without batch norm or dropout gives the values of training's forward pass,
+ * though its arena is far smaller. */
 static void test_modes_agree(const char *device)
 {
     struct lab training, inference;
@@ -217,8 +217,8 @@ static double loss_with(struct lab *lab, size_t parameter, size_t element, float
     return sum / 4;
 }
 
-/* The whole graph's gradient against central differences: sharing of memory, accumulation of
- * gradients at branches and in-place steps are all in the way. */
+/* Compares the whole graph's gradient with central differences, which covers sharing of memory,
+ * accumulation of gradients at branches, and in-place steps. */
 static void test_graph_gradient(const char *device)
 {
     struct lab lab;

@@ -17,7 +17,7 @@ static const char network[] =
 
 /* --- the data --- */
 
-/* One colour, so that all pictures have the same number of bytes. */
+/* Draws a picture of one colour, so that all pictures have the same number of bytes. */
 static bool write_picture(const char *name, uint8_t grey)
 {
     struct image image = {0};
@@ -55,7 +55,7 @@ static bool move(const char *from, const char *to)
     return rename(home_path(from), home_path(to)) == 0;
 }
 
-/* Adds one to the last byte but `back` of a file. */
+/* Adds one to the byte of a file that is `back` bytes before the last. */
 static bool change_byte(const char *name, off_t back)
 {
     unsigned char byte = 0;
@@ -68,7 +68,7 @@ static bool change_byte(const char *name, off_t back)
     return changed;
 }
 
-/* Replaces the first `old` of a file by `new`. */
+/* Replaces the first occurrence of `old` in a file by `new`. */
 static bool replace(const char *path, const char *old, const char *new)
 {
     size_t size;
@@ -84,7 +84,7 @@ static bool replace(const char *path, const char *old, const char *new)
 
 /* --- runs --- */
 
-/* Begins a run and stops it at the end of its first epoch. */
+/* Starts a run and stops it at the end of its first epoch. */
 static bool begin(const char *data, const char *validation)
 {
     char train[600], test[600];
@@ -102,7 +102,8 @@ static enum run_status resume(struct error *error)
     return finish(run_resume(directory, NULL, NULL, error), error);
 }
 
-/* The run is refused, and the message has `words`. `changed`: making the change worked. */
+/* Checks that resuming is refused with a message that contains `words`. `changed` is whether the
+ * change could be made. */
 static void refused(bool changed, const char *words, const char *name)
 {
     struct error error;
@@ -186,7 +187,7 @@ static void test_pictures(void)
     move("aside.png", "test/dogs/4.png");
 }
 
-/* Takes the checksum of a file of the run away, as who changes it on purpose does. */
+/* Deletes the checksum of a file of the run, as a user does who changes the file on purpose. */
 static bool drop_checksum(const char *name)
 {
     size_t size;
@@ -198,7 +199,7 @@ static bool drop_checksum(const char *name)
     return line[0] && replace(run_path(name), line, "");
 }
 
-/* What config.json says of the data counts as well. */
+/* The data's settings in config.json are compared, too. */
 static void test_settings(void)
 {
     refused(replace(run_path("config.json"), "\"batch\":\t4", "\"batch\":\t2"),

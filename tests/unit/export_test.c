@@ -1,6 +1,6 @@
-/* The session file and the CSV files, from run directories written by hand: what is in the journal
- * is in the export, to the bit, and what JSON lacks is null. The file's schema is checked by
- * tests/cli/session_schema.sh. */
+/* The session file and the CSV files of run folders that the test writes: exported values have the
+ * bits of the journal, and values that JSON cannot represent are null. tests/cli/session_schema.sh
+ * checks the schema. */
 #include "session/export/export.h"
 
 #include "base/files/file.h"
@@ -60,7 +60,7 @@ static struct run *open_written(const char *name, const char *config)
     return run;
 }
 
-/* The number at place `index` of an array; NaN where there is null. */
+/* Returns the number at `index` of an array; NaN for null. */
 static double element(const struct json *array, size_t index)
 {
     double value = NAN;
@@ -165,7 +165,7 @@ static void test_csv(struct run *run)
            "a row a run");
 }
 
-/* Two folders whose names are the same in a table: the runs' IDs tell them apart. */
+/* Two folders whose names are the same in a table differ by the runs' IDs. */
 static void test_csv_key(void)
 {
     struct error error;
@@ -180,7 +180,7 @@ static void test_csv_key(void)
     run_free(runs[1]);
 }
 
-/* Of a run without an iteration no time is known: null, not 0. */
+/* A run without an iteration has no time: null, not 0. */
 static void check_no_times(struct run *run)
 {
     static const char *const figures[] = {"median", "min", "mean", "sd", "ci95"};

@@ -1,6 +1,6 @@
-/* A stand-in for NVIDIA's management library: two cards, of which the second tells little.
- * Compiled four times: whole; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES the
- * driver does not start; with FAKE_LOST it does, and cannot count its cards. */
+/* A stand-in for NVIDIA's management library with two GPUs, of which the second reports little.
+ * Compiled four times: complete; with FAKE_WITHOUT_COUNT a function is missing; with FAKE_REFUSES
+ * the driver does not start; with FAKE_LOST it starts but cannot count its GPUs. */
 #include <string.h>
 
 enum { SUCCESS = 0, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, GPU_IS_LOST = 15 };
@@ -80,7 +80,7 @@ int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
 int nvmlDeviceGetUtilizationRates(void *device, struct utilisation *utilisation);
 int nvmlDeviceGetUtilizationRates(void *device, struct utilisation *utilisation)
 {
-    *utilisation = (struct utilisation){0, 7}; /* idle is a value, not a lack of one */
+    *utilisation = (struct utilisation){0, 7}; /* an idle GPU has a value: 0 */
     return tells(device);
 }
 

@@ -1,4 +1,5 @@
-/* Findings: reported when there is something, once, with the right words, and not otherwise. */
+/* Findings: each is reported once, when its condition holds and not otherwise, with the right text.
+ */
 #include "engine/training/loss_meter.h"
 #include "session/findings/watcher.h"
 
@@ -12,7 +13,7 @@ static struct moment at(uint64_t iteration, double epoch)
     return (struct moment){iteration, epoch};
 }
 
-/* A loss and the means that would go with it in a window of 20. */
+/* A loss and its means over a window of 20. */
 static bool tell_mean(struct watcher *watcher, struct moment now, float loss, float caffe,
                       double exact, struct finding *finding)
 {
@@ -20,7 +21,7 @@ static bool tell_mean(struct watcher *watcher, struct moment now, float loss, fl
     return watcher_loss(watcher, now, loss, &meter, finding);
 }
 
-/* The losses that the original program was measured with, and others that stay positive. */
+/* Losses measured with the original program, and others whose mean stays positive. */
 static void test_negative_loss(void)
 {
     struct watcher watcher = {0};

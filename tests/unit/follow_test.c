@@ -1,5 +1,6 @@
-/* A run of another process: its journal read as it grows, torn, paused, cut back and ended; who has
- * it, and asking that process to stop. The journal is a real run's, handed out in pieces. */
+/* A run of another process: its journal is read as it grows, is torn, cut back and ended; which
+ * process computes it, and asking that process to stop. The journal is that of a real run, copied
+ * in parts. */
 #include "session/files/run_directory.h"
 #include "session/history/follow.h"
 #include "session/history/run_owner.h"
@@ -22,10 +23,10 @@ static const char tiny[] =
     " \"layers\": [{\"op\": \"flatten\"},\n"
     "  {\"op\": \"linear\", \"name\": \"fc\", \"output\": \"classes\"}]}\n";
 
-/* --- a run to be handed out --- */
+/* --- a run whose journal grows in parts --- */
 
-static struct run *done; /* the real one */
-static char *journal;    /* what it wrote */
+static struct run *done; /* the journal of the real run */
+static char *journal;    /* its whole text */
 
 static char *read_of(const char *name)
 {
@@ -53,7 +54,8 @@ static bool make_run(void)
     return journal;
 }
 
-/* The end of the line about iteration `n`, or of the event `name` where that is not NULL. */
+/* Returns the end of the line about iteration `n`, or about the event `name` if that is not NULL.
+ */
 static size_t behind(size_t n, const char *name)
 {
     char what[64];
@@ -65,7 +67,7 @@ static size_t behind(size_t n, const char *name)
     return line ? (size_t)(strchr(line, '\n') + 1 - journal) : 0;
 }
 
-/* A folder that holds what a run does when it begins. */
+/* Makes a folder with the files of a run that has just started. */
 static const char *stage(const char *name)
 {
     static char directory[512];
@@ -180,7 +182,7 @@ static void test_end(void)
     run_free(run);
 }
 
-/* A resumed run cuts its journal back; it may be as long as before when one looks again. */
+/* A resumed run cuts its journal back; it may be as long as before at the next poll. */
 static void test_cut(void)
 {
     struct error error;
@@ -228,7 +230,7 @@ static void test_strange_journal(void)
     close(lock);
 }
 
-/* Longer than a piece. */
+/* Longer than the part that is read at once. */
 static void test_pieces(void)
 {
     struct error error;
@@ -253,7 +255,7 @@ static void test_pieces(void)
     close(lock);
 }
 
-/* --- who has it --- */
+/* --- which process computes it --- */
 
 static pid_t begin_owner(const char *directory)
 {
@@ -303,7 +305,7 @@ static void test_owner(void)
            "but nobody is told to stop any more");
 }
 
-/* A number that was used again, or that is another machine's, belongs to somebody else. */
+/* A process ID that was reused, or that is of another machine, is a different process. */
 static void test_stranger(void)
 {
     struct error error;

@@ -118,7 +118,7 @@ static void check_model(const struct run *run)
         safetensors_close(&file);
 }
 
-/* Column `column` of row `row` of a picture of samples. */
+/* Returns a pixel of picture `column` in row `row` of a sample. */
 static bool is_sample(const struct image *picture, const struct image *samples, size_t row,
                       size_t column)
 {
@@ -129,7 +129,7 @@ static bool is_sample(const struct image *picture, const struct image *samples, 
     return picture->width == 16 && picture->height == 16;
 }
 
-/* The last samples were made by the same weights from the same pairs. */
+/* The last samples come from the same weights and the same pairs. */
 static void check_study(const struct run *run)
 {
     struct error error;
@@ -234,13 +234,13 @@ static void test_forecast(void)
     tap_ok(!forecast_make(&config, &forecast, &error), "images of another size are refused");
 }
 
-/* How often the first layer of a network ran forward while it was profiled. */
+/* Returns how often the first layer of a network ran forward while it was profiled. */
 static uint64_t passes_of(const struct bench_part *part)
 {
     return part->profile ? profile_node(part->profile, part->plan->steps[0].node).calls : 0;
 }
 
-/* The forecast of a configuration, and what a bench of the same iteration plans, are one number. */
+/* The forecast of a configuration equals the plan of a bench of the same iteration. */
 static void test_bench(void)
 {
     struct error error;

@@ -1,5 +1,5 @@
-/* Two networks trained against each other: the gradient of an input, a seeded output gradient, the
- * alternating steps. That the numbers are PyTorch's is shown by parity/trajectory_test. */
+/* Adversarial training of two networks: the gradient of an input, a given output gradient, the
+ * alternating steps. parity/gan_trajectory_test compares the numbers with PyTorch. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/gan.h"
@@ -84,7 +84,7 @@ static float loss_of(struct stand *stand, const float *images, const float *targ
 
 /* --- the gradient of the input --- */
 
-/* The slope of the loss along the gradient itself: its squared length. */
+/* The slope of the loss along the gradient is the squared length of the gradient. */
 static double slope_along(struct stand *stand, const float *pairs, const float *targets,
                           const float *direction)
 {
@@ -128,9 +128,9 @@ static void test_input_gradient(const char *device)
     network_free(network);
 }
 
-/* --- the seed --- */
+/* --- a given output gradient --- */
 
-/* All gradients of the generator for a seed of `scale` times a pattern. */
+/* Computes all gradients of the generator for an output gradient of `scale` times a pattern. */
 static void seeded_gradients(struct stand *stand, const float *x, const float *y, float scale,
                              float *out)
 {

@@ -1,4 +1,4 @@
-/* The built-in sets: always the same, never repeated, and hard enough. */
+/* The generated data sets: reproducible, without duplicates, and hard enough. */
 #include "data/dataset/dataset.h"
 
 #include "base/random.h"
@@ -35,7 +35,7 @@ static int compare_hashes(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The first `count` images of both splits all differ, and come again the same. */
+/* The first `count` images of both splits all differ, and are the same when drawn once more. */
 static void test_images(const char *name, size_t train, size_t test, size_t classes, size_t count)
 {
     char spec[64];
@@ -51,7 +51,7 @@ static void test_images(const char *name, size_t train, size_t test, size_t clas
     for (size_t i = 0; i < count; i++) {
         hashes[i] = hash_of(one, i);
         hashes[count + i] = hash_of(other, i);
-        /* in another order, and from another opening */
+        /* in a different order, and from a second opening of the set */
         changed += i % 16 == 0 && hashes[i] != hash_of(again, i);
     }
     qsort(hashes, 2 * count, sizeof *hashes, compare_hashes);
@@ -81,7 +81,8 @@ static void test_labels(void)
     dataset_free(digits);
 }
 
-/* Where the map shows a highway, the photograph shows grey; where it shows a river, it is dark. */
+/* Where the map has a highway the photograph is grey; where it has a river, the photograph is dark.
+ */
 static void test_registration(void)
 {
     struct dataset *maps = opened("maps");
@@ -111,7 +112,7 @@ static void test_registration(void)
     dataset_free(maps);
 }
 
-/* --- what a linear model makes of them --- */
+/* --- the accuracy of a linear model --- */
 
 enum { TRAIN = 3000, TEST = 1000, EPOCHS = 8, CLASSES = 10 };
 
@@ -155,7 +156,7 @@ static size_t predict(const struct linear *model, const float *input, float *pro
     return best;
 }
 
-/* One step of SGD on one image. */
+/* Does one step of SGD on one image. */
 static void learn(struct linear *model, const float *input, size_t label, float rate)
 {
     float probability[CLASSES];
@@ -169,7 +170,7 @@ static void learn(struct linear *model, const float *input, size_t label, float 
     }
 }
 
-/* Accuracy on the test split, in percent. */
+/* Returns the accuracy on the test split, in percent. */
 static double linear_accuracy(const char *name, size_t inputs)
 {
     char spec[64];

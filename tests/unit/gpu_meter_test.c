@@ -1,5 +1,5 @@
-/* The meter of the GPUs over libraries that the tests build: what a card tells is valid, what it
- * does not tell is not, and each way not to have a card is said in words. */
+/* The meter of GPUs with stand-in libraries that the tests build: reported values are valid, others
+ * are not, and each reason for having no GPU gives a message. */
 #include "session/measure/gpu_meter.h"
 
 #include "tap.h"

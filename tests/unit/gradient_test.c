@@ -21,21 +21,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { ELEMENTS = 40, FEW_ELEMENTS = 3 }; /* looked at in each array; in that of a sweep */
+enum { ELEMENTS = 40, FEW_ELEMENTS = 3 }; /* elements tested in each array; in that of a sweep */
 static const float step = 0x1p-5f;
 
-/* What float32 outputs allow: differences of large ones have fewer digits. */
+/* The tolerance for float32 outputs: differences of large values have fewer digits. */
 static double tolerance_of(const struct op_case *op_case, enum op_values values)
 {
     return op_case->flags & CASE_LARGE || values == VALUES_LARGE ? 1e-2 : 2e-3;
 }
 
-static struct pool *pool; /* of one thread, for the kernels of the device cpu */
+static struct pool *pool; /* a pool of one thread, for the kernels of the device cpu */
 
 struct probe {
     struct op_harness *harness;
     const struct kernel *kernel;
-    double *centre; /* output at the unchanged point */
+    double *centre; /* the output at the unchanged point */
     size_t tried, passed_over;
     double worst;
     char where[64];
@@ -46,7 +46,7 @@ static bool is_piecewise_linear(const struct op *op)
     return op == &op_relu || op == &op_leaky_relu || op == &op_max_pool || op == &op_l1_loss;
 }
 
-/* F with `value` moved by `steps` steps, less F at the centre. */
+/* Returns F with `value` moved by `steps` steps, minus F at the centre. */
 static double function_at(struct probe *probe, float *value, int steps)
 {
     struct op_harness *h = probe->harness;
@@ -109,7 +109,7 @@ static void check_arrays(struct probe *probe)
                         "parameter");
 }
 
-/* False when memory is out. */
+/* Returns false when memory is short. */
 static bool probe_case(struct probe *probe, const struct op_case *op_case,
                        const struct kernel *kernel, enum op_values values)
 {
@@ -128,8 +128,8 @@ static bool probe_case(struct probe *probe, const struct op_case *op_case,
     return ran;
 }
 
-/* The few elements of one size may all lie at kinks; its neighbours' do not. Large outputs are
- * rounded so much that it looks like kinks. */
+/* The few elements of one size may all be at kinks, but not those of its neighbours. Rounding of
+ * large outputs looks like kinks. */
 static size_t most_kinks(const struct probe *probe, const struct op_case *op_case,
                          enum op_values values)
 {
@@ -169,7 +169,7 @@ static void check_reference(const struct op_case *op_case)
            op_case->name, probe.tried, probe.passed_over, probe.worst);
 }
 
-/* Every kernel of the table that accepts the case. Returns how many failed. */
+/* Tests every kernel of the table that accepts the case. Returns how many failed. */
 static size_t check_table(const struct op_case *op_case, const struct cpu_table *table,
                           size_t *runs)
 {
@@ -213,7 +213,7 @@ static void check_reference_sizes(void)
            cases);
 }
 
-/* Other kinds of values: those that have slopes at all. */
+/* Other kinds of values that have slopes. */
 static void check_reference_values(enum op_values values)
 {
     struct probe probe;

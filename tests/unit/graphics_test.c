@@ -200,7 +200,7 @@ static void check_kitty(size_t width, size_t height)
 
 struct screen {
     size_t width, height;
-    uint8_t *pixels; /* RGB; unset ones stay magenta-free zero */
+    uint8_t *pixels; /* RGB; pixels that are not set stay 0 */
     bool *set;
 };
 

@@ -1,5 +1,5 @@
-/* Files that lie, change while they are read, or are no files; names that speak to the terminal;
- * and what may be seen and written of the state folder. */
+/* Files with false contents, files that change while they are read, files that are not regular;
+ * names with control sequences; and the permissions of the state folder. */
 #include "base/character.h"
 #include "base/escape/markdown.h"
 #include "base/escape/shell.h"

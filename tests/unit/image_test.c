@@ -1,4 +1,5 @@
-/* Pictures: sizes and colours, round trips, and files that are cut off, damaged or lie. */
+/* Pictures: sizes and colours, round trips, and files that are cut off, damaged or have false
+ * headers. */
 #include "data/formats/image_file.h"
 
 #include "base/host/host.h"
@@ -16,7 +17,7 @@ static void test_resize(void)
     in.pixels[0] = 0;
     in.pixels[1] = 200;
     bool made = image_resize(&out, &in, 4, 1, &error);
-    /* centres of the four lie at -0.25, 0.25, 0.75, 1.25 of the two */
+    /* the centres of the four pixels are at -0.25, 0.25, 0.75, 1.25 of the two */
     tap_ok(made && out.pixels[0] == 0 && out.pixels[1] == 50 && out.pixels[2] == 150 &&
                out.pixels[3] == 200,
            "bilinear samples lie at pixel centres");
@@ -124,7 +125,7 @@ static void test_jpeg(void)
     image_free(&image);
 }
 
-/* Every beginning of a good file must be refused, and no damaged byte may do harm. */
+/* Every truncation of a valid file must be refused, and no damaged byte may do harm. */
 static void try_damage(const char *good_path, const char *kind)
 {
     size_t size, accepted = 0, unexplained = 0;

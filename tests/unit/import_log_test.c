@@ -1,5 +1,5 @@
-/* What logs of other frameworks tell: the lines as they write them, torn, twice, and with what is
- * no number. */
+/* Logs of other frameworks: lines as they write them, torn lines, repeated iterations, and values
+ * that are NaN. */
 #include "session/import/import_log.h"
 
 #include "session_files.h"
@@ -19,7 +19,7 @@ static struct imported_logs logs;
 static struct error error;
 static struct import_request request;
 
-/* Reads `text` as the log of one training, or says why not. */
+/* Reads `text` as the log of one training; returns the error message if it is refused. */
 static const struct imported_log *read_log(const char *text)
 {
     static const struct imported_log none;
@@ -358,7 +358,7 @@ static bool is_empty(const char *directory)
     return system(command) == 0;
 }
 
-/* A disk without room for the second run of a table: the first is not left alone. */
+/* A disk without space for the second run of a table: the first is deleted, too. */
 static void test_failure(void)
 {
     struct import_results results = {0};

@@ -1,5 +1,5 @@
-/* Looking inside a run: what is seen, that it is kept, and that looking changes no number. The
- * networks are files of the user's, small enough for sanitizers. */
+/* The profile of a run (layers, weights, arena): its values, that it is stored, and that measuring
+ * changes no number. The networks are the user's files, small enough for sanitizers. */
 #include "session_files.h"
 
 #include "base/clock.h"
@@ -52,7 +52,7 @@ static struct run *start_tiny(void)
     return start_tiny_for("epochs=4");
 }
 
-/* Asks as often as a view would, and more. */
+/* Requests measurements as often as a view, and more. */
 static size_t look_all_the_time(struct run *run)
 {
     const struct inspection *last = NULL;
@@ -93,7 +93,7 @@ static uint64_t histogram_total(const struct inspection_tensor *tensor)
     return total;
 }
 
-/* --- looking changes nothing --- */
+/* --- measuring changes nothing --- */
 
 static bool same_file(const struct run *a, const struct run *b, const char *name)
 {
@@ -140,7 +140,7 @@ static void check_untouched(struct run *(*start_run)(void), const char *what, bo
     run_free(watched);
 }
 
-/* --- what is seen --- */
+/* --- the measured values --- */
 
 static void check_layers(const struct inspection *seen)
 {
@@ -151,7 +151,7 @@ static void check_layers(const struct inspection *seen)
     double sum = 0;
     for (size_t i = 0; i < network->layer_count; i++)
         sum += network->layers[i].forward_seconds + network->layers[i].backward_seconds;
-    /* 24 x 24 x 4 outputs of 25 products: forward, and backward for the weights alone */
+    /* 24 x 24 x 4 outputs of 25 products: forward, and backward for the weights only */
     double flops = 2.0 * 24 * 24 * 4 * 25 * (double)seen->images;
     tap_ok(seen->images == 16 * seen->iterations && seen->iterations <= 16,
            "%zu iterations of 16 images", (size_t)seen->iterations);
@@ -195,7 +195,7 @@ static void check_arena(const struct inspection *seen)
            "the arena's arrays lie within it");
 }
 
-/* But for the cost, to which writing the file has added. */
+/* Equal except for the cost, to which writing the file has added. */
 static bool same_inspection(struct inspection kept, const struct inspection *seen)
 {
     kept.cost = seen->cost;
@@ -239,7 +239,7 @@ static void check_reopened(const char *directory, const struct inspection *seen)
     run_free(opened);
 }
 
-/* A file that somebody has spoilt is refused with its line, and costs nothing else. */
+/* A damaged file is refused with its line, and nothing else is lost. */
 static void check_damaged(const char *directory)
 {
     struct error error;
@@ -255,7 +255,7 @@ static void check_damaged(const char *directory)
 static void test_look(void)
 {
     struct error error;
-    struct run *run = start_tiny_for("epochs=1000"); /* it lasts until it was looked into */
+    struct run *run = start_tiny_for("epochs=1000"); /* the run lasts until it has been measured */
     if (!tap_ok(run, "a run"))
         return;
     run_send(run, COMMAND_INSPECT, 0);

@@ -1,4 +1,4 @@
-/* The journal: what is written is read back, to the bit; torn lines cost only themselves. */
+/* The journal: values are read back with the same bits; a torn line loses only itself. */
 #include "session/files/journal.h"
 
 #include "base/clock.h"
@@ -104,7 +104,7 @@ static void test_torn(void)
     tap_ok(!journal_read(home_path("nosuch"), visit, &after, &error), "a missing file is an error");
 }
 
-/* What stands behind a checkpoint comes again when the run goes on. */
+/* Lines after a checkpoint are written once more when the run is resumed. */
 static void test_cut(void)
 {
     struct journal journal;
@@ -162,7 +162,7 @@ static void test_full_disk(void)
     tap_ok(journal_close(&journal) == 1, "what never reached the disk is counted");
 }
 
-/* The sync that fails drops what has been written since the last one, as Linux may do. */
+/* A failing sync drops the data written since the last sync, as Linux may do. */
 static int syncs_that_fail;
 static off_t on_disk;
 
@@ -199,7 +199,7 @@ static void test_dropped_pages(void)
     syncs_that_fail = 2;
     tap_ok(!journal_sync(&journal) && journal.trouble.kind == ERROR_SYSTEM,
            "a sync that fails is told (%s)", journal.trouble.why);
-    journal_add_event(&journal, "behind", NULL); /* the second one fails here */
+    journal_add_event(&journal, "behind", NULL); /* the second sync fails */
     tap_ok(journal.trouble.kind == ERROR_SYSTEM, "for as long as none has succeeded");
     tap_ok(journal_sync(&journal) && journal.trouble.kind == ERROR_NONE, "the next one succeeds");
     tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 1 &&
@@ -212,7 +212,7 @@ static void test_dropped_pages(void)
     journal_close(&journal);
 }
 
-/* What waits for the disk does not fill the memory. */
+/* Data that waits for the disk does not fill the memory. */
 static void test_limit(void)
 {
     struct journal journal = {.descriptor = -1, .path = strdup("/dev/full/none")};

@@ -89,7 +89,7 @@ static void test_numbers(void)
     json_free(root);
 }
 
-/* Whether the text is JSON whose checksum, if it has one, is right. */
+/* Returns whether the text is JSON whose checksum, if it has one, is correct. */
 static bool is_unchanged(const char *text, size_t length)
 {
     struct json_document document;
@@ -100,7 +100,7 @@ static bool is_unchanged(const char *text, size_t length)
     return unchanged;
 }
 
-/* Every bit of a document counts, those of the checksum and of its name too. */
+/* Every flipped bit of a document is detected, also in the checksum and its key. */
 static void test_checksum(void)
 {
     struct json_document document;

@@ -1,11 +1,11 @@
-/* Every kernel of the device cpu, for every instruction set that this machine can run, with inputs
- * of each kind (op_values.h): its results are those of the reference kernel, forward and backward.
- * Max pooling also where values are infinite or no numbers. And the harness itself: it notices
- * kernels that leave their arrays.
+/* Compares every kernel of the device cpu, for every instruction set of this machine, with the
+ * reference kernel for inputs of each kind (op_values.h), forward and backward. Max pooling also
+ * for NaN and infinity. And a test of the harness: it detects kernels that leave their arrays.
  *
- * Ties show in gradients: which of several equal values gets one. Sizes are those of the goldens,
- * the larger cases, and some of each sweep: fewer of sums of products, where nothing depends on the
- * kind of value. */
+ * Ties show in gradients: which of several equal values gets the gradient. The sizes are those of
+ * the goldens, the larger cases, and some of each sweep; fewer for sums of products, which do not
+ * depend on the kind of value.
+ */
 #include "instruction_sets.h"
 #include "op_harness.h"
 #include "tap.h"
@@ -19,7 +19,7 @@
 
 enum { SWEEP_STEP = 3, PRODUCTS_STEP = 10, SETS = ISA_AVX512 + 1 };
 
-/* As in cpu_kernels_test. */
+/* The tolerance of cpu_kernels_test. */
 static const double tolerance = 2e-5;
 
 static struct pool *pool;
@@ -57,12 +57,12 @@ static bool agrees(const struct op_harness *wanted, const struct kernel *kernel,
     return got && difference <= tolerance;
 }
 
-/* What was run of one kind of values, by instruction set. */
+/* The tests of one kind of values, by instruction set. */
 struct tally {
     size_t runs[SETS], failures[SETS];
 };
 
-/* All kernels of a set that accept the case. */
+/* Tests all kernels of an instruction set that accept the case. */
 static void check_set(const struct op_harness *wanted, enum op_values values,
                       enum instruction_set set, struct tally *tally)
 {
@@ -150,7 +150,8 @@ static bool agrees_not_finite(const struct op_case *op_case, const struct kernel
     struct op_harness *wanted = run_not_finite(op_case, op_case->op->reference, all);
     struct op_harness *got = run_not_finite(op_case, kernel, all);
     bool good = wanted && got && same_values(got->output, wanted->output, got->output_values);
-    if (good && !(op_case->flags & CASE_INFERENCE)) /* the same places, in any order of adding */
+    if (good &&
+        !(op_case->flags & CASE_INFERENCE)) /* NaN at the same places, in any order of adding */
         good = harness_difference(got->input_gradients[0], wanted->input_gradients[0],
                                   got->input_values[0]) <= 1e-6;
     if (!good)
@@ -178,7 +179,8 @@ static void check_not_finite(enum instruction_set set)
 
 /* --- the harness --- */
 
-static int reach; /* how far the kernel below goes beyond its arrays, in floats; below 0: before */
+static int reach; /* how far the kernel below leaves its arrays, in floats; negative: before their
+                     beginning */
 static bool writes;
 
 static void forward_outside(const struct kernel_call *call)
@@ -190,7 +192,7 @@ static void forward_outside(const struct kernel_call *call)
     if (writes)
         *to = 1;
     else
-        call->output[0] += 0 * *from; /* no influence, were it not for the poison */
+        call->output[0] += 0 * *from; /* without NaN around the array this would have no effect */
 }
 
 static const struct kernel outside = {
@@ -202,8 +204,9 @@ static const struct op_case outside_case = {.name = "case",
                                             .batch = 1,
                                             .flags = CASE_INFERENCE};
 
-/* The exit status of a child that runs it with arrays at `side`: 0 when nothing was noticed, 1 when
- * a page was touched, 3 when the results or what surrounds an array gave it away. */
+/* Returns the exit status of a child that runs the kernel with arrays at `side`: 0 if nothing was
+ * detected, 1 if a guard page was accessed, 3 if the results or the surrounding bytes revealed it.
+ */
 static int run_outside(enum guarded_side side)
 {
     const char *where;

@@ -1,4 +1,4 @@
-/* The layer reader: values, fallbacks, the first mistake kept with its line, left-over keys. */
+/* The layer reader: values, defaults, the first error with its line, unknown keys. */
 #include "tap.h"
 
 #include "engine/graph/layer_reader.h"
@@ -8,7 +8,7 @@
 static struct json_document document;
 static struct error error;
 
-/* A reader at the object `text`, which stands on line 2 of "net.json". */
+/* Returns a reader of the object `text`, which is on line 2 of "net.json". */
 static struct layer_reader read_text(const char *text)
 {
     char file[512];

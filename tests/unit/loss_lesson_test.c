@@ -1,5 +1,5 @@
-/* The arithmetic of Caffe's mean, held against one that this test does by itself: each float32
- * operation in long double, rounded once. */
+/* Compares the arithmetic of Caffe's mean with a separate computation: each float32 operation in
+ * long double, rounded once. */
 #include "session/findings/loss_lesson.h"
 
 #include "tap.h"
@@ -10,7 +10,7 @@
 
 enum { LENGTH = 200 };
 
-/* Large at first, then tiny, then nothing: what one-class data does. */
+/* Losses of one-class data: large at first, then tiny, then 0. */
 static float loss_at(size_t i)
 {
     if (i < 6)
@@ -23,10 +23,10 @@ static float loss_that_stays(size_t i)
     return 2.3025851f + 0.01f * (float)(i % 7);
 }
 
-/* --- the test's own mean --- */
+/* --- the separate computation --- */
 
 struct oracle {
-    float before, leaving, first, second, after; /* as in struct loss_step */
+    float before, leaving, first, second, after; /* the same as in struct loss_step */
     long double rounding[LESSON_OPERATIONS];
 };
 
@@ -37,7 +37,7 @@ static float rounded(long double value, long double *rounding)
     return result;
 }
 
-/* Caffe's UpdateSmoothedLoss for the loss of index `i`. */
+/* Does Caffe's UpdateSmoothedLoss for the loss of index `i`. */
 static struct oracle step_of(const float *losses, size_t i, size_t window, float mean)
 {
     struct oracle step = {.before = mean};
@@ -64,7 +64,7 @@ static double exact_of(const float *losses, size_t i, size_t window)
     return (double)(sum / (long double)held);
 }
 
-/* The distance to the next float32, by its exponent. */
+/* Returns the distance to the next float32, from the exponent. */
 static double ulp_of(float value)
 {
     int exponent;
@@ -72,7 +72,7 @@ static double ulp_of(float value)
     return ldexp(1, exponent - 24);
 }
 
-/* --- a record --- */
+/* --- a recorded run --- */
 
 struct record {
     struct series series;
@@ -122,7 +122,7 @@ static bool same_step(const struct loss_lesson *lesson, const struct oracle *ora
     return same;
 }
 
-/* Every iteration of a run, from the filling window to the full one. */
+/* Checks every iteration of a run, while the window fills and when it is full. */
 static void test_window(size_t window)
 {
     static struct record record;
@@ -152,7 +152,7 @@ static void test_window(size_t window)
     series_free(&record.series);
 }
 
-/* The residue is the sum of what the roundings of all steps did to the mean. */
+/* The residue is the sum of the effects of all rounding errors on the mean. */
 static void test_sum(void)
 {
     static struct record record;
@@ -213,7 +213,7 @@ static void test_walk(void)
     series_free(&record.series);
 }
 
-/* A run that is on, or was resumed, becomes longer under the walk. */
+/* The run becomes longer during the walk, as a run in progress or a resumed run does. */
 static void test_growth(void)
 {
     static struct record record, whole;
@@ -288,7 +288,7 @@ static void test_choice(void)
     series_free(&record.series);
 }
 
-/* --- words --- */
+/* --- text --- */
 
 static bool concludes(float caffe, double exact, const char *words)
 {
@@ -334,7 +334,7 @@ static void test_words(void)
     series_free(&record.series);
 }
 
-/* A log knows six digits: the arithmetic goes on from what it has, and says so. */
+/* A log has six digits: the arithmetic continues from these, and says so. */
 static void test_log(void)
 {
     static struct record record;

@@ -1,4 +1,4 @@
-/* made_runs.h: run directories written by a test: what the table and the advisor read. */
+/* made_runs.h: writes run folders for the tests of the comparison and the advisor. */
 #ifndef TINCA_TESTS_MADE_RUNS_H
 #define TINCA_TESTS_MADE_RUNS_H
 
@@ -12,9 +12,9 @@
 
 struct made_run {
     const char *id, *network, *technique;
-    const char *data;   /* NULL: CIFAR-10 in a folder */
+    const char *data;   /* NULL: CIFAR-10, in a folder */
     double top1;        /* NaN: no validation */
-    size_t parameters;  /* also decides the size of the model: 4 bytes each */
+    size_t parameters;  /* the model has 4 bytes for each */
     const char *device; /* NULL: not measured */
     double ms, ci95;
     bool no_model;
@@ -104,7 +104,7 @@ static bool make_measurement(const struct made_run *made, const char *device, do
     return measurements_put(directory, &measurement, &error);
 }
 
-/* Writes the folder of a run; NULL when that fails. */
+/* Writes the folder of a run. Returns its path; NULL if that fails. */
 __attribute__((unused)) static struct run *make_run(const struct made_run *made)
 {
     struct error error;

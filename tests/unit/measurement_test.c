@@ -1,5 +1,5 @@
-/* What is kept of measurements: one entry a device, read back to the bit, damage told; and when two
- * of them can be told apart. Then a real one, of a small network. */
+/* Stored measurements: one entry for each device, read back with the same bits, damage reported;
+ * and when two times differ significantly. Then a real measurement of a small network. */
 #include "session/measure/measurement.h"
 
 #include "session/run/run_start.h"
@@ -59,7 +59,7 @@ static void test_file(void)
     remove(home_path("measurements.json"));
 }
 
-/* Whether the one entry that is kept counts as measured. */
+/* Returns whether the stored entry counts as measured. */
 static bool is_current(void)
 {
     struct measurements list;

@@ -1,5 +1,4 @@
-/* What is left of memory: limits of control groups as the kernel shows them, and what a run makes
- * of what is left. */
+/* Free memory: limits of control groups as the kernel reports them, and how a run uses the rest. */
 #include "tests/tap.h"
 
 #include "base/host/control_group.h"
@@ -137,7 +136,7 @@ static void test_process(void)
     tap_ok(high >= MIB(32) && host_process_peak() <= high - MIB(24), "a peak can be forgotten");
 }
 
-/* --- what a run makes of it --- */
+/* --- the limit of a run --- */
 
 static struct network *network;
 

@@ -18,7 +18,7 @@ static void counts(const char *name, size_t classes, size_t parameters)
     network_free(network);
 }
 
-/* The studies' networks, exact to the last parameter. */
+/* The studies' networks have exactly the published parameters. */
 static void test_studies(void)
 {
     static const struct {
@@ -48,7 +48,7 @@ static void test_studies(void)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         counts(table[i].name, 10, table[i].parameters);
-    for (size_t i = 0; i < 12; i++) /* 65 more for each of 90 classes */
+    for (size_t i = 0; i < 12; i++) /* 65 more parameters for each of 90 classes */
         counts(table[i].name, 100, table[i].parameters + 5850);
     counts("squeezenet", 10, 746638);
     counts("squeezenet-dsc", 10, 248670);
@@ -73,13 +73,13 @@ static void test_counts(void)
     counts("googlenet", 1000, 13378280);
     counts("vgg19", 10, 20035018);
     counts("mobilenet", 10, 3217226);
-    /* the general rule: conv2, 20 x 5 x 5 -> 50, replaced; conv1 reads the image and stays */
+    /* the general rule: conv2, 20 x 5 x 5 -> 50, is replaced; conv1 reads the image and is not */
     counts("lenet-dsc", 10, 431080 - 25050 + 20 * 25 + 20 * 50 + 50);
     counts("lenet-shift", 10, 431080 - 25050 + 20 * 50 + 50);
     counts("lenet-shuffle", 10, 431080 - 25050 + 10 * 50 + 50 * 25 + 50);
 }
 
-/* What a prediction needs: GoogLeNet without the two heads that help training. */
+/* FLOPs of inference: GoogLeNet without the two auxiliary heads. */
 static void test_heads(void)
 {
     struct network *network =
@@ -98,7 +98,7 @@ static void test_heads(void)
     network_free(network);
 }
 
-/* Published to two decimals of a million: within 0.02 M is met. */
+/* Published with two decimals of a million: must agree within 0.02 M. */
 static void counts_about(const char *name, double millions)
 {
     struct network *network = network_build(&(struct network_request){.network = name}, NULL);
@@ -278,7 +278,7 @@ static void test_variations(void)
     size_t saved = (3 * 16 * 16 + 5 * 32 * 32 + 32 * 64 + 5 * 64 * 64) / 4;
     tap_ok(two - four == saved, "four groups save %zu parameters over two (%zu)", saved,
            two - four);
-    /* three groups divide neither 16 nor 32 nor 64: widths 15, 30, 63 */
+    /* 16, 32 and 64 are no multiples of three groups: widths 15, 30, 63 */
     tap_ok(
         parameters_of((struct network_request){.network = "resnet20-shuffle", .groups = 3}) > 0 &&
             parameters_of((struct network_request){.network = "squeezenet-shuffle", .groups = 3}) >
@@ -325,7 +325,7 @@ static void test_bad_variations(void)
                     (struct network_request){.network = "lenet-2_block"}, "changes none");
 }
 
-/* How many nodes of a network are this operator. */
+/* Returns how many nodes of a network have this operator. */
 static size_t nodes_of(const struct network *network, const struct op *op)
 {
     size_t count = 0;
@@ -334,7 +334,7 @@ static size_t nodes_of(const struct network *network, const struct op *op)
     return count;
 }
 
-/* Widths and activation, for the files that leave them open. */
+/* Widths and activation, for network files that leave them open. */
 static void test_choices(void)
 {
     static const char own[] =
@@ -420,7 +420,8 @@ static void test_bad_choices(void)
             "1 to 16 numbers");
 }
 
-/* A user's own layers: what a technique leaves alone, and names of layers that became several. */
+/* A user's network: layers that a technique does not change, and names of layers that it replaces
+ * by several. */
 static void test_own_layers(void)
 {
     static const char text[] =

@@ -1,5 +1,5 @@
-/* A network that is written out as a file of plain operators: built again from that file, it is the
- * same graph, whatever blocks, techniques and rates it came from. */
+/* Writes networks as files of plain operators: the network built from such a file is the same
+ * graph, for all blocks, techniques and rates. */
 #include "engine/network/network.h"
 #include "engine/network/network_write.h"
 #include "engine/ops/op.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "he" and "xavier" have no value. */
+/* The initialisers "he" and "xavier" have no value. */
 static bool same_initialiser(const struct initialiser *a, const struct initialiser *b)
 {
     bool valued = a->kind == INITIALISE_GAUSSIAN || a->kind == INITIALISE_CONSTANT;
@@ -30,7 +30,7 @@ static bool same_linear(const struct linear_attributes *a, const struct linear_a
            (!a->bias || same_initialiser(&a->bias_init, &b->bias_init));
 }
 
-/* The other operators' attributes are compared as bytes. */
+/* Attributes of the other operators are compared as bytes. */
 static bool same_attributes(const struct node *a, const struct node *b)
 {
     if (a->op == &op_conv || a->op == &op_conv_transpose)
@@ -54,7 +54,7 @@ static bool same_parameter(const struct parameter *a, const struct parameter *b)
            a->init.value == b->init.value;
 }
 
-/* The name of the first thing that differs; NULL: the graphs are the same. */
+/* Returns the name of the first difference; NULL if the graphs are the same. */
 static const char *difference(const struct graph *a, const struct graph *b)
 {
     if (a->node_count != b->node_count || a->parameter_count != b->parameter_count ||
@@ -127,7 +127,7 @@ static void test_choices(void)
     check(&(struct network_request){.network = "pix2pix-shuffle", .groups = 4}, "chosen groups");
 }
 
-/* Every operator, each attribute with a value that is not its default. */
+/* A network with every operator, each attribute different from its default. */
 static const char every_operator[] =
     "{\"name\": \"all\", \"input\": [3, 13, 12], \"classes\": 4, \"loss\": \"l2_loss\",\n"
     " \"normalise\": \"signed\", \"layers\": [\n"

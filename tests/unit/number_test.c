@@ -1,4 +1,4 @@
-/* Numbers that integers cannot hold: of files, they are no undefined conversions. */
+/* Numbers from files that do not fit an integer must not cause undefined conversions. */
 #include "base/number.h"
 
 #include "made_runs.h"
@@ -30,7 +30,7 @@ static void test_conversions(void)
                cases[i].small);
 }
 
-/* A journal's events with iterations that no run can have. */
+/* Events of a journal with impossible iterations. */
 static void test_journal(void)
 {
     static const struct {

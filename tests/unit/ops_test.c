@@ -1,5 +1,4 @@
-/* Operators by hand: shapes, parameters, FLOPs, refusals, and values that can be checked on paper.
- */
+/* Operators: shapes, parameters, FLOPs, refusals, and values that were computed by hand. */
 #include "op_harness.h"
 #include "tap.h"
 
@@ -298,7 +297,7 @@ static void test_channel_moves(void)
     check_values(&shuffle, (float[]){0, 1, 2, 3, 4, 5}, (float[]){0, 3, 1, 4, 2, 5},
                  (float[]){1, 1, 1, 1, 1, 1});
 
-    /* ten images of 3 x 3, each with a 1 in the middle: it moves by its channel's offset */
+    /* ten channels of 3 x 3, each with a 1 in the middle, which moves by the channel's offset */
     const struct op_case shift = {.name = "channel shift",
                                   .op = &op_channel_shift,
                                   .inputs = {{10, 3, 3}},
@@ -310,7 +309,7 @@ static void test_channel_moves(void)
         input[c * 9 + 4] = 1;
         output[(int)c * 9 + (1 + dy) * 3 + 1 + dx] = 1;
         for (int y = 0; y < 3; y++)
-            for (int x = 0; x < 3; x++) /* what leaves the image has no gradient */
+            for (int x = 0; x < 3; x++) /* values that leave the image have no gradient */
                 gradient[(int)c * 9 + y * 3 + x] =
                     y + dy >= 0 && y + dy < 3 && x + dx >= 0 && x + dx < 3;
     }
@@ -437,7 +436,8 @@ static void test_dropout_values(void)
     op_harness_free(h);
 }
 
-/* A value is kept when its number is the rate itself: "at least" is part of what a seed means. */
+/* A value is kept if its random number equals the rate: changing "at least" would change the
+ * results of a seed. */
 static void test_dropout_edge(void)
 {
     struct op_case dropout = {

@@ -14,7 +14,7 @@
 
 static char folder[] = "/tmp/tinca-output-XXXXXX";
 
-/* A path in the scratch folder; the same buffer each time for the same `slot`. */
+/* Returns a path in the scratch folder, in the buffer of `slot`. */
 static const char *in_folder(int slot, const char *name)
 {
     static char paths[3][64];

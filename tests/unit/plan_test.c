@@ -1,5 +1,5 @@
-/* The arena: blocks that live together never overlap, and the plan's decisions are legal. That the
- * numbers survive the sharing of memory is what the trajectories in tests/parity show. */
+/* The arena: blocks with overlapping live ranges never overlap in memory, and the plan's decisions
+ * are legal. The trajectories in tests/parity show that sharing memory does not change numbers. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/network/network.h"
@@ -102,7 +102,8 @@ static size_t count_other_gaps(struct placed_blocks *placed, struct arena_block 
     return sorted ? wrong : count;
 }
 
-/* Few sizes and many, short lifetimes and long ones; not largest first, so that gaps abound. */
+/* Few and many sizes, short and long live ranges; not largest first, so that there are many gaps.
+ */
 static void test_random_gaps(void)
 {
     enum { COUNT = 300, TIMES = 200 };
@@ -128,8 +129,8 @@ static void test_random_gaps(void)
            wrong);
 }
 
-/* The blocks of a chain of `layers` in training, largest first: all values are kept, or those of
- * every 50th layer, the others being computed again before their backward pass. The layers form
+/* Makes the blocks of a chain of `layers` in training, largest first: all values are kept, or those
+ * of every 50th layer while the others are recomputed before their backward pass. The layers form
  * `stages`, in each of which values are smaller than in the one before. */
 static size_t make_chain(struct arena_block *blocks, size_t layers, bool again, size_t stages)
 {
@@ -146,7 +147,8 @@ static size_t make_chain(struct arena_block *blocks, size_t layers, bool again, 
     return count;
 }
 
-/* What a search visits, not its time: of 4,000 layers a plain search compares thousands a block. */
+/* Counts the visits of a search, not its time: with 4,000 layers a plain search makes thousands of
+ * comparisons for each block. */
 static void test_search_work(void)
 {
     enum { LAYERS = 4000 };

@@ -86,7 +86,7 @@ static void test_held_worker(void)
     pthread_kill(worker, SIGUSR1);
     while (!atomic_load(&is_held))
         rest();
-    alarm(60); /* ends a test that waits for the worker */
+    alarm(60); /* ends a test that would wait for the worker for ever */
     pool_run(pool, 100, count_task, &work);
     alarm(0);
     atomic_store(&may_go_on, true);

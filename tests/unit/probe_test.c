@@ -1,5 +1,5 @@
-/* A model tried out in the background: what it is told to be must be what eval and predict say, to
- * the bit; and nobody waits for what is not wanted any more. */
+/* The screen Try computes predictions in the background: they equal those of eval and predict, to
+ * the bit; and no one waits for a result that is no longer needed. */
 #include "session/inspect/probe.h"
 
 #include "base/threads/background_job.h"

@@ -1,5 +1,5 @@
-/* Philox against the known answers of its authors' library (Random123, kat_vectors), and the
- * properties that the rest of the program relies on. */
+/* Compares Philox with the known answers of its authors' library (Random123, kat_vectors), and
+ * checks the properties that the program relies on. */
 #include "base/random.h"
 #include "tap.h"
 

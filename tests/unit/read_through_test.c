@@ -1,6 +1,6 @@
-/* Channel shift and shuffle that the next convolution reads through: the same bits, forward and
- * backward, as with the tensor between, and no memory for it. A max_pool of one value keeps the
- * tensor: it changes nothing, and reads through nothing. */
+/* Channel shift and shuffle that are fused into the next convolution: the same bits, forward and
+ * backward, as with the tensor in between, and no memory for it. A max_pool of one value prevents
+ * the fusion: it changes no value. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -47,9 +47,9 @@ static const struct move_case cases[] = {
 enum { CASES = sizeof cases / sizeof *cases };
 
 enum network_options {
-    KEPT = 1 << 0,      /* the tensor between is kept */
-    BRANCHED = 1 << 1,  /* something else reads what is moved: gradients are added */
-    FROM_INPUT = 1 << 2 /* what is moved is the network's input */
+    KEPT = 1 << 0,      /* the tensor in between is stored */
+    BRANCHED = 1 << 1,  /* another layer reads the moved tensor: gradients are accumulated */
+    FROM_INPUT = 1 << 2 /* the moved tensor is the network's input */
 };
 
 static char *write_network(const struct move_case *c, unsigned options, char *text, size_t size)
@@ -232,7 +232,7 @@ static struct lab planned(const char *layers, const char *device, enum plan_mode
 #define MOVE   "{\"op\": \"channel_shift\", \"name\": \"move\"},"
 #define READER "{\"op\": \"conv\", \"name\": \"c\", \"output\": 18, \"kernel\": 1},"
 
-/* Training keeps the moved value only where it was, too, and its gradient with it. */
+/* Training also stores the value only at its old place, and so its gradient. */
 static void test_memory(enum plan_mode mode, const char *what)
 {
     struct lab with = planned(MOVE READER, "cpu", mode), without = planned(READER, "cpu", mode);

@@ -1,5 +1,5 @@
-/* A memory limit is kept, arrays that live together lie apart, and training with it gives the bits
- * of training without it, whatever is computed again. */
+/* Recomputation: a memory limit is respected, arrays with overlapping live ranges do not overlap,
+ * and training gives the same bits with and without a limit. */
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -13,7 +13,8 @@
 #include <string.h>
 
 enum { ITERATIONS = 3, SHARES = 4 };
-/* Of what lies between the least and all; above 0, so that limits differ from the least. */
+/* Shares of the memory between the least and the whole; above 0, so that limits differ from the
+ * least. */
 static const double shares[SHARES] = {0, 0.2, 0.5, 0.8};
 
 static const struct solver_settings sgd = {SOLVER_SGD, 0.9f, 0, 0, 0.0005f};
@@ -55,8 +56,8 @@ static size_t count_clashes(const struct plan *plan)
     return clashes;
 }
 
-/* Every step forward once, then backward in the opposite order; what is computed again comes once,
- * between, before its own backward pass. */
+/* Every step runs forward once, then backward in the opposite order; each recomputation runs once,
+ * before its backward pass. */
 static bool order_is_right(const struct plan *plan)
 {
     size_t next_backward = plan->step_count, again = 0;
@@ -181,7 +182,7 @@ static void test_limit(const struct network *network, const struct plan_settings
     plan_free(plan);
 }
 
-/* Plans for two threads have more workspace: what they need at the least is another question. */
+/* Plans for two threads have more workspace, so their lowest limit differs. */
 static void test_limits(const struct network *network, const struct device_driver *driver,
                         struct plan_settings *settings, size_t from, const struct trace *reference)
 {
@@ -226,7 +227,7 @@ static void test_network(const char *name, double width_rate, const char *device
     network_free(network);
 }
 
-/* --- a limit that cannot be kept --- */
+/* --- a limit that is too low --- */
 
 static void test_refusal(void)
 {

@@ -1,5 +1,5 @@
-/* Going on with a run: to the same bits from wherever it was stopped, with a discriminator too;
- * what is damaged is named and the checkpoint before it used; what may not change is refused. */
+/* Resuming a run: to the same bits from any place, also with a discriminator; damage is reported
+ * and the previous checkpoint used; changed settings are refused. */
 #include "session/files/run_directory.h"
 #include "session/run/resume.h"
 
@@ -59,7 +59,7 @@ static enum run_status finish(struct run *run)
     return snapshot.status;
 }
 
-/* Stops a run at the end of its first epoch here, whatever the machine's speed. */
+/* Stops a run at the end of its first epoch, on a machine of any speed. */
 static enum run_status stop_at_epoch(struct run *run)
 {
     if (run)
@@ -67,7 +67,7 @@ static enum run_status stop_at_epoch(struct run *run)
     return finish(run);
 }
 
-/* Stops a run somewhere behind an iteration; a quick one may be done before. */
+/* Stops a run some time after an iteration; a fast run may be done before. */
 static void stop_after(struct run *run, uint64_t iteration)
 {
     struct run_snapshot snapshot = {0};
@@ -174,7 +174,8 @@ static void check_end(const struct kind *kind, struct run *whole, struct run *ru
     run_free(opened);
 }
 
-/* Stopped twice, at an epoch's end and within one, each time with another number of threads. */
+/* A run that is stopped twice, at the end of an epoch and within one, each time with a different
+ * number of threads. */
 static void test_kind(const struct kind *kind)
 {
     struct error error;
@@ -229,7 +230,7 @@ static void test_kinds(void)
 
 /* --- damage --- */
 
-/* A run with two checkpoints: stopped twice. */
+/* Makes a run with two checkpoints: it is stopped twice. */
 static bool stopped_twice(char *directory, size_t size)
 {
     struct error error;
@@ -283,7 +284,7 @@ static void test_damage(void)
     run_free(run);
 }
 
-/* --- what is refused --- */
+/* --- refusals --- */
 
 static void refuses(const char *directory, const char *key, const char *value, const char *words)
 {

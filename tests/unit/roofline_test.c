@@ -1,5 +1,4 @@
-/* What the passes of layers have to do, which limit that meets, and what a benchmark makes of it.
- */
+/* The roofline model: the work of passes, their limits, and the figures of a benchmark. */
 #include "engine/plan/roofline.h"
 
 #include "engine/network/network.h"
@@ -126,7 +125,7 @@ static void test_inference(void)
     discard(&made);
 }
 
-/* Weights that stay: what a discriminator does while it judges. */
+/* Frozen weights: a discriminator that only evaluates. */
 static void test_frozen(void)
 {
     struct plan_settings settings = training;
@@ -141,7 +140,7 @@ static void test_frozen(void)
     discard(&made);
 }
 
-/* In a residual network some gradients are added to what another branch has written. */
+/* In a residual network some gradients are added to those of another branch. */
 static void test_accumulation(void)
 {
     struct made made = make("resnet20", training);

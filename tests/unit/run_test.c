@@ -1,5 +1,5 @@
-/* Whole runs, small ones: training, validation, commands, what stays behind, what is refused. The
- * network is a file of the user's, small enough for sanitizers. */
+/* Whole small runs: training, validation, commands, the files of a run, refusals. The network is a
+ * user's file, small enough for sanitizers. */
 #include "session/files/run_directory.h"
 #include "session/model/evaluate.h"
 #include "session/run/run_start.h"
@@ -188,7 +188,7 @@ static void test_threads_change_nothing(void)
     tap_ok(same_files(paths[0], paths[1]), "one thread or two: the saved models are equal files");
 }
 
-/* Gondim's protocol keeps the best model, not the last. */
+/* Gondim's protocol stores the best model, not the last. */
 static void test_best_is_saved(void)
 {
     const char *save = home_path("best.safetensors");
@@ -211,7 +211,7 @@ static void test_best_is_saved(void)
     run_free(run);
 }
 
-/* What a name's suffixes changed must come back with the weights. */
+/* Changes by suffixes of the name must be restored with the weights. */
 static void test_variation_is_saved(void)
 {
     const char *save = home_path("variation.safetensors");
@@ -258,7 +258,7 @@ struct watching {
     size_t copies;
 };
 
-/* What a screen does, as fast as it can. */
+/* Reads the run as a screen does, as fast as possible. */
 static void *watch(void *context)
 {
     struct watching *watching = context;
@@ -296,7 +296,7 @@ static void test_hand_over(void)
                                      "iterations=400", "lr=0.01", "threads=1"),
                             NULL);
     if (run)
-        run_send(run, COMMAND_PAUSE, 0); /* before it can have come to its end */
+        run_send(run, COMMAND_PAUSE, 0); /* before it can have ended */
     struct watching watching = {.run = run, .consistent = true};
     pthread_t thread;
     if (!tap_ok(run && pthread_create(&thread, NULL, watch, &watching) == 0, "a reader watches"))
@@ -344,7 +344,7 @@ static void test_stop(void)
     tap_ok(true, "run_free stops it");
 }
 
-/* --- runs that go wrong --- */
+/* --- runs that fail --- */
 
 static void test_divergence(void)
 {

@@ -107,7 +107,7 @@ static void test_damage(void)
            error.why);
 }
 
-/* Whether the file is opened and its checksum, if it has one, is right. */
+/* Returns whether the file is opened and its checksum, if it has one, is correct. */
 static bool is_whole(const char *path)
 {
     struct safetensors file;
@@ -118,7 +118,7 @@ static bool is_whole(const char *path)
     return whole;
 }
 
-/* Every bit of a model file counts, also those of the header's length and of its padding. */
+/* Every flipped bit of a model file is detected, also in the header's length and its padding. */
 static void test_every_bit(void)
 {
     const float values[5] = {1, 2, 3, 4, 5};

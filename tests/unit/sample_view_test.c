@@ -1,4 +1,4 @@
-/* The pictures of a run: which file is the newest, and how they lie in cells. */
+/* The samples of a run: which file is the newest, and how pictures are arranged in cells. */
 #include "data/formats/image_file.h"
 #include "tap.h"
 #include "ui/screens/run/sample_model.h"
@@ -18,7 +18,7 @@ static const char *path_of(const char *name)
     return path;
 }
 
-/* Two examples of 30x30, three pictures each; the input is red, the rest blue. */
+/* Writes two examples of 30x30, three pictures each; the input is red, the others blue. */
 static bool write_sample(const char *name)
 {
     struct image image;

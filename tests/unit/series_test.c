@@ -1,4 +1,4 @@
-/* Curves, snapshots and commands between two threads: whole, in order, and nobody waits. */
+/* Curves, snapshots and commands between two threads: complete, in order, and without waiting. */
 #include "session/record/commands.h"
 #include "session/record/snapshot.h"
 #include "session/values/series.h"
@@ -42,7 +42,7 @@ struct shared {
     struct command_box box;
 };
 
-/* Fields far apart in the struct change together. */
+/* Fields at distant places in the struct change together. */
 static void *write_all(void *context)
 {
     struct shared *shared = context;

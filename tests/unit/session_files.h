@@ -1,4 +1,4 @@
-/* session_files.h: a state home of the test's own, and what the tests of session/ share. */
+/* session_files.h: a private state folder, and functions that the tests of session/ share. */
 #ifndef TINCA_TESTS_SESSION_FILES_H
 #define TINCA_TESTS_SESSION_FILES_H
 
@@ -33,7 +33,7 @@ __attribute__((unused)) static void remove_home(void)
     nftw(test_home, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A path inside the home; the text lives until the next four calls. */
+/* Returns a path inside the state folder, valid for the next three calls. */
 __attribute__((unused)) static const char *home_path(const char *name)
 {
     static char paths[4][512];
@@ -56,7 +56,7 @@ __attribute__((unused)) static void note_error(const struct error *error)
     tap_note("%s", error_format(error, text, sizeof text));
 }
 
-/* A small configuration: "KEY=VALUE" pairs, NULL-ended. */
+/* Returns a small configuration, changed by "KEY=VALUE" texts; NULL-terminated. */
 __attribute__((unused)) static struct run_config configure(const char *const *settings)
 {
     struct run_config config;

@@ -201,7 +201,7 @@ static bool wait_picture(struct preview *preview, struct preview_picture *pictur
     return false;
 }
 
-/* The first batch of a training, as samples 0..255. */
+/* Returns the first batch of a training, as samples 0..255. */
 static void first_batch(const struct run_config *config, float *images, int32_t *labels)
 {
     const struct dataset_request wish = {3, 32, 32};
@@ -304,7 +304,7 @@ static void test_defaults(void)
     tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 13, "and comes back");
 }
 
-/* The data set may have been opened after the last setup_step and before the screen rests. */
+/* The data set may be opened after the last setup_step and before the screen is idle. */
 static void test_waits_until_told(void)
 {
     static struct form form;
@@ -316,7 +316,7 @@ static void test_waits_until_told(void)
     form_begin(&form, &config);
     form.forecast_stale = false;
     setup_step(&view, &form);
-    past_search_drop(view.search); /* only the data set is waited for */
+    past_search_drop(view.search); /* only the data set is still being opened */
     view.search = NULL;
     view.past_known = true;
     while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)

@@ -6,7 +6,7 @@
 
 #include "session_files.h"
 
-static char directory[512]; /* of the last one */
+static char directory[512]; /* status of the last run */
 
 static char *run_path(const char *name)
 {
@@ -15,8 +15,8 @@ static char *run_path(const char *name)
     return path;
 }
 
-/* Waits for the end of a run, which may be NULL, and frees it. Returns how it ended; *error then is
- * the run's. */
+/* Waits for the end of a run, which may be NULL, and frees it. Returns its status; *error is the
+ * run's error. */
 static enum run_status finish(struct run *run, struct error *error)
 {
     struct run_snapshot snapshot = {.status = RUN_REFUSED, .error = *error};
@@ -29,7 +29,7 @@ static enum run_status finish(struct run *run, struct error *error)
     return snapshot.status;
 }
 
-/* Begins a run and stops it at the end of its first epoch. */
+/* Starts a run and stops it at the end of its first epoch. */
 static bool begin_and_stop(const struct run_config *config)
 {
     struct error error = {0};

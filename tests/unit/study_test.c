@@ -1,5 +1,5 @@
-/* The perceptual study without a terminal: who sees what in which order, what votes come to, and
- * the file that keeps them. */
+/* The perceptual study without a terminal: the order of pictures for each participant, the result
+ * of votes, and the file of results. */
 #include "session/study/study.h"
 
 #include "base/files/file.h"
@@ -18,7 +18,7 @@
 
 enum { MOST = 200 };
 
-/* `pairs` pairs, each a scene. */
+/* Makes `pairs` pairs, each a scene. */
 static bool choose(struct study *study, size_t pairs, size_t wanted, uint64_t seed,
                    struct error *error)
 {
@@ -119,7 +119,8 @@ static void test_order(void)
 
 /* --- votes --- */
 
-/* Calls the first `fooled` generated pictures that count real, of the other pictures the truth. */
+/* Votes "real" for the first `fooled` generated pictures that count, and correctly for all others.
+ */
 static void vote_on(const struct study *study, const char *participant, size_t fooled,
                     struct study_vote *vote)
 {
@@ -176,7 +177,7 @@ static void test_majority(void)
     study_free(&study);
 }
 
-/* Wrong answers in practice must not show. */
+/* Wrong answers in practice must not count. */
 static void test_practice(void)
 {
     struct study study;
@@ -265,7 +266,7 @@ static void test_report(void)
     study_file_free(&file);
 }
 
-/* Replaces the first `from` of the file by `to` and tries to read it. */
+/* Replaces the first occurrence of `from` in the file by `to` and tries to read the file. */
 static bool is_refused(const char *from, const char *to)
 {
     struct error error;
@@ -295,7 +296,7 @@ static void test_damage(void)
     tap_ok(is_refused("}", ""), "a file that is no JSON");
 }
 
-/* Several processes add at the same time. */
+/* Several processes add votes at the same time. */
 static void test_together(void)
 {
     enum { PROCESSES = 8 };

@@ -1,4 +1,4 @@
-/* Grids, the ids of their cells, and what is estimated from what has run. */
+/* Grids, the names of their cells, and time estimates from earlier runs. */
 #include "session/sweep/sweep_estimate.h"
 #include "session/sweep/sweep_table.h"
 
@@ -78,7 +78,7 @@ static void test_ids(void)
     sweep_free(&other);
 }
 
-/* A sweep of mlp in which one more setting varies. */
+/* Makes a sweep of mlp in which one more setting varies. */
 static bool make_varied(struct sweep *sweep, const char *key, const char *values,
                         struct error *error)
 {
@@ -155,7 +155,7 @@ static void test_files(void)
     sweep_free(&again);
 }
 
-/* Numbers go on with the cards before them. */
+/* A number after a device adds a GPU to it. */
 static void test_devices(void)
 {
     static const char *const wanted[] = {"cpu", "cuda:0,1", "cuda:2", "cuda:1,2,3"};
@@ -193,7 +193,7 @@ static void test_refusals(void)
     sweep_grid_free(&grid);
 }
 
-/* A run that is there and cannot be read is told from one that was removed. */
+/* An unreadable run is distinguished from a deleted run. */
 static void test_unreadable_run(void)
 {
     struct sweep sweep;
@@ -242,7 +242,7 @@ static void test_estimate(void)
     tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "nothing measured, nothing told");
     struct sweep_time time = sweep_estimate_left(&estimate, &sweep);
     tap_ok(time.unknown == 8 && time.known == 0, "of no cell");
-    finish(&sweep.cells[1], 20); /* mlp, batch 2, 10 iterations: a second an image */
+    finish(&sweep.cells[1], 20); /* mlp, batch 2, 10 iterations: one second per image */
     sweep_estimate_add_cell(&estimate, &sweep.cells[1], NULL);
     tap_near(sweep_estimate_cell(&estimate, &sweep.cells[3]), 80, "another batch: by the images");
     tap_near(sweep_estimate_cell(&estimate, &sweep.cells[5]), 60, "another network: by the FLOPs");
@@ -285,7 +285,7 @@ static void test_tables(void)
     sweep_free(&sweep);
 }
 
-/* What diverged has figures, but for its loss, and a reason that names the layer. */
+/* A diverged cell has figures except its loss, and a reason that names the layer. */
 static void test_diverged(void)
 {
     struct sweep sweep;
@@ -308,7 +308,7 @@ static void test_diverged(void)
     sweep_free(&sweep);
 }
 
-/* "lr=0.1,0.01" replaces what the setting had. */
+/* "lr=0.1,0.01" replaces the setting's earlier values. */
 static void test_vary_setting(void)
 {
     struct sweep_grid grid;

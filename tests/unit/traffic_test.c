@@ -1,4 +1,4 @@
-/* Bytes of a forward pass, against sums made by hand. */
+/* Compares the bytes of a forward pass with sums computed by hand. */
 #include "engine/network/network.h"
 #include "engine/ops/op.h"
 #include "engine/plan/traffic.h"
@@ -58,7 +58,7 @@ static void test_lenet(void)
     network_free(network);
 }
 
-/* What a device reads through moves nothing; what it executes does. */
+/* A fused layer moves nothing; an executed one does. */
 static void test_pure_indexing(const char *device)
 {
     struct network *network;
@@ -79,7 +79,7 @@ static void test_pure_indexing(const char *device)
     network_free(network);
 }
 
-/* What only training needs is no part of a forward pass. */
+/* Layers that only training needs are not part of inference. */
 static void test_auxiliary_heads(void)
 {
     struct network *network;

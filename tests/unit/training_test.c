@@ -1,4 +1,4 @@
-/* Solver, schedule and loss meter: what turns gradients into a run. */
+/* Solver, learning-rate schedule and loss meter. */
 #include "base/random.h"
 #include "engine/training/loss_meter.h"
 #include "engine/training/lr_schedule.h"
@@ -13,7 +13,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-6 * fmax(1, fabs(b));
 }
 
-/* Three steps with gradient 1, weight decay 0.5, by hand. */
+/* Three steps with gradient 1 and weight decay 0.5, computed by hand. */
 static void test_solvers(void)
 {
     float weight[1] = {1}, gradient[1] = {1}, first[1] = {0}, second[1] = {0};

@@ -1,13 +1,13 @@
-/* A grid of blocks on one processor.
+/* Runs a grid of blocks on one processor.
  *
- * Every thread of a block is a fiber with a stack of its own, taken when it begins and given back
- * when it ends, so that a kernel without barriers uses a single stack over and over. A fiber runs
- * until it waits: at the block's barrier or for its warp. When nobody can run any more, those whose
- * wait is over are let go: a warp when all of its 32 lanes wait, the block when all threads do. If
- * that frees no one, a GPU would hang or worse, and the program ends here.
+ * Every thread of a block is a fiber with its stack, which is allocated when the fiber starts and
+ * freed when it ends, so that a kernel without barriers uses a single stack over and over. A fiber
+ * runs until it waits: at the block's barrier, or for its warp. When no fiber can run any more,
+ * those whose wait is over are released: a warp when all of its 32 lanes wait, the block when all
+ * threads wait. If that releases none, a GPU would hang, and the program ends here.
  *
- * A shuffle puts its value into one of two rows of its warp, in turn: a lane that is one shuffle
- * ahead does not disturb those that still read, and two ahead it cannot be.
+ * A shuffle stores its value in one of two rows of its warp, in turn: a lane that is one shuffle
+ * ahead does not overwrite values that others still read, and it cannot be two ahead.
  */
 #include "cuda_runtime.h"
 
@@ -27,7 +27,7 @@ struct fiber {
     fiber_state state;
     uint3 index;
     char *stack;
-    unsigned shuffles; /* that it took part in */
+    unsigned shuffles; /* the number of the shuffle it has joined */
 #if defined __x86_64__
     void *top;
 #else
@@ -45,7 +45,7 @@ static struct emulated_block {
             free(stack);
     }
     std::vector<fiber> fibers;
-    std::vector<char *> stacks; /* free ones */
+    std::vector<char *> stacks; /* unused stacks */
     std::vector<unsigned> order;
     fiber scheduler, *now;
     const std::function<void()> *kernel;
@@ -70,7 +70,7 @@ static void thread_main(void)
 }
 
 #if defined __x86_64__
-/* Keeps what a callee must keep, changes stacks, and goes on where the other one was. */
+/* Saves the registers that a callee must save, changes the stack, and continues the other fiber. */
 extern "C" void emulator_switch(void **from_top, void *to_top);
 asm(".text\n.globl emulator_switch\n.type emulator_switch, @function\nemulator_switch:\n"
     "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
@@ -93,7 +93,7 @@ static void fiber_main(void)
 static void prepare(fiber *f)
 {
     void **top = (void **)(f->stack + STACK_BYTES);
-    *--top = nullptr; /* nobody to return to; and the alignment of a called function */
+    *--top = nullptr; /* no return address; and the alignment of a called function */
     *--top = (void *)fiber_main;
     for (int saved = 0; saved < 6; saved++)
         *--top = nullptr;
@@ -197,7 +197,7 @@ static bool free_block(void)
     return true;
 }
 
-/* False: all are done. */
+/* Returns false when all fibers have ended. */
 static bool free_waiting(void)
 {
     bool freed = false, done = true;

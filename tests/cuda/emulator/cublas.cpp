@@ -1,5 +1,5 @@
-/* Matrix products by OpenBLAS, column by column as cuBLAS takes them. beta 0 means that C is not
- * read, in both. */
+/* cuBLAS's matrix products, computed by OpenBLAS, both in column-major order. With beta 0 both do
+ * not read C. */
 #include "cublas_v2.h"
 
 #include <cblas.h>

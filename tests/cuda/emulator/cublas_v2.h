@@ -1,4 +1,4 @@
-/* cublas_v2.h, the emulator's: the matrix products that the CUDA device asks cuBLAS for, by
+/* cublas_v2.h of the emulator: the matrix products that the CUDA device needs of cuBLAS, by
  * OpenBLAS. */
 #ifndef TINCA_TESTS_CUBLAS_V2_H
 #define TINCA_TESTS_CUBLAS_V2_H

@@ -1,4 +1,4 @@
-/* cuda_bf16.h, the emulator's: a bfloat16 is a float whose lower 16 bits are zero. */
+/* cuda_bf16.h of the emulator: a bfloat16 is a float whose lower 16 bits are zero. */
 #ifndef TINCA_TESTS_CUDA_BF16_H
 #define TINCA_TESTS_CUDA_BF16_H
 

@@ -1,4 +1,4 @@
-/* cuda_fp16.h, the emulator's: a float16 is a float of 10 bits behind the point. Its range is not
+/* cuda_fp16.h of the emulator: a float16 is a float with 10 bits of fraction. Its range is not
  * emulated. */
 #ifndef TINCA_TESTS_CUDA_FP16_H
 #define TINCA_TESTS_CUDA_FP16_H
@@ -9,7 +9,7 @@ struct __half {
     float value;
 };
 
-/* To the nearest number with so many bits behind the point, and of two to the even one. */
+/* Rounds to the nearest number with this many bits of fraction, ties to even. */
 static inline float emulator_round(float value, int bits)
 {
     uint32_t word;

@@ -1,15 +1,16 @@
-/* cuda_runtime.h, the emulator's: what the CUDA device's sources need, on a machine without CUDA.
+/* cuda_runtime.h of the emulator: the part of the CUDA runtime that the CUDA device needs, for a
+ * machine without CUDA.
  *
- * With this folder before others in the include path the .cu files compile as plain C++ and run on
- * the processor. Device memory is malloc'ed, so that AddressSanitizer watches it. The threads of a
- * block are fibers that change at barriers and shuffles, blocks run one after the other; an order
- * drawn from emulator_set_order() brings out results that depend on who comes first. Everything
- * happens on the calling thread, when it is enqueued or later (emulator_set_delay), unless its
- * stream is being captured: then it is kept in the graph. Several threads may call, but one call is
- * done at a time. There can be several cards (emulator_set_cards), which share the host's memory;
- * what is asked of a card's stream while another card is the thread's fails, as on a GPU. What a
- * GPU would not forgive ends the program with a message: a barrier that not all threads reach, a
- * shuffle with lanes missing, a launch outside of the limits.
+ * With this folder first in the include path the .cu files compile as plain C++ and run on the
+ * processor. Device memory is allocated by malloc, so AddressSanitizer checks it. The threads of a
+ * block are fibers that switch at barriers and shuffles, and blocks run one after the other; a
+ * random order (emulator_set_order) reveals results that depend on the order. Work is done on the
+ * calling thread when it is enqueued, or later (emulator_set_delay), unless its stream is being
+ * captured: then it is recorded in the graph. Several threads may call; one call runs at a time.
+ * There can be several GPUs (emulator_set_cards), which share the host's memory; using a stream of
+ * one GPU while another one is the thread's current device fails, as in CUDA. Errors that a GPU
+ * would not survive end the program with a message: a barrier that not all threads reach, a shuffle
+ * with lanes missing, a launch outside of the limits.
  */
 #ifndef TINCA_TESTS_CUDA_RUNTIME_H
 #define TINCA_TESTS_CUDA_RUNTIME_H
@@ -202,57 +203,58 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
-/* --- the emulator's own --- */
+/* --- functions of the emulator --- */
 
-/* 0: what is enqueued is done at once, as if the device had no time of its own. Else it waits in
- * its stream: sometimes, as drawn from the seed, a stream goes on a bit, and the rest is done when
- * somebody waits for it. What was not ordered by a stream, an event or a wait comes out wrong then.
- */
+/* Sets the delay. 0: work is done when it is enqueued, as if the device took no time. Otherwise it
+ * waits in its stream: sometimes, drawn from this seed, a stream advances, and the rest is done
+ * when somebody waits for it. Work that is not ordered by a stream, an event or a wait then gives
+ * wrong results. */
 extern "C" void emulator_set_delay(uint64_t seed);
-/* All of the thread's card, which does not hold the lock. */
+/* Does all work of the thread's GPU. The thread must not hold the lock. */
 void emulator_finish_all(void);
 
 /* Held during each call. */
 extern std::recursive_mutex emulator_lock;
 typedef std::lock_guard<std::recursive_mutex> emulator_guard;
 
-/* How many cards there are: 1 from the start. The thread's. */
+/* Sets the number of GPUs (1 at first), and returns the thread's current GPU. */
 extern "C" void emulator_set_cards(int count);
 int emulator_card(void);
 
-/* Remembers an error for cudaGetLastError, and returns it; what every call fails with; it can be
- * asked for. */
+/* Records an error for cudaGetLastError and returns it; the second makes every call fail with it,
+ * and the third returns that. */
 cudaError_t emulator_note(cudaError_t error);
-cudaError_t emulator_broken(void); /* the thread's card */
+cudaError_t emulator_broken(void); /* the thread's current GPU */
 cudaError_t emulator_broken_card(int card);
 
-/* Does `work` now or later, or keeps it when the stream is being captured. */
+/* Does `work` now or later, or records it if the stream is being captured. */
 cudaError_t emulator_submit(cudaStream_t stream, std::function<void()> work);
-/* The same with work that is tried until it says that it was done: the stream waits for others. */
+/* The same for work that is repeated until it returns that it is done, while the stream waits for
+ * others. */
 cudaError_t emulator_submit_tries(cudaStream_t stream, std::function<bool()> tries);
 
-/* What a launch has to return instead of launching; cudaSuccess: nothing. */
+/* Returns the error that a launch must return instead of launching, or cudaSuccess. */
 cudaError_t emulator_refuse_launch(void);
 
-/* Submits a kernel whose arguments are bound. */
+/* Enqueues a kernel whose arguments are bound. */
 cudaError_t emulator_launch(dim3 grid, dim3 block, const std::function<void()> &kernel,
                             cudaStream_t stream);
 
-/* 0: blocks and threads in their natural order; else an order drawn from the seed. */
+/* Sets the order of blocks and threads: 0 natural, otherwise drawn from this seed. */
 extern "C" void emulator_set_order(uint64_t seed);
 
-/* The n-th allocation of device memory from now fails for want of it, 0: none; the n-th launch of a
- * kernel fails with this error, and as on a GPU all that follows on its card, until it is called
- * again. On one card only, if that is chosen (-1: on any). */
+/* Makes the n-th allocation of device memory from now fail (0: none); makes the n-th launch of a
+ * kernel fail with this error, and as on a GPU all later calls on its device, until it is called
+ * again. On one GPU only, if that is chosen (-1: any). */
 extern "C" void emulator_fail_allocation(size_t n);
 extern "C" void emulator_fail_launch(size_t n, int error);
 extern "C" void emulator_fail_card(int card);
-/* What cudaMemGetInfo says is free. */
+/* Sets the free memory that cudaMemGetInfo reports. */
 extern "C" void emulator_set_free(size_t bytes);
-/* How many graphs were launched since the program began. */
+/* Returns how many graphs were launched since the program began. */
 extern "C" size_t emulator_graphs_run(void);
 
-/* How many kernels were run since the program began. */
+/* Returns how many kernels ran since the program began. */
 extern "C" size_t emulator_kernels_run(void);
 
 template <class... P, size_t... I>
@@ -269,7 +271,7 @@ static inline cudaError_t cudaLaunchKernel(void (*kernel)(P...), dim3 grid, dim3
 {
     const auto bound = emulator_arguments<P...>(arguments, std::index_sequence_for<P...>());
     if (shared_bytes != 0)
-        return cudaErrorInvalidValue; /* only arrays of a size known to the compiler */
+        return cudaErrorInvalidValue; /* only for arrays of constant size */
     return emulator_launch(
         grid, block, [kernel, bound] { std::apply(kernel, bound); }, stream);
 }

@@ -1,6 +1,6 @@
-/* Convolution's three passes are one walk over all pairs of an output position and a window
- * element; each adds to another of the three arrays. Workspace is asked for and spoilt, as a
- * library may. */
+/* The three passes of a convolution as one loop over all pairs of an output position and a window
+ * element; each pass adds to a different array. Workspace is requested and overwritten, as the real
+ * library may do. */
 #include "cudnn.h"
 
 #include <vector>
@@ -125,7 +125,7 @@ static bool fits(const struct pass *p)
 /* visit(element of x, of w, of y) */
 template <class F> static void visit_pairs(const struct pass *p, F visit)
 {
-    const int outputs = p->w.n / p->conv.groups; /* of a group */
+    const int outputs = p->w.n / p->conv.groups; /* channels of a group */
     for (int n = 0; n < p->y.n; n++)
         for (int o = 0; o < p->y.c; o++)
             for (int oy = 0; oy < p->y.h; oy++)
@@ -144,7 +144,7 @@ template <class F> static void visit_pairs(const struct pass *p, F visit)
                             }
 }
 
-/* to = sums + beta * to; beta 0: `to` is not read. */
+/* Computes to = sums + beta * to; with beta 0 `to` is not read. */
 static void end(const std::vector<double> &sums, float beta, float *to)
 {
     for (size_t i = 0; i < sums.size(); i++)

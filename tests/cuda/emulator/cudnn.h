@@ -1,4 +1,4 @@
-/* cudnn.h, the emulator's: the three passes of a convolution, by plain loops. */
+/* cudnn.h of the emulator: the three passes of a convolution, by plain loops. */
 #ifndef TINCA_TESTS_CUDNN_H
 #define TINCA_TESTS_CUDNN_H
 

@@ -1,5 +1,5 @@
-/* mma.h, the emulator's: what a warp does together is done by its first lane, which holds all of a
- * fragment. That the others come along is what the barriers around it see to. */
+/* mma.h of the emulator: the first lane of a warp holds a whole fragment and does the warp's work
+ * alone; barriers around it keep the other lanes in step. */
 #ifndef TINCA_TESTS_MMA_H
 #define TINCA_TESTS_MMA_H
 
@@ -32,7 +32,7 @@ static inline float __float_to_tf32(float value)
     return emulator_round(value, 10);
 }
 
-/* x[row][column] of m x k, k x n or m x n. */
+/* x[row][column], of m x k, k x n or m x n elements. */
 template <class USE, int M, int N, int K, class TYPE, class LAYOUT = void> struct fragment {
     float x[16][16];
 };

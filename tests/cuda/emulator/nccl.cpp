@@ -1,5 +1,5 @@
-/* Collectives of several emulated cards. Each card comes to one when its stream does; who comes
- * last does it for all of them, while the others' streams wait; then all go on. */
+/* Collectives of several emulated GPUs. Each GPU joins a collective when its stream reaches it, and
+ * waits; the last one computes it for all of them, and then all continue. */
 #include "nccl.h"
 
 #include <cstdio>
@@ -14,11 +14,11 @@ struct collective {
 };
 struct emulated_group {
     std::vector<emulated_communicator *> members;
-    size_t come, rounds, left; /* left: members that are not given back */
+    size_t come, rounds, left; /* the number of members that are not destroyed yet */
 };
 struct emulated_communicator {
     emulated_group *group;
-    size_t number, rounds; /* that it took part in */
+    size_t number, rounds; /* the number of the collective it has joined */
     bool has_come, aborted;
     collective what;
 };
@@ -95,7 +95,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *communicators, int count, const int *ca
     return ncclSuccess;
 }
 
-/* What was enqueued may still look at it: all members end together. */
+/* Enqueued work may still use it: it is freed with its last member. */
 static void give_back(emulated_communicator *communicator)
 {
     emulated_group *group = communicator->group;

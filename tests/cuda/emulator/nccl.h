@@ -1,5 +1,6 @@
-/* nccl.h, the emulator's: what the CUDA device asks of NCCL. The library is in the program: dlopen
- * and dlsym, of the file that includes this, find it there, unless it is hidden. */
+/* nccl.h of the emulator: the part of NCCL that the CUDA device needs. The library is part of the
+ * program: dlopen and dlsym find it there in files that include this header, unless it is hidden.
+ */
 #ifndef TINCA_TESTS_NCCL_H
 #define TINCA_TESTS_NCCL_H
 
@@ -29,10 +30,10 @@ const char *ncclGetErrorString(ncclResult_t result);
 void *emulator_dlopen(const char *name, int flags);
 void *emulator_dlsym(void *library, const char *name);
 
-/* The library is not there; the next ncclCommInitAll fails. */
+/* Hides the library; makes the next ncclCommInitAll fail. */
 void emulator_hide_nccl(bool hide);
 void emulator_fail_join(bool fail);
-/* Communicators that were made and not given back. */
+/* Returns the number of communicators that are not destroyed. */
 size_t emulator_communicators(void);
 }
 

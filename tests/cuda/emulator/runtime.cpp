@@ -1,5 +1,5 @@
-/* The runtime's calls about devices and memory, which is the host's; and what can be made to fail.
- * Streams, events and graphs are in streams.cpp. */
+/* The runtime's functions for devices and memory, which is host memory, and the failures that tests
+ * can set. Streams, events and graphs are in streams.cpp. */
 #include "cuda_runtime.h"
 
 #include <cstdio>
@@ -8,8 +8,8 @@ enum { MAX_CARDS = 16 };
 
 std::recursive_mutex emulator_lock;
 static thread_local cudaError_t last_error = cudaSuccess;
-static thread_local int card;         /* the thread's */
-static cudaError_t broken[MAX_CARDS]; /* what every call returns from now on */
+static thread_local int card;         /* the thread's current device */
+static cudaError_t broken[MAX_CARDS]; /* the error that every call returns from now on */
 static size_t fail_allocation, fail_launch, free_memory = (size_t)1 << 33;
 static cudaError_t fail_with;
 static int cards = 1, fail_card = -1;
@@ -111,7 +111,7 @@ cudaError_t cudaGetLastError(void)
     return error;
 }
 
-/* --- the cards, all of them this machine --- */
+/* --- the GPUs, all emulated on this machine --- */
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
@@ -197,11 +197,11 @@ cudaError_t cudaMalloc(void **memory, size_t bytes)
         return emulator_note(cudaErrorMemoryAllocation);
     *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (*memory)
-        memset(*memory, 0xff, bytes); /* NaN: a GPU gives no zeros either */
+        memset(*memory, 0xff, bytes); /* NaN: a GPU does not clear memory either */
     return emulator_note(*memory ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
-/* A GPU waits for everything before it gives memory back. */
+/* cudaFree waits for all work first. */
 cudaError_t cudaFree(void *memory)
 {
     emulator_finish_all();

@@ -1,11 +1,12 @@
 /* Streams, events and graphs.
  *
- * A stream is a queue. Without delay each task is done when it comes; with it tasks wait until
- * somebody waits for them, or until a draw lets a stream go on: as on a GPU, all orders may happen
- * that streams and events allow. An event counts how often it was asked for and how often it has
- * happened; who waits for it waits for the number of asks there were. A graph is a list of what was
- * enqueued while its stream was captured. What several cards do together is tried until all are
- * there; meanwhile whoever asks whether something has happened lets the others go on. */
+ * A stream is a queue. Without delay each task is done when it is enqueued; with delay tasks wait
+ * until somebody waits for them, or until a random draw lets a stream advance: as on a GPU, every
+ * order can happen that streams and events allow. An event counts how often it was recorded and how
+ * often it has happened; a wait is for the number of records at that time. A graph is a list of the
+ * work that was enqueued while its stream was captured. Work of several GPUs together is repeated
+ * until all have joined; meanwhile a query whether something has happened lets the others advance.
+ */
 #include "cuda_runtime.h"
 
 #include <chrono>
@@ -19,10 +20,10 @@ struct emulated_event {
     std::chrono::steady_clock::time_point time;
 };
 struct task {
-    std::function<void()> work; /* one of these four */
+    std::function<void()> work; /* one of these four is set */
     std::function<bool()> tries;
     cudaEvent_t wait, happens;
-    uint64_t number; /* of the ask that is waited for, or that happens */
+    uint64_t number; /* the number of the record that is waited for, or that happens */
 };
 struct emulated_graph {
     std::vector<task> tasks;
@@ -43,7 +44,7 @@ extern "C" size_t emulator_graphs_run(void)
     return graphs;
 }
 
-/* --- doing what was enqueued --- */
+/* --- doing enqueued work --- */
 
 static bool is_blocked(const emulated_stream *stream)
 {
@@ -51,8 +52,8 @@ static bool is_blocked(const emulated_stream *stream)
     return first.wait && first.wait->happened < first.number;
 }
 
-/* The first task of a stream; false: there is none, or it must wait. A card that broke down comes
- * to nothing that it does with others. */
+/* Does the first task of a stream. Returns false if there is none or it must wait. A GPU that has
+ * failed joins no collective. */
 static bool step(emulated_stream *stream)
 {
     if (stream->tasks.empty() || is_blocked(stream))
@@ -77,7 +78,7 @@ static bool step_any(void)
     return false;
 }
 
-/* As far as it goes without the threads of other cards. The stream itself goes first; the others
+/* Does as much as possible without the threads of other GPUs: first this stream, and the others
  * only as far as it needs them. */
 static void go_on(emulated_stream *stream)
 {
@@ -97,7 +98,7 @@ static bool is_done(const std::function<bool(const emulated_stream *)> &wanted)
     return done;
 }
 
-/* Without the lock, for other threads may have to ask for something first. */
+/* Called without the lock, since other threads may have to enqueue work first. */
 static void finish(const std::function<bool(const emulated_stream *)> &wanted)
 {
     for (size_t tries = 0; !is_done(wanted); tries++) {
@@ -257,7 +258,7 @@ static void ask_event(emulated_stream *stream, cudaEvent_t event)
     enqueue(stream, {nullptr, nullptr, nullptr, event, event->asked});
 }
 
-/* Within a recording only events that are also seen from without are meant here. */
+/* Inside a capture only events that are also visible outside reach this function. */
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 {
     emulator_guard guard(emulator_lock);
