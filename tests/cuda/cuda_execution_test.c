@@ -5,7 +5,7 @@
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
-#include "engine/devices/profile.h"
+#include "engine/profile/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

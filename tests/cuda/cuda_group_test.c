@@ -5,8 +5,8 @@
 #include "cuda/emulated_module.h"
 #include "cuda/lab.h"
 
-#include "engine/devices/profile.h"
 #include "engine/execution/gan.h"
+#include "engine/profile/profile.h"
 
 #include <math.h>
 #include <stdlib.h>

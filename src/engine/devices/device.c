@@ -350,16 +350,3 @@ const struct kernel *device_choose_kernel(const struct device_driver *driver,
               choice_translate(refusals, words, sizeof words));
     return NULL;
 }
-
-void *device_allocate_host(struct device *device, size_t bytes, const char *what,
-                           struct error *error)
-{
-    (void)device;
-    return memory_new_aligned(bytes, 1, what, error);
-}
-
-void device_release_host(struct device *device, void *memory)
-{
-    (void)device;
-    free(memory);
-}

@@ -9,7 +9,7 @@
 #define TINCA_ENGINE_DEVICES_DEVICE_BACKEND_H
 
 #include "engine/devices/device.h"
-#include "engine/devices/profile.h"
+#include "engine/profile/profile.h"
 
 /* What changes from one iteration to the next, for kernels that are replayed and so cannot be told
  * by their arguments. */

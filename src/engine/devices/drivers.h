@@ -6,9 +6,4 @@
 
 extern const struct device_driver device_reference, device_cpu, device_cuda;
 
-/* Memory of devices that compute in the host's: the `allocate` and `release` of their drivers. */
-void *device_allocate_host(struct device *device, size_t bytes, const char *what,
-                           struct error *error);
-void device_release_host(struct device *device, void *memory);
-
 #endif

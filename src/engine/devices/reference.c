@@ -3,6 +3,7 @@
 #include "base/language.h"
 #include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
+#include "engine/devices/host/host_memory.h"
 #include "engine/ops/op.h"
 
 static bool reference_available(char *reason, size_t size)

@@ -2,7 +2,7 @@
 #include "engine/execution/passes.h"
 
 #include "base/clock.h"
-#include "engine/devices/profile.h"
+#include "engine/profile/profile.h"
 
 #include <math.h>
 

@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "engine/devices/device.h"
-#include "engine/devices/profile.h"
 #include "engine/plan/plan.h"
+#include "engine/profile/profile.h"
 #include "engine/weights/weights.h"
 
 #include <stddef.h>

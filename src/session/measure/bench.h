@@ -11,10 +11,10 @@
 
 #include "base/error.h"
 #include "engine/devices/device.h"
-#include "engine/devices/profile.h"
 #include "engine/execution/gan.h"
 #include "engine/network/network.h"
 #include "engine/plan/plan.h"
+#include "engine/profile/profile.h"
 #include "session/values/statistics.h"
 
 #include <stdbool.h>

@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/json/json.h"
-#include "engine/devices/profile.h"
 #include "engine/graph/tensor.h"
 #include "engine/plan/plan.h"
+#include "engine/profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
 #define TINCA_ENGINE_DEVICES_CPU_SIMD_H
 
 #include "base/threads/pool.h"
-#include "engine/devices/profile.h"
 #include "engine/graph/kernel.h"
 #include "engine/ops/op.h"
+#include "engine/profile/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>

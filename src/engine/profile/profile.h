@@ -4,8 +4,8 @@
  * A kernel may report its GEMM calls from several threads at once: each thread has its own table,
  * merged when it is read. Without a profile (NULL) every function here returns at once.
  */
-#ifndef TINCA_ENGINE_DEVICES_PROFILE_H
-#define TINCA_ENGINE_DEVICES_PROFILE_H
+#ifndef TINCA_ENGINE_PROFILE_PROFILE_H
+#define TINCA_ENGINE_PROFILE_PROFILE_H
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "engine/devices/profile.h"
+#include "engine/profile/profile.h"
 
 #include "base/clock.h"
 #include "base/memory.h"
