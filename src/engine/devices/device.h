@@ -82,11 +82,11 @@ struct device {
     char name[DEVICE_NAME_SIZE];
     size_t number; /* of several of the same kind */
     size_t threads;
-    bool strict; /* plans for it refuse nodes that it has no kernel for (plan_settings) */
     struct pool *pool;
     void *state;
     struct device *others[DEVICE_MAX_RANKS - 1];
     size_t other_count;
+    bool strict; /* plans for it refuse nodes that it has no kernel for (plan_settings) */
 };
 
 /* Finds the driver of a name, `reference`, `cpu` or `cuda[:N[,N...]]`, and asks whether it can be

@@ -20,7 +20,7 @@ extern "C" {
 
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
-enum { CUDA_MODULE_ABI = 3 }; /* of this header, remote.h, device.h, kernel.h and graph.h */
+enum { CUDA_MODULE_ABI = 4 }; /* of this header, remote.h, device.h, kernel.h and graph.h */
 
 enum cuda_trouble {
     CUDA_FINE,
