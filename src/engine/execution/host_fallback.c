@@ -7,6 +7,7 @@
  * sums of gradients that arrive through two inputs, give the same bits. */
 #include "engine/execution/host_fallback.h"
 
+#include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
 #include "engine/plan/fallback.h"
@@ -23,7 +24,7 @@ struct host_fallback {
 struct host_fallback *host_fallback_create(const struct plan *plan, struct device *device,
                                            struct error *error)
 {
-    static const char what[] = "the nodes that run on the host";
+    static const char what[] = N_("the nodes that run on the host");
     struct host_fallback *fallback = memory_new(1, sizeof *fallback, what, error);
     if (!fallback)
         return NULL;
