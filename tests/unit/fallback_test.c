@@ -76,13 +76,13 @@ static void test_words(void)
                                       "computes it") == 0;
     }
     tap_ok(falls == 1 && relus == 1, "only the node without a kernel falls back");
-    forecast_fallback_words(&cpu.plan->forecast, words, sizeof words);
+    forecast_fallback_text(&cpu.plan->forecast, words, sizeof words);
     tap_ok(strstr(words, "no kernel for 1 layer"), "%s", words);
     struct memory_forecast copied = {.fallback_nodes = 2, .fallback_bytes = 3 << 20};
-    forecast_fallback_words(&copied, words, sizeof words);
+    forecast_fallback_text(&copied, words, sizeof words);
     tap_ok(strstr(words, "2 layers") && strstr(words, "3.00 MiB"), "%s", words);
     copied.fallback_nodes = 0;
-    tap_ok(!forecast_fallback_words(&copied, words, sizeof words)[0], "else there are no words");
+    tap_ok(!forecast_fallback_text(&copied, words, sizeof words)[0], "else there are no words");
     lab_close(&cpu);
 }
 
