@@ -97,7 +97,9 @@ static int print_json(const struct bench *bench, const struct part_profile *main
         json_add_count(root, "peak_memory_bytes", bench->peak_memory_bytes) &&
         json_add_count(root, "planned_memory_bytes", bench->memory.total) &&
         json_add_count(root, "unlimited_memory_bytes", bench->memory.unlimited) &&
-        json_add_number(root, "extra_flops_percent", plan_recompute_overhead(&bench->memory));
+        json_add_number(root, "extra_flops_percent", plan_recompute_overhead(&bench->memory)) &&
+        json_add_count(root, "fallback_layers", bench->memory.fallback_nodes) &&
+        json_add_count(root, "fallback_bytes", bench->memory.fallback_bytes);
     if (main->part)
         complete = complete && bench_add_roofline(root, bench) && add_profile(root, bench, main);
     if (discriminator->part)
@@ -110,7 +112,7 @@ static int print_json(const struct bench *bench, const struct part_profile *main
 
 static void print_summary(const struct bench *bench)
 {
-    char peak[32], planned[32], words[160];
+    char peak[32], planned[32], words[320];
     const struct statistics *ms = &bench->ms_per_image;
     const char *mode = bench->mode == PLAN_INFERENCE ? _("inference")
                        : bench->discriminator.graph  ? _("training against its discriminator")
@@ -130,6 +132,8 @@ static void print_summary(const struct bench *bench)
                  text_bytes(bench->memory.total, planned, sizeof planned));
     if (forecast_limit_text(&bench->memory, words, sizeof words)[0])
         output_print(_("  limit      %s\n"), words);
+    if (forecast_fallback_text(&bench->memory, words, sizeof words)[0])
+        output_print(_("  fallback   %s\n"), words);
     if (bench->main.profile)
         bench_print_limits(bench);
 }
@@ -235,6 +239,7 @@ static struct bench_settings make_settings(const struct run_config *config, size
                                       .mode = infer ? PLAN_INFERENCE : PLAN_TRAINING,
                                       .iterations = infer ? INFER_ITERATIONS : TRAIN_ITERATIONS,
                                       .seed = config->seed,
+                                      .strict_device = config->strict_device,
                                       .memory_limit = config_memory_limit(config),
                                       .precision = (enum device_precision)config->precision,
                                       .profile = profile};
@@ -247,9 +252,10 @@ static struct bench_settings make_settings(const struct run_config *config, size
 
 static int bench_command_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {
-        "technique", "groups",  "width-rate", "block-rate",   "widths", "activation", "batch",
-        "device",    "threads", "precision",  "memory-limit", "seed",   NULL};
+    static const char *const fields[] = {"technique", "groups",     "width-rate",    "block-rate",
+                                         "widths",    "activation", "batch",         "device",
+                                         "threads",   "precision",  "strict-device", "memory-limit",
+                                         "seed",      NULL};
     struct run_config config;
     struct bench bench;
     struct error error;

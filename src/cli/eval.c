@@ -102,6 +102,7 @@ static int evaluate(const char *path, const struct run_config *config, bool as_j
     if (!model_load(&model, path, config->device, config->threads, &error))
         return output_error(&error);
     model.tolerance = (double)config->tolerance;
+    model.device->strict = config->strict_device;
     if (!model_evaluate(&model, config->data, batch, &evaluation, &error))
         status = output_error(&error);
     else
@@ -112,7 +113,8 @@ static int evaluate(const char *path, const struct run_config *config, bool as_j
 
 static int eval_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"data", "batch", "device", "threads", "tolerance", NULL};
+    static const char *const fields[] = {"data",          "batch",     "device", "threads",
+                                         "strict-device", "tolerance", NULL};
     struct run_config config;
     struct error error;
     struct operands operands;

@@ -64,8 +64,10 @@ static bool make_training(struct info *info, const struct plan_settings *setting
 static bool make_inference(struct part *part, const struct info *info,
                            const struct plan_settings *training, struct error *error)
 {
-    struct plan_settings settings = {
-        .mode = PLAN_INFERENCE, .batch = training->batch, .threads = training->threads};
+    struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                     .batch = training->batch,
+                                     .threads = training->threads,
+                                     .strict_device = training->strict_device};
     if (part->graph)
         part->inference = plan_build(part->graph, info->device->driver, &settings, error);
     return !part->graph || part->inference;
@@ -140,7 +142,8 @@ static bool add_layer(struct json *list, const struct part *part, size_t number,
                     traffic_node_bytes(part->inference, number, batch)) &&
            json_add_string(object, "kernel",
                            kernel_name(part->training, number, text, sizeof text)) &&
-           json_add_string(object, "kernel_choice", step ? step->choice : "");
+           json_add_string(object, "kernel_choice", step ? step->choice : "") &&
+           json_add_bool(object, "falls_back", step && step->falls_back);
 }
 
 static bool add_layers(struct json *parent, const struct part *part, size_t batch)
@@ -164,7 +167,9 @@ static bool add_memory(struct json *root, const struct memory_forecast *memory)
            json_add_count(object, "total", memory->total) &&
            json_add_count(object, "unlimited", memory->unlimited) &&
            json_add_count(object, "flops", memory->flops) &&
-           json_add_count(object, "flops_again", memory->flops_again);
+           json_add_count(object, "flops_again", memory->flops_again) &&
+           json_add_count(object, "fallback_layers", memory->fallback_nodes) &&
+           json_add_count(object, "fallback_bytes", memory->fallback_bytes);
 }
 
 /* Adds the discriminator. It counts in the memory of training, but in no sum of the network. */
@@ -253,7 +258,7 @@ static int print_memory(const struct info *info)
     } kinds[] = {{N_("weights"), memory->weights},     {N_("gradients"), memory->gradients},
                  {N_("solver"), memory->solver},       {N_("activations"), memory->activations},
                  {N_("workspace"), memory->workspace}, {N_("total"), memory->total}};
-    char text[32], words[160];
+    char text[32], words[320];
     struct table table = table_begin("lr", _("MEMORY|SIZE"));
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         table_cell(&table, "%s", gettext(kinds[i].name));
@@ -265,6 +270,8 @@ static int print_memory(const struct info *info)
     int status = table_print(&table);
     if (forecast_limit_text(memory, words, sizeof words)[0])
         output_print(_("Memory limit: %s.\n"), words);
+    if (forecast_fallback_text(memory, words, sizeof words)[0])
+        output_print(_("Fallback: %s.\n"), words);
     return status;
 }
 
@@ -331,9 +338,9 @@ static int print_tables(const struct info *info)
 
 static int info_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"technique", "groups",       "width-rate", "block-rate",
-                                         "widths",    "activation",   "batch",      "device",
-                                         "threads",   "memory-limit", "solver",     NULL};
+    static const char *const fields[] = {
+        "technique", "groups",  "width-rate",    "block-rate",   "widths", "activation", "batch",
+        "device",    "threads", "strict-device", "memory-limit", "solver", NULL};
     struct run_config config;
     struct info info = {0};
     struct error error;

@@ -87,7 +87,8 @@ static struct reader make_reader(const struct command *command, const struct opt
     struct reader reader = {.command = command, .set = set, .letters = ":"};
     for (size_t i = 0; i < config_field_count; i++)
         if (offers_field(set, config_fields[i].key)) {
-            add_long(&reader, config_fields[i].key, required_argument);
+            add_long(&reader, config_fields[i].key,
+                     config_fields[i].value_optional ? optional_argument : required_argument);
             reader.fields[reader.count++] = &config_fields[i];
         }
     for (const struct option_row *row = set->rows; row->name; row++)
@@ -137,7 +138,8 @@ static void print_field(const struct config_field *field, const struct run_confi
     config_get(config, field->key, value, sizeof value);
     if (value[0] && strcmp(field->key, "data") != 0)
         text_append(&help, " [%s]", value);
-    print_option(field->key, 0, " ", field->argument, help.data ? help.data : field->help);
+    print_option(field->key, 0, field->value_optional ? "=" : " ", field->argument,
+                 help.data ? help.data : field->help);
     text_free(&help);
 }
 
@@ -349,7 +351,7 @@ static int set_field(const struct reader *reader, const struct config_field *fie
                      const char *value)
 {
     struct error error;
-    if (config_set(reader->set->config, field->key, value, &error))
+    if (config_set(reader->set->config, field->key, value ? value : "yes", &error))
         return EXIT_DONE;
     return output_error(&error);
 }

@@ -213,7 +213,7 @@ static int predict_all(struct predict *predict, const struct operands *operands)
 
 static int predict_run(const struct command *command, int argc, char **argv)
 {
-    static const char *const fields[] = {"device", "threads", NULL};
+    static const char *const fields[] = {"device", "threads", "strict-device", NULL};
     struct predict predict = {.top = 5};
     struct run_config config;
     struct error error;
@@ -245,6 +245,7 @@ static int predict_run(const struct command *command, int argc, char **argv)
         return status;
     if (!model_load(&predict.model, operands.values[0], config.device, config.threads, &error))
         return output_error(&error);
+    predict.model.device->strict = config.strict_device;
     status = predict_all(&predict, &operands);
     model_free(&predict.model);
     return status;

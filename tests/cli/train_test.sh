@@ -158,6 +158,15 @@ refuses 2 "same name" "two pictures with the same name" \
 refuses 2 "overwrite" "an input picture is not overwritten" predict "$T/tiny.safetensors" "$T/a.png" -o "$T"
 refuses 1 "" "a folder that is missing" predict "$T/tiny.safetensors" "$T/a.png" -o "$T/no/where.png"
 
+# --- a device that may not fall back ---
+succeeds "a strict device that has all kernels" train "$T/tiny.json" --data maps,limit=2 --batch 1 \
+    --threads 1 --epochs 1 --strict-device --run-dir "$T/strict"
+is "  is kept with the run" config.strict-device true "$T/strict/config.json"
+succeeds "  and bench says that nothing falls back" bench "$T/tiny.json" --iterations 1 --threads 1 \
+    --strict-device=yes --json
+is "  no layer" fallback_layers 0
+refuses 2 "yes or no" "a value that is neither" info lenet --strict-device=perhaps
+
 # --- a value that does not exist is not shown ---
 succeeds "a validated network that makes pictures" train "$T/tiny.json" --data maps,limit=2 \
     --validate maps,limit=1 --batch 1 --threads 1 --epochs 1 --save "$T/one.safetensors"

@@ -6,6 +6,7 @@
 #include "unit/session_files.h"
 
 #include "base/files/file.h"
+#include "engine/ops/op.h"
 #include "session/measure/bench.h"
 #include "session/model/evaluate.h"
 #include "session/record/run_open.h"
@@ -44,6 +45,26 @@ static const char *const pictures[] = {"data=maps,limit=4", "validate=maps,split
                                        "epochs=3",          "batch=1",
                                        "solver=adam",       "lr=0.002",
                                        "momentum=0.5",      NULL};
+
+/* --- a GPU that may lack kernels --- */
+
+static const char *lacking; /* the operator that it has no kernel for; NULL: it has all */
+static const struct cuda_module *whole_module;
+
+static size_t some_kernels(const struct op *op, const struct kernel **list, size_t capacity)
+{
+    return lacking && strcmp(op->name, lacking) == 0 ? 0
+                                                     : whole_module->kernels(op, list, capacity);
+}
+
+static const struct cuda_module *lacking_module(void)
+{
+    static struct cuda_module module;
+    whole_module = tinca_cuda_module();
+    module = *whole_module;
+    module.kernels = some_kernels;
+    return &module;
+}
 
 /* --- runs --- */
 
@@ -345,10 +366,38 @@ static void test_group(void)
     emulator_set_free((size_t)1 << 33);
 }
 
+/* --- nodes that the GPU cannot compute --- */
+
+static void test_fallback(const char *network, const char *const *settings, const char *op)
+{
+    struct finding finding = {.kind = FINDING_MEMORY};
+    struct run *whole = begin(network, settings, "cuda", NULL, NULL);
+    const struct run_snapshot wanted = finish(whole);
+    lacking = op;
+    struct run *run = begin(network, settings, "cuda", NULL, NULL);
+    const struct run_snapshot got = finish(run);
+    tap_ok(got.status == RUN_DONE &&
+               fabs(got.loss_mean - wanted.loss_mean) < 1e-3 * fabs(wanted.loss_mean),
+           "%s without %s on the GPU: a run with the same losses", network, op);
+    for (size_t i = 0; i < got.finding_count && finding.kind != FINDING_FALLBACK; i++)
+        run_finding(run, i, &finding);
+    tap_ok(finding.kind == FINDING_FALLBACK && strstr(finding.text, "between host and device"),
+           "  that says: %s", finding.text);
+    struct run *strict = begin(network, settings, "cuda", "strict-device", "yes");
+    const struct run_snapshot refused = finish(strict);
+    tap_ok(refused.status == RUN_REFUSED && strstr(refused.error.why, op) &&
+               strstr(refused.error.advice, "--strict-device"),
+           "  strict: %s: %s: %s", refused.error.what, refused.error.why, refused.error.advice);
+    lacking = NULL;
+    run_free(whole);
+    run_free(run);
+    run_free(strict);
+}
+
 int main(void)
 {
     emulator_set_cards(2);
-    cuda_use_module(tinca_cuda_module());
+    cuda_use_module(lacking_module());
     if (!tap_ok(make_home(), "a state home"))
         return tap_done();
     write_text(home_path("tiny.json"), tiny);
@@ -363,6 +412,8 @@ int main(void)
     test_breakdown("cuda", 0);
     test_evaluation("cuda");
     test_bench("cuda");
+    test_fallback("tiny.json", classes, "dropout");
+    test_fallback("painter.json", pictures, "leaky_relu");
     test_group();
     remove_home();
     return tap_done();

@@ -37,15 +37,15 @@ static inline bool lab_make_batch(struct lab *lab, size_t batch, struct error *e
     return lab->images;
 }
 
-/* Returns false with an error; close it also then. */
-static inline bool lab_make(struct lab *lab, const struct network_request *request,
-                            const char *device, const struct plan_settings *settings,
-                            struct error *error)
+/* Builds the network on an open device, which lab_close closes; where device is NULL, error already
+ * says why. Returns false with an error; lab_close is needed then, too. */
+static inline bool lab_make_on(struct lab *lab, const struct network_request *request,
+                               struct device *device, const struct plan_settings *settings,
+                               struct error *error)
 {
-    *lab = (struct lab){0};
-    lab->network = network_build(request, error);
-    lab->device = lab->network ? device_open(device, 1, error) : NULL;
-    if (lab->device)
+    *lab = (struct lab){.device = device};
+    lab->network = device ? network_build(request, error) : NULL;
+    if (lab->network)
         lab->plan = plan_build(&lab->network->graph, lab->device->driver, settings, error);
     if (!lab->plan || !weights_create(&lab->weights, &lab->network->graph, error))
         return false;
@@ -53,6 +53,14 @@ static inline bool lab_make(struct lab *lab, const struct network_request *reque
     lab->execution =
         execution_create(lab->plan, lab->device, &lab->weights, &settings->solver, 11, error);
     return lab->execution && lab_make_batch(lab, settings->batch, error);
+}
+
+/* Does what lab_make_on does, on the device of that name. */
+static inline bool lab_make(struct lab *lab, const struct network_request *request,
+                            const char *device, const struct plan_settings *settings,
+                            struct error *error)
+{
+    return lab_make_on(lab, request, device_open(device, 1, error), settings, error);
 }
 
 static inline void lab_close(struct lab *lab)

@@ -40,6 +40,8 @@ static void translate(char *piece, char *text, size_t size)
                          sizeof name) ||
                take_name(piece, "done by ", " in its own pass", name, sizeof name)) {
         snprintf(text, size, _("fused into %s, which computes it in the same pass"), name);
+    } else if (take_name(piece, "device ", " has no kernel that computes it", name, sizeof name)) {
+        snprintf(text, size, _("device %s has no kernel that computes it"), name);
     } else {
         snprintf(text, size, "%s", language_text(piece));
     }

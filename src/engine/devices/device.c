@@ -253,17 +253,17 @@ bool device_set_precision(struct device *device, enum device_precision precision
 
 bool device_check(struct device *device, struct error *error)
 {
-    const struct device_backend *remote = device->driver->backend;
+    const struct device_backend *backend = device->driver->backend;
     for (size_t i = 0; i < device->other_count; i++)
         if (!device_check(device->others[i], error))
             return false;
-    return !remote || remote->check(device, error);
+    return !backend || backend->check(device, error);
 }
 
 uint64_t device_memory_used(struct device *device)
 {
-    const struct device_backend *remote = device->driver->backend;
-    uint64_t most = remote ? remote->memory_used(device) : 0;
+    const struct device_backend *backend = device->driver->backend;
+    uint64_t most = backend ? backend->memory_used(device) : 0;
     for (size_t i = 0; i < device->other_count; i++) {
         const uint64_t bytes = device_memory_used(device->others[i]);
         most = bytes > most ? bytes : most;
@@ -273,9 +273,9 @@ uint64_t device_memory_used(struct device *device)
 
 void device_clear(struct device *device, void *memory, size_t bytes)
 {
-    const struct device_backend *remote = device->driver->backend;
-    if (remote)
-        remote->clear(device, memory, bytes);
+    const struct device_backend *backend = device->driver->backend;
+    if (backend)
+        backend->clear(device, memory, bytes);
     else
         memset(memory, 0, bytes);
 }
@@ -283,18 +283,18 @@ void device_clear(struct device *device, void *memory, size_t bytes)
 void device_copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows)
 {
-    const struct device_backend *remote = device->driver->backend;
-    if (remote)
-        remote->copy_rows(device, to, to_pitch, from, from_pitch, width, rows);
-    for (size_t row = 0; !remote && row < rows; row++)
+    const struct device_backend *backend = device->driver->backend;
+    if (backend)
+        backend->copy_rows(device, to, to_pitch, from, from_pitch, width, rows);
+    for (size_t row = 0; !backend && row < rows; row++)
         memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch, width);
 }
 
 void device_copy_in(struct device *device, void *to, const void *from, size_t bytes)
 {
-    const struct device_backend *remote = device->driver->backend;
-    if (remote)
-        remote->copy_in(device, to, from, bytes);
+    const struct device_backend *backend = device->driver->backend;
+    if (backend)
+        backend->copy_in(device, to, from, bytes);
     else
         memcpy(to, from, bytes);
 }
@@ -326,27 +326,49 @@ static bool accepts(const struct kernel *kernel, const struct kernel_site *site,
     return !kernel->supports || kernel->supports(site, reason);
 }
 
+/* Returns the device's first kernel that supports the site and writes the refusals of those before
+ * it as "; NAME refused: REASON"; NULL if all refuse. */
+static const struct kernel *find_kernel(const struct device_driver *driver,
+                                        const struct kernel_site *site, char *refusals, size_t size)
+{
+    const struct kernel *list[MAX_KERNELS];
+    const size_t count = driver->kernels ? driver->kernels(site->node->op, list, MAX_KERNELS) : 0;
+    struct text text = {refusals, size, 0};
+    for (size_t i = 0; i < count; i++) {
+        const char *reason;
+        if (accepts(list[i], site, &reason))
+            return list[i];
+        append(&text, "; %s refused: %s", list[i]->name, reason);
+    }
+    return NULL;
+}
+
 const struct kernel *device_choose_kernel(const struct device_driver *driver,
                                           const struct kernel_site *site, char *why, size_t size,
                                           struct error *error)
 {
-    const struct kernel *list[MAX_KERNELS];
-    const struct op *op = site->node->op;
-    const size_t count = driver->kernels ? driver->kernels(op, list, MAX_KERNELS) : 0;
+    char refusals[384] = "", words[512];
+    const struct kernel *kernel = find_kernel(driver, site, refusals, sizeof refusals);
+    if (kernel && why)
+        snprintf(why, size, "%s chosen%s", kernel->name, refusals);
+    if (!kernel)
+        error_set(error, ERROR_UNSUPPORTED, site->node->name, "choose another device",
+                  "device %s cannot compute %s%s", driver->name, site->node->op->name,
+                  choice_translate(refusals, words, sizeof words));
+    return kernel;
+}
+
+const struct kernel *device_reference_kernel(const struct device_driver *driver,
+                                             const struct kernel_site *site, char *why, size_t size)
+{
     char refusals[384] = "";
-    struct text text = {refusals, sizeof refusals, 0};
-    for (size_t i = 0; i < count; i++) {
-        const char *reason;
-        if (accepts(list[i], site, &reason)) {
-            if (why)
-                snprintf(why, size, "%s chosen%s", list[i]->name, refusals);
-            return list[i];
-        }
-        append(&text, "; %s refused: %s", list[i]->name, reason);
-    }
-    char words[512];
-    error_set(error, ERROR_UNSUPPORTED, site->node->name, "choose another device",
-              "device %s cannot compute %s%s", driver->name, op->name,
-              choice_translate(refusals, words, sizeof words));
-    return NULL;
+    const char *reason;
+    const struct kernel *kernel = site->node->op->reference;
+    if (!kernel || !accepts(kernel, site, &reason))
+        return NULL;
+    find_kernel(driver, site, refusals, sizeof refusals);
+    snprintf(why, size, "%s chosen%s; device %s has no kernel that computes it%s%s", kernel->name,
+             refusals, driver->name, driver->computes_on_host ? "" : "; ",
+             driver->computes_on_host ? "" : N_("it runs on the host, and its arrays are copied"));
+    return kernel;
 }

@@ -86,6 +86,7 @@ struct device {
     void *state;
     struct device *others[DEVICE_MAX_RANKS - 1];
     size_t other_count;
+    bool strict; /* plans for it refuse nodes that it has no kernel for (plan_settings) */
 };
 
 /* Finds the driver of a name, `reference`, `cpu` or `cuda[:N[,N...]]`, and asks whether it can be
@@ -142,5 +143,12 @@ extern const struct device_driver *const device_drivers[];
 const struct kernel *device_choose_kernel(const struct device_driver *driver,
                                           const struct kernel_site *site, char *why, size_t size,
                                           struct error *error);
+
+/* The reference kernel, for a site that device_choose_kernel refuses on this device; NULL if it
+ * does not support the site either. `why` receives "NAME chosen; NAME refused: REASON; ...; device
+ * DEVICE has no kernel that computes it", with a last piece if its arrays must be copied. */
+const struct kernel *device_reference_kernel(const struct device_driver *driver,
+                                             const struct kernel_site *site, char *why,
+                                             size_t size);
 
 #endif

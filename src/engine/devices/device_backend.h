@@ -1,4 +1,4 @@
-/* remote.h: what a device does besides computing when its memory is not the host's.
+/* device_backend.h: what a device does besides computing when its memory is not the host's.
  *
  * Pointers called `there` are in the device's memory, all others in the host's. A device does what
  * it is asked for in the order in which it is asked; functions return before it is done, but for

@@ -29,7 +29,8 @@ struct execution {
     float **backward_values;      /* by node: its place in the backward pass */
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
-    uint64_t action_start; /* host: when the measured action began (clock_nanoseconds) */
+    uint64_t action_start;          /* host: when the measured action began (clock_nanoseconds) */
+    struct host_fallback *fallback; /* NULL: every node runs on the device */
     struct backend_device *on_device;
     struct backend_group *group;
     struct execution *rank0; /* of another rank of a group: the execution of rank 0, else NULL */

@@ -14,8 +14,10 @@
 #include "base/memory.h"
 #include "engine/devices/device_backend.h"
 #include "engine/devices/device_buffer.h"
+#include "engine/execution/host_fallback.h"
 #include "engine/execution/passes.h"
 #include "engine/ops/op.h"
+#include "engine/plan/fallback.h"
 
 #include <assert.h>
 #include <math.h>
@@ -160,16 +162,25 @@ static bool make_batch(struct execution *execution, struct error *error)
     return own->staging;
 }
 
+/* Makes the host memory of the nodes that the device has no kernel for, if there are any. */
+static bool make_fallback(struct execution *execution, struct error *error)
+{
+    if (fallback_host_bytes(execution->plan) == 0)
+        return true;
+    execution->fallback = host_fallback_create(execution->plan, execution->device, error);
+    return execution->fallback;
+}
+
 bool backend_device_create(struct execution *execution, uint64_t seed, struct error *error)
 {
     (void)seed;
     const struct plan *plan = execution->plan;
     struct backend_device *own = memory_new(1, sizeof *own, "the execution", error);
     execution->on_device = own;
-    if (!own || !make_batch(execution, error) || !make_losses(execution, error) ||
-        !make_buffers(execution, error))
+    if (!own || !make_fallback(execution, error) || !make_batch(execution, error) ||
+        !make_losses(execution, error) || !make_buffers(execution, error))
         return false;
-    own->can_record = true;
+    own->can_record = !execution->fallback; /* a recording cannot wait for the host */
     own->losses_ready = device_of(execution)->event_create(execution->device, error);
     if (!own->losses_ready)
         return false;
@@ -201,6 +212,7 @@ void backend_device_free(struct execution *execution)
         free(own->measured);
         free(own);
     }
+    host_fallback_free(execution->fallback);
     device->driver->release(device, execution->block);
 }
 

@@ -61,6 +61,9 @@ static void add_forecasts(struct gan_plan *plan)
     sum->tables = generator->tables + learner->tables + judge->tables;
     sum->flops = generator->flops + 2 * learner->flops + judge->flops;
     sum->flops_again = generator->flops_again + 2 * learner->flops_again + judge->flops_again;
+    sum->fallback_nodes = generator->fallback_nodes + learner->fallback_nodes;
+    sum->fallback_bytes =
+        generator->fallback_bytes + 2 * learner->fallback_bytes + judge->fallback_bytes;
 }
 
 /* `limits` of generator, learner and judge. */

@@ -3,7 +3,9 @@
 #include "engine/execution/passes.h"
 
 #include "base/memory.h"
+#include "engine/execution/host_fallback.h"
 #include "engine/ops/op.h"
+#include "engine/plan/fallback.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,8 +206,11 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 
 static void run_kernel(struct execution *execution, size_t action)
 {
-    const struct plan_step *step = &execution->plan->steps[execution->plan->order[action].step];
-    if (execution->plan->order[action].pass == PLAN_BACKWARD)
+    const struct plan_order_entry *entry = &execution->plan->order[action];
+    const struct plan_step *step = &execution->plan->steps[entry->step];
+    if (execution->fallback && fallback_leaves_device(execution->device->driver, step))
+        host_fallback_run(execution->fallback, entry, &execution->calls[action]);
+    else if (entry->pass == PLAN_BACKWARD)
         step->kernel->backward(&execution->calls[action]);
     else
         step->kernel->forward(&execution->calls[action]);

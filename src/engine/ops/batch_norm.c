@@ -216,6 +216,7 @@ const struct op op_batch_norm = {
     .description = "each channel to mean 0 and deviation 1 over the batch, then scaled and moved",
     .min_inputs = 1,
     .max_inputs = 1,
+    .traits = OP_READS_WHOLE_BATCH,
     .read = read_batch_norm,
     .infer = infer_batch_norm,
     .reference = &reference,

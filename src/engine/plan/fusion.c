@@ -56,6 +56,7 @@ static void fuse_move(const struct fusion *fusion, struct plan_step *move)
         return;
     reader->site.fused_move = move->site.node;
     move->kernel = NULL;
+    move->falls_back = false;
     move->fused_into = reader->node;
     snprintf(move->choice, sizeof move->choice,
              "fused into %s, which reads its input through this move", reader->site.node->name);
@@ -67,6 +68,7 @@ static void fuse_move(const struct fusion *fusion, struct plan_step *move)
 static void become_fused(struct plan_step *step, const struct plan_step *into, size_t value)
 {
     step->kernel = NULL;
+    step->falls_back = false;
     step->fused_into = into->node;
     step->inputs[0] = value;
     step->input_count = 1;

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "engine/plan/fallback.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -332,7 +333,8 @@ static void find_saved(struct live_ranges *ranges)
     const struct plan *plan = ranges->plan;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        if (!step->kernel || !step->kernel->saved_bytes)
+        if (!step->kernel || !step->kernel->saved_bytes ||
+            fallback_leaves_device(plan->driver, step))
             continue;
         const size_t bytes = step->kernel->saved_bytes(&step->site);
         const size_t recompute = step->recompute_at == PLAN_NONE ? s : step->recompute_at;

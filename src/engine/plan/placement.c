@@ -5,6 +5,7 @@
 #include "engine/plan/placement.h"
 
 #include "base/memory.h"
+#include "engine/plan/fallback.h"
 
 #include <stdlib.h>
 
@@ -110,7 +111,14 @@ static void forecast_memory(struct plan *plan, const struct plan_settings *setti
                                            sizeof(struct kernel_site)) +
                        plan->order_count * sizeof(struct kernel_call) +
                        plan->graph->node_count * (3 * sizeof(size_t) + 2 * sizeof(float *)) +
-                       plan->array_count * sizeof *plan->arrays;
+                       plan->array_count * sizeof *plan->arrays + fallback_host_bytes(plan);
+}
+
+static void forecast_fallback(struct plan *plan)
+{
+    const struct fallback_cost cost = fallback_cost(plan);
+    plan->forecast.fallback_nodes = cost.nodes;
+    plan->forecast.fallback_bytes = cost.bytes;
 }
 
 bool placement_make(struct live_ranges *ranges, const struct plan_settings *settings,
@@ -126,5 +134,6 @@ bool placement_make(struct live_ranges *ranges, const struct plan_settings *sett
     plan->arena_bytes = packed + workspace;
     forecast_memory(plan, settings, workspace);
     forecast_flops(plan);
+    forecast_fallback(plan);
     return true;
 }

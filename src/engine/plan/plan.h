@@ -32,6 +32,9 @@ struct memory_forecast {
     uint64_t tables;      /* memory of the plan and its execution themselves; not in the total */
     uint64_t flops;       /* all passes of an iteration, recomputation included */
     uint64_t flops_again; /* the recomputed forward passes among them */
+    /* Nodes that the reference kernel computes because the device has no kernel for them, and the
+     * bytes that an iteration copies between device and host for them (fallback.h). */
+    uint64_t fallback_nodes, fallback_bytes;
 };
 
 /* A step executes its node in up to three passes of an iteration. */
@@ -68,7 +71,8 @@ struct plan_step {
      * fused add. A fused node has only the one whose value it shares. */
     size_t inputs[NODE_MAX_INPUTS], input_count;
     struct kernel_site site;
-    bool backward;                    /* the step takes part in the backward pass */
+    bool falls_back; /* the device has no kernel: `kernel` is the reference's (fallback.h) */
+    bool backward;   /* the step takes part in the backward pass */
     bool accumulate[NODE_MAX_INPUTS]; /* backward adds to the gradient of this input */
     size_t saved;                     /* offset of what the forward pass saves */
     size_t backward_saved;         /* where backward reads it: differs from `saved` if recomputed */
@@ -113,12 +117,15 @@ struct plan_settings {
     bool frozen;                /* the weights do not change: no gradients and no solver state */
     bool seeds_output_gradient; /* the caller writes the output's gradient after the forward pass,
                                    and the losses add theirs */
-    bool with_loss; /* inference: evaluate the main loss too; labels or targets are bound */
+    bool strict_device; /* refuse a node that the device has no kernel for; otherwise the reference
+                           kernel computes it (fallback.h) */
+    bool with_loss;     /* inference: evaluate the main loss too; labels or targets are bound */
 };
 
 /* Builds a plan, which borrows graph and driver; plan_free releases it. Returns NULL with an error
- * if the device lacks an operator, the ranks cannot share the batch evenly, sizes overflow, memory
- * is out, or the limit cannot be met even with recomputation. */
+ * if nothing can compute a node (with strict_device: if the device cannot), the ranks cannot share
+ * the batch evenly, sizes overflow, memory is out, or the limit cannot be met even with
+ * recomputation. */
 struct plan *plan_build(const struct graph *graph, const struct device_driver *driver,
                         const struct plan_settings *settings, struct error *error);
 

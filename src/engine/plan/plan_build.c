@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "engine/plan/arena.h"
+#include "engine/plan/fallback.h"
 #include "engine/plan/fusion.h"
 #include "engine/plan/live_ranges.h"
 #include "engine/plan/placement.h"
@@ -93,6 +94,7 @@ static bool run_stages(struct planner *planner, bool fuse_epilogues, struct erro
     struct plan *plan = planner->plan;
     if (!steps_build(plan, planner->settings, error) ||
         !fusion_apply(plan, fuse_epilogues, error) ||
+        !fallback_check(plan, planner->settings->strict_device, error) ||
         !step_order_create(&planner->order, plan, error) ||
         !live_ranges_create(&planner->ranges, plan, &planner->order, planner->settings, error))
         return false;
@@ -248,13 +250,30 @@ struct plan *plan_build(const struct graph *graph, const struct device_driver *d
     return NULL;
 }
 
+/* Returns the number of nodes that fall back even with one image per rank. */
+static uint64_t least_fallbacks(const struct graph *graph, const struct device_driver *driver,
+                                const struct plan_settings *settings)
+{
+    struct plan_settings smallest = *settings;
+    smallest.batch = settings->ranks ? settings->ranks : 1;
+    smallest.memory_limit = 0;
+    struct plan *plan = plan_build(graph, driver, &smallest, NULL);
+    const uint64_t nodes = plan ? plan->forecast.fallback_nodes : 0;
+    plan_free(plan);
+    return nodes;
+}
+
+/* A batch that is too large for a kernel of the device, so that more than `fallbacks` nodes fall
+ * back, does not fit either. */
 static bool batch_fits(const struct graph *graph, const struct device_driver *driver,
-                       const struct plan_settings *settings, size_t batch, uint64_t bytes)
+                       const struct plan_settings *settings, size_t batch, uint64_t fallbacks,
+                       uint64_t bytes)
 {
     struct plan_settings smaller = *settings;
     smaller.batch = batch;
     struct plan *plan = plan_build(graph, driver, &smaller, NULL);
-    const bool fits = plan && plan->forecast.total <= bytes;
+    const bool fits =
+        plan && plan->forecast.total <= bytes && plan->forecast.fallback_nodes <= fallbacks;
     plan_free(plan);
     return fits;
 }
@@ -263,10 +282,11 @@ size_t plan_largest_batch(const struct graph *graph, const struct device_driver 
                           const struct plan_settings *settings, size_t limit, uint64_t bytes)
 {
     const size_t ranks = settings->ranks ? settings->ranks : 1;
+    const uint64_t fallbacks = least_fallbacks(graph, driver, settings);
     size_t fits = 0, too_large = limit / ranks + 1; /* images per rank */
     while (too_large - fits > 1) {
         const size_t middle = fits + (too_large - fits) / 2;
-        if (batch_fits(graph, driver, settings, middle * ranks, bytes))
+        if (batch_fits(graph, driver, settings, middle * ranks, fallbacks, bytes))
             fits = middle;
         else
             too_large = middle;

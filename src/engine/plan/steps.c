@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/ops/op.h"
+#include "engine/plan/fallback.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,9 +101,7 @@ static bool choose_kernel(const struct plan *plan, struct plan_step *step, struc
                  N_("a view of its input: nothing to compute"));
         return true;
     }
-    step->kernel =
-        device_choose_kernel(plan->driver, &step->site, step->choice, sizeof step->choice, error);
-    return step->kernel;
+    return fallback_choose_kernel(plan->driver, step, error);
 }
 
 static bool append_steps(struct step_builder *builder, struct error *error)
@@ -145,7 +144,8 @@ size_t steps_workspace_bytes(const struct plan *plan)
     size_t most = 0;
     for (size_t s = 0; s < plan->step_count; s++) {
         const struct plan_step *step = &plan->steps[s];
-        const size_t bytes = step->kernel && step->kernel->workspace_bytes
+        const bool on_device = step->kernel && !fallback_leaves_device(plan->driver, step);
+        const size_t bytes = on_device && step->kernel->workspace_bytes
                                  ? step->kernel->workspace_bytes(&step->site)
                                  : 0;
         most = bytes > most ? bytes : most;

@@ -29,6 +29,7 @@ struct run_config {
     char device[DEVICE_NAME_SIZE];
     size_t threads;        /* 0: all cores */
     size_t precision;      /* enum device_precision */
+    bool strict_device;    /* refuse a network that the device lacks a kernel for */
     char memory_limit[32]; /* of the plan's forecast: "600MiB"; empty: none */
     size_t epochs;
     size_t iterations; /* the run's length instead of `epochs`, if has_iterations */
@@ -63,6 +64,7 @@ struct config_field {
     const char *const *choices; /* NULL-terminated; CONFIG_CHOICE: the names by value; CONFIG_TEXT:
                                    the accepted values, or NULL if any text is accepted */
     bool in_form;               /* the form always shows it; if false, see config_applies */
+    bool value_optional;        /* CONFIG_FLAG: the option without a value means yes */
 };
 
 extern const struct config_field config_fields[];

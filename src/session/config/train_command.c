@@ -34,7 +34,7 @@ static void append_setting(struct text *text, const struct run_config *config,
     config_get(plain, key, without, sizeof without);
     if (!value[0] || strcmp(value, without) == 0)
         return;
-    text_append(text, " --%s ", key);
+    text_append(text, " --%s%s", key, config_find(key)->value_optional ? "=" : " ");
     shell_word_append(text, value);
 }
 
@@ -77,8 +77,9 @@ void train_command_append(struct text *text, const struct run_config *config, co
 
 void bench_command_append(struct text *text, const struct run_config *config)
 {
-    static const char *const keys[] = {"technique", "groups",     "width-rate", "block-rate",
-                                       "widths",    "activation", "precision",  "memory-limit"};
+    static const char *const keys[] = {"technique",  "groups",        "width-rate",
+                                       "block-rate", "widths",        "activation",
+                                       "precision",  "strict-device", "memory-limit"};
     const char *technique = config_find("technique")->choices[config->technique];
     struct run_config plain;
     char network[4 * sizeof config->network + 8];

@@ -237,6 +237,7 @@ static bool check_memory(struct probe *probe, struct error *error)
     struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                      .batch = choose_batch(model->network),
                                      .threads = device->threads,
+                                     .strict_device = device->strict,
                                      .with_loss = true};
     struct forecast forecast = {.classes = model->network->classes, .input = model->network->input};
     if (!memory_check_plan(model->network, device->driver, &settings, &forecast.memory, error))

@@ -95,7 +95,8 @@ static size_t usual_batch(const struct bench *bench)
     return bench->mode == PLAN_INFERENCE || is_gan(bench) ? 1 : TRAIN_BATCH;
 }
 
-static struct plan_settings choose_settings(const struct bench *bench, uint64_t memory_limit)
+static struct plan_settings choose_settings(const struct bench *bench,
+                                            const struct bench_settings *settings)
 {
     static const struct solver_settings sgd = {
         .kind = SOLVER_SGD, .momentum = 0.9f, .weight_decay = 0.0005f};
@@ -107,7 +108,8 @@ static struct plan_settings choose_settings(const struct bench *bench, uint64_t 
         .threads = bench->device->threads,
         .ranks = bench->mode == PLAN_TRAINING ? bench->device->other_count + 1 : 1,
         .solver = is_gan(bench) ? adam : sgd,
-        .memory_limit = memory_limit};
+        .strict_device = settings->strict_device,
+        .memory_limit = settings->memory_limit};
 }
 
 static bool build_plans(struct bench *bench, const struct plan_settings *settings,
@@ -173,7 +175,7 @@ static bool prepare_bench(struct bench *bench, struct workload *workload,
     if (!bench->device || !device_set_precision(bench->device, settings->precision, error))
         return false;
     bench->batch = settings->batch ? settings->batch : usual_batch(bench);
-    const struct plan_settings plans = choose_settings(bench, settings->memory_limit);
+    const struct plan_settings plans = choose_settings(bench, settings);
     return build_plans(bench, &plans, error) && check_memory(bench, &plans, error) &&
            make_execution(workload, bench, &plans.solver, settings->seed, error) &&
            draw_batch(workload, bench, settings->seed, error);

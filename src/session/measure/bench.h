@@ -29,6 +29,7 @@ struct bench_settings {
     size_t batch; /* 0: 32 to train, 1 to infer or to train with a discriminator */
     size_t iterations;
     uint64_t seed;
+    bool strict_device;    /* see plan.h */
     uint64_t memory_limit; /* of training, see plan.h; 0: none */
     enum device_precision precision;
     bool profile; /* afterwards repeat the iterations with a profile attached, which costs a little

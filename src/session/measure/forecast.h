@@ -47,6 +47,10 @@ bool forecast_make(const struct run_config *config, struct forecast *forecast, s
  * nothing. Returns `text`. */
 char *forecast_limit_text(const struct memory_forecast *memory, char *text, size_t size);
 
+/* Writes how many layers the device has no kernel for and what that costs in copies, as a sentence
+ * without a full stop; empty if it has all kernels. Returns `text`. */
+char *forecast_fallback_text(const struct memory_forecast *memory, char *text, size_t size);
+
 /* Writes, for a forecast that swaps, the consequences and the batch that would not swap. Returns
  * `text`. */
 char *forecast_swap_text(const struct forecast *forecast, size_t batch, char *text, size_t size);

@@ -42,3 +42,30 @@ char *forecast_limit_text(const struct memory_forecast *memory, char *text, size
                  limited, unlimited);
     return text;
 }
+
+char *forecast_fallback_text(const struct memory_forecast *memory, char *text, size_t size)
+{
+    char bytes[32];
+    const size_t layers = (size_t)memory->fallback_nodes;
+    if (size > 0)
+        text[0] = '\0';
+    if (layers > 0 && memory->fallback_bytes > 0)
+        snprintf(
+            text, size,
+            ngettext("the device has no kernel for %zu layer: the reference kernel computes it "
+                     "on the host, and an iteration copies %s between host and device",
+                     "the device has no kernel for %zu layers: the reference kernels compute "
+                     "them on the host, and an iteration copies %s between host and device",
+                     layers),
+            layers, text_bytes(memory->fallback_bytes, bytes, sizeof bytes));
+    else if (layers > 0)
+        snprintf(
+            text, size,
+            ngettext("the device has no kernel for %zu layer: the reference kernel computes it "
+                     "on one thread",
+                     "the device has no kernel for %zu layers: the reference kernels compute "
+                     "them on one thread",
+                     layers),
+            layers);
+    return text;
+}

@@ -139,6 +139,7 @@ static uint64_t inference_bytes(const struct memory_check_request *request, size
     const struct plan_settings settings = {.mode = PLAN_INFERENCE,
                                            .batch = batch,
                                            .threads = request->settings->threads,
+                                           .strict_device = request->settings->strict_device,
                                            .with_loss = loss};
     return memory_check_plan(request->network, request->driver, &settings, &memory, NULL)
                ? memory.total - memory.weights + memory.tables

@@ -134,8 +134,10 @@ bool model_measure(struct model *model, const char *data_spec, size_t images,
 
 static bool make_execution(struct model *model, struct error *error)
 {
-    struct plan_settings settings = {
-        .mode = PLAN_INFERENCE, .batch = 1, .threads = model->device->threads};
+    struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                     .batch = 1,
+                                     .threads = model->device->threads,
+                                     .strict_device = model->device->strict};
     if (!model->plan)
         model->plan = plan_build(&model->network->graph, model->device->driver, &settings, error);
     if (model->plan && !model->execution)

@@ -48,6 +48,7 @@ static bool make_plan(struct evaluator *evaluator, const struct evaluator_settin
         struct plan_settings plan = {.mode = PLAN_INFERENCE,
                                      .batch = batch,
                                      .threads = settings->device->threads,
+                                     .strict_device = settings->device->strict,
                                      .with_loss = true};
         evaluator->plan =
             plan_build(&settings->network->graph, settings->device->driver, &plan, error);

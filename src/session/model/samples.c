@@ -50,8 +50,10 @@ static bool read_examples(struct samples *samples, const struct dataset *dataset
 static bool make_execution(struct samples *samples, struct weights *weights, struct device *device,
                            struct error *error)
 {
-    struct plan_settings settings = {
-        .mode = PLAN_INFERENCE, .batch = 1, .threads = device->threads};
+    struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                     .batch = 1,
+                                     .threads = device->threads,
+                                     .strict_device = device->strict};
     samples->plan = plan_build(&samples->network->graph, device->driver, &settings, error);
     if (samples->plan)
         samples->execution = execution_create(samples->plan, device, weights, NULL, 0, error);

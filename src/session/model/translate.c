@@ -117,8 +117,10 @@ static bool check_memory(const struct model *model, const struct plan *plan,
 static bool make_translator(struct model *model, const struct image *picture, size_t width,
                             size_t height, const char *path, struct error *error)
 {
-    const struct plan_settings settings = {
-        .mode = PLAN_INFERENCE, .batch = 1, .threads = model->device->threads};
+    const struct plan_settings settings = {.mode = PLAN_INFERENCE,
+                                           .batch = 1,
+                                           .threads = model->device->threads,
+                                           .strict_device = model->device->strict};
     struct translator *translator = model->translator;
     if (translator && translator->network->input.width == width &&
         translator->network->input.height == height)

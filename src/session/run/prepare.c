@@ -218,6 +218,13 @@ static bool make_evaluator(struct preparation *prepared, const struct run_config
 
 /* --- all of it --- */
 
+static bool set_up_device(struct device *device, const struct run_config *config,
+                          struct error *error)
+{
+    device->strict = config->strict_device;
+    return device_set_precision(device, (enum device_precision)config->precision, error);
+}
+
 static bool prepare_all(struct preparation *prepared, const struct run_config *config,
                         uint64_t first_iteration, struct error *error)
 {
@@ -225,7 +232,7 @@ static bool prepare_all(struct preparation *prepared, const struct run_config *c
         !open_data(prepared, config, error) || !fit_classes(prepared, config, error) ||
         !check_class_names(prepared, error) ||
         !(prepared->device = device_open(config->device, config->threads, error)) ||
-        !device_set_precision(prepared->device, (enum device_precision)config->precision, error) ||
+        !set_up_device(prepared->device, config, error) ||
         !choose_normalisation(prepared, config, error) || !make_plan(prepared, config, error) ||
         !allocate(prepared, config, error) || !make_samples(prepared, error) ||
         !open_feed(prepared, config, first_iteration, error) ||

@@ -194,6 +194,17 @@ static void warn_of_swap(struct trainer *trainer)
         trainer_find(trainer, &finding);
 }
 
+/* Says which layers the device cannot compute, and what the copies to the host cost. */
+static void warn_of_fallback(struct trainer *trainer)
+{
+    struct finding finding = {.kind = FINDING_FALLBACK,
+                              .iteration = trainer->moment.iteration,
+                              .epoch = trainer->moment.epoch};
+    forecast_fallback_text(&trainer->prepared.forecast.memory, finding.text, sizeof finding.text);
+    if (finding.text[0])
+        trainer_find(trainer, &finding);
+}
+
 static enum run_status live(struct trainer *trainer)
 {
     const struct run *run = trainer->run;
@@ -206,6 +217,7 @@ static enum run_status live(struct trainer *trainer)
     if (!start(trainer))
         return run->resumes ? RUN_REFUSED : RUN_FAILED;
     warn_of_swap(trainer);
+    warn_of_fallback(trainer);
     if (!train(trainer) || !trainer_holds(trainer, true)) {
         if (trainer->evicted)
             save_elsewhere(trainer);

@@ -12,7 +12,8 @@ static const struct {
              [FINDING_MEMORY] = {"memory", N_("memory")},
              [FINDING_DATA] = {"data", N_("data")},
              [FINDING_RESUME] = {"resume", N_("resumed")},
-             [FINDING_JOURNAL] = {"journal", N_("journal")}};
+             [FINDING_JOURNAL] = {"journal", N_("journal")},
+             [FINDING_FALLBACK] = {"fallback", N_("fallback")}};
 
 const char *finding_kind_name(enum finding_kind kind)
 {

@@ -15,6 +15,7 @@ enum finding_kind {
     FINDING_DATA,          /* images that could not be read were left out */
     FINDING_RESUME,        /* it went on with another program, processor or library */
     FINDING_JOURNAL,       /* the run's journal is not what the run wrote: the curves have holes */
+    FINDING_FALLBACK,      /* the reference kernel computes layers that the device cannot */
 };
 
 struct finding {

@@ -20,7 +20,7 @@ extern "C" {
 
 #define CUDA_MODULE_FILE     "tinca-cuda.so"
 #define CUDA_MODULE_FUNCTION "tinca_cuda_module"
-enum { CUDA_MODULE_ABI = 3 }; /* of this header, remote.h, device.h, kernel.h and graph.h */
+enum { CUDA_MODULE_ABI = 4 }; /* of this header, device_backend.h, device.h, kernel.h and graph.h */
 
 enum cuda_trouble {
     CUDA_FINE,
@@ -76,7 +76,7 @@ struct cuda_module {
     /* Lets opened cards work together, until the first one's remote.part. False with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
-    /* All that needs no words: the rest of remote.h. */
+    /* All that needs no words: the rest of device_backend.h. */
     struct device_backend backend;
 };
 

@@ -1,0 +1,73 @@
+/* fallback.h: nodes that the device has no kernel for, which the reference kernel computes.
+ *
+ * On a device that computes in the host's memory such a node costs no copies. On a device with
+ * memory of its own the execution fetches what the reference kernel reads, runs it on the host and
+ * stores what it wrote. The list of those arrays is made here, so that the forecast of the copies
+ * and the execution cannot disagree.
+ */
+#ifndef TINCA_ENGINE_PLAN_FALLBACK_H
+#define TINCA_ENGINE_PLAN_FALLBACK_H
+
+#include "engine/plan/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Chooses the kernel of step->site: the device's, else the operator's reference kernel. Sets
+ * kernel, falls_back and choice of the step. False with an error when neither supports the site. */
+bool fallback_choose_kernel(const struct device_driver *driver, struct plan_step *step,
+                            struct error *error);
+
+/* Refuses nodes that may not fall back, once nodes are fused: any of them if `strict`, and those
+ * that need the whole batch where several GPUs have parts of it. False with an error that names the
+ * node, its operator and the device. */
+bool fallback_check(const struct plan *plan, bool strict, struct error *error);
+
+/* Whether the step's kernel runs on the host although the plan's device has memory of its own. */
+bool fallback_leaves_device(const struct device_driver *driver, const struct plan_step *step);
+
+/* What one pass of a node copies between the device and the host. `slot` and `index` say which
+ * pointer of the kernel's call it is. */
+enum fallback_slot {
+    FALLBACK_INPUT,
+    FALLBACK_OUTPUT,
+    FALLBACK_OUTPUT_GRADIENT,
+    FALLBACK_INPUT_GRADIENT,
+    FALLBACK_PARAMETER,
+    FALLBACK_PARAMETER_GRADIENT,
+    FALLBACK_LABELS
+};
+struct fallback_array {
+    enum fallback_slot slot;
+    size_t index; /* of the input or parameter */
+    size_t bytes;
+    bool fetched; /* from the device, before the kernel runs */
+    bool stored;  /* to the device, afterwards */
+};
+enum { FALLBACK_MAX_ARRAYS = 2 * NODE_MAX_INPUTS + 2 * NODE_MAX_PARAMETERS + 3 };
+
+/* Lists the arrays that this pass over `batch` images reads or writes. Returns how many. */
+size_t fallback_list_arrays(const struct plan *plan, const struct plan_step *step,
+                            enum plan_pass pass, size_t batch,
+                            struct fallback_array list[FALLBACK_MAX_ARRAYS]);
+
+/* Bytes of host memory that the largest of the passes needs that run on the host: its arrays and
+ * its workspace. 0 when no node leaves the device. */
+size_t fallback_scratch_bytes(const struct plan *plan);
+
+/* Bytes of host memory that a node saves for its backward pass; 0 unless it leaves the device. */
+size_t fallback_saved_bytes(const struct plan *plan, const struct plan_step *step);
+
+/* The sum of both over the plan. */
+size_t fallback_host_bytes(const struct plan *plan);
+
+/* The number of nodes that fall back, and the bytes that one iteration of the whole batch copies
+ * between host and device because of them. */
+struct fallback_cost {
+    size_t nodes;
+    uint64_t bytes;
+};
+struct fallback_cost fallback_cost(const struct plan *plan);
+
+#endif
