@@ -9,18 +9,23 @@ FIRST=tinca-owner-$$
 trap 'screen_end; tmux -L "$FIRST" kill-server 2>/dev/null; end_processes; rm -rf "$T"' EXIT
 runs=$XDG_STATE_HOME/tinca/runs
 
-# Starts the run in the first terminal; sets $owner to its process.
+newest_run() {
+    find "$runs" -mindepth 1 -maxdepth 1 2>/dev/null | sort | tail -n 1 | sed 's|.*/||'
+}
+
+# Starts the run in the first terminal; sets $owner to its process and $previous to the run before it.
 first_start() { # first_start ARGUMENT...
+    previous=$(newest_run)
     tmux -L "$FIRST" -f /dev/null new-session -d -x 80 -y 24 \
         env LC_ALL=C.UTF-8 TERM=screen-256color "$TINCA" ui "$@" --start
     owner=$(tmux -L "$FIRST" display-message -p '#{pane_pid}')
 }
 first_keys() { tmux -L "$FIRST" send-keys "$@"; }
 
-# has_begun N: the newest run has computed N iterations
+# has_begun N: the run of first_start has computed N iterations
 has_begun() {
-    grep -q "^{\"iteration\":$1," "$runs/$(find "$runs" -mindepth 1 -maxdepth 1 2>/dev/null |
-        sort | tail -n 1 | sed 's|.*/||')/journal.jsonl" 2>/dev/null
+    newest=$(newest_run)
+    [ "$newest" != "$previous" ] && grep -q "^{\"iteration\":$1," "$runs/$newest/journal.jsonl" 2>/dev/null
 }
 iteration() { screen_text | sed -n 's/.*iteration  *\([0-9]*\) of.*/\1/p' | head -n 1; }
 further() {
@@ -117,7 +122,7 @@ screen_shows "process $owner" "a second run is watched"
 kill -KILL "$owner"
 screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is reported"
 tmux -L "$FIRST" kill-server 2>/dev/null
-id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+id=$(newest_run)
 "$TINCA" resume "$id" -q 2>/dev/null &
 owner=$!
 screen_shows "process $owner" "another process that continues it is shown"
@@ -140,7 +145,7 @@ screen_shows 'without a terminal' "attach shows a run that lost its terminal"
 screen_shows 'It is over \(done\)' "the run continues to its end"
 screen_end
 run runs --json
-id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
+id=$(newest_run)
 screen_start 80x24 C "$TINCA" attach "$id"
 screen_shows 'not on any more: it is done' "attach shows a finished run"
 screen_end
