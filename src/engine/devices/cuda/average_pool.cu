@@ -83,6 +83,14 @@ static void backward_average_pool(const struct kernel_call *call)
            pool_window_of(call), (uint32_t)count);
 }
 
-struct cuda_kernel cuda_average_pool = {"average_pool",
-                                        {"average_pool", "cuda", NULL, 0, supports_counts, NULL,
-                                         NULL, forward_average_pool, backward_average_pool}};
+struct cuda_kernel cuda_average_pool = {
+    .op = "average_pool",
+    .kernel =
+        {
+            .name = "average_pool",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_average_pool,
+            .backward = backward_average_pool,
+        },
+};

@@ -468,10 +468,18 @@ static void backward_batch_norm(const struct kernel_call *call)
            call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved, parts, to, norm);
 }
 
-struct cuda_kernel cuda_batch_norm = {"batch_norm",
-                                      {"batch_norm", "cuda", NULL,
-                                       KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_KEEPS_SAVED |
-                                           KERNEL_FINISHES,
-                                       supports_counts, saved_batch_norm, workspace_batch_norm,
-                                       forward_batch_norm, backward_batch_norm}};
+struct cuda_kernel cuda_batch_norm = {
+    .op = "batch_norm",
+    .kernel =
+        {
+            .name = "batch_norm",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
+                      KERNEL_KEEPS_SAVED | KERNEL_FINISHES,
+            .supports = supports_counts,
+            .saved_bytes = saved_batch_norm,
+            .workspace_bytes = workspace_batch_norm,
+            .forward = forward_batch_norm,
+            .backward = backward_batch_norm,
+        },
+};

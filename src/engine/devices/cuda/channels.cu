@@ -71,9 +71,25 @@ static void backward_moves(const struct kernel_call *call)
            moves_of(call->site->node, call->site->inputs[0].channels));
 }
 
-struct cuda_kernel cuda_channel_shuffle = {"channel_shuffle",
-                                           {"channel_shuffle", "cuda", NULL, 0, supports_counts,
-                                            NULL, NULL, forward_moves, backward_moves}};
+struct cuda_kernel cuda_channel_shuffle = {
+    .op = "channel_shuffle",
+    .kernel =
+        {
+            .name = "channel_shuffle",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_moves,
+            .backward = backward_moves,
+        },
+};
 struct cuda_kernel cuda_channel_shift = {
-    "channel_shift",
-    {"channel_shift", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_moves, backward_moves}};
+    .op = "channel_shift",
+    .kernel =
+        {
+            .name = "channel_shift",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_moves,
+            .backward = backward_moves,
+        },
+};

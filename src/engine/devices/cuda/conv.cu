@@ -180,10 +180,29 @@ static void backward_pointwise(const struct kernel_call *call)
 
 enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES };
 
-struct cuda_kernel cuda_conv_pointwise = {"conv",
-                                          {"conv 1x1 cuBLAS", "cuda", NULL, TRAITS,
-                                           supports_pointwise, NULL, conv_workspace,
-                                           forward_pointwise, backward_pointwise}};
-struct cuda_kernel cuda_conv = {"conv",
-                                {"conv implicit gemm", "cuda", NULL, TRAITS, conv_supports, NULL,
-                                 conv_workspace, conv_forward, backward_conv}};
+struct cuda_kernel cuda_conv_pointwise = {
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv 1x1 cuBLAS",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_pointwise,
+            .workspace_bytes = conv_workspace,
+            .forward = forward_pointwise,
+            .backward = backward_pointwise,
+        },
+};
+struct cuda_kernel cuda_conv = {
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv implicit gemm",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = conv_supports,
+            .workspace_bytes = conv_workspace,
+            .forward = conv_forward,
+            .backward = backward_conv,
+        },
+};

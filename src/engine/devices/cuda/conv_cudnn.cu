@@ -213,7 +213,16 @@ static void backward_cudnn(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_cudnn = {
-    "conv",
-    {"conv cuDNN", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
-     supports_cudnn, NULL, workspace_cudnn, forward_cudnn, backward_cudnn}};
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv cuDNN",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+            .supports = supports_cudnn,
+            .workspace_bytes = workspace_cudnn,
+            .forward = forward_cudnn,
+            .backward = backward_cudnn,
+        },
+};
 #endif

@@ -272,6 +272,15 @@ static void backward_depthwise(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_depthwise = {
-    "conv",
-    {"conv depthwise", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
-     supports_depthwise, NULL, workspace_depthwise, forward_depthwise, backward_depthwise}};
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv depthwise",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+            .supports = supports_depthwise,
+            .workspace_bytes = workspace_depthwise,
+            .forward = forward_depthwise,
+            .backward = backward_depthwise,
+        },
+};

@@ -60,6 +60,15 @@ static void backward_transpose(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_transpose = {
-    "conv_transpose",
-    {"conv_transpose implicit gemm", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_transpose,
-     NULL, workspace_transpose, forward_transpose, backward_transpose}};
+    .op = "conv_transpose",
+    .kernel =
+        {
+            .name = "conv_transpose implicit gemm",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_transpose,
+            .workspace_bytes = workspace_transpose,
+            .forward = forward_transpose,
+            .backward = backward_transpose,
+        },
+};

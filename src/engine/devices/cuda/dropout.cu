@@ -94,7 +94,15 @@ static void backward_dropout(const struct kernel_call *call)
               call->accumulate[0]);
 }
 
-struct cuda_kernel cuda_dropout = {"dropout",
-                                   {"dropout", "cuda", NULL,
-                                    KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE, supports_counts,
-                                    NULL, NULL, forward_dropout, backward_dropout}};
+struct cuda_kernel cuda_dropout = {
+    .op = "dropout",
+    .kernel =
+        {
+            .name = "dropout",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_dropout,
+            .backward = backward_dropout,
+        },
+};

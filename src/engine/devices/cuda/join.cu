@@ -187,9 +187,26 @@ static void backward_concat(const struct kernel_call *call)
     }
 }
 
-struct cuda_kernel cuda_add = {"add",
-                               {"add", "cuda", NULL, KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
-                                supports_counts, NULL, NULL, forward_add, backward_add}};
+struct cuda_kernel cuda_add = {
+    .op = "add",
+    .kernel =
+        {
+            .name = "add",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_add,
+            .backward = backward_add,
+        },
+};
 struct cuda_kernel cuda_concat = {
-    "concat",
-    {"concat", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_concat, backward_concat}};
+    .op = "concat",
+    .kernel =
+        {
+            .name = "concat",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_concat,
+            .backward = backward_concat,
+        },
+};

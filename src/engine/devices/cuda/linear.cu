@@ -140,6 +140,15 @@ static void backward_linear(const struct kernel_call *call)
                (uint32_t)outputs);
 }
 
-struct cuda_kernel cuda_linear = {"linear",
-                                  {"linear cuBLAS", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                   supports_counts, NULL, NULL, forward_linear, backward_linear}};
+struct cuda_kernel cuda_linear = {
+    .op = "linear",
+    .kernel =
+        {
+            .name = "linear cuBLAS",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_linear,
+            .backward = backward_linear,
+        },
+};

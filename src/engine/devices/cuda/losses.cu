@@ -210,16 +210,50 @@ static void backward_binary(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_softmax_cross_entropy = {
-    "softmax_cross_entropy",
-    {"softmax_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
-     NULL, forward_cross_entropy, backward_cross_entropy}};
-struct cuda_kernel cuda_binary_cross_entropy = {"binary_cross_entropy",
-                                                {"binary_cross_entropy", "cuda", NULL,
-                                                 KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
-                                                 NULL, forward_binary, backward_binary}};
-struct cuda_kernel cuda_l1_loss = {"l1_loss",
-                                   {"l1_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                    supports_counts, NULL, NULL, forward_l1, backward_l1}};
-struct cuda_kernel cuda_l2_loss = {"l2_loss",
-                                   {"l2_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                    supports_counts, NULL, NULL, forward_l2, backward_l2}};
+    .op = "softmax_cross_entropy",
+    .kernel =
+        {
+            .name = "softmax_cross_entropy",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_cross_entropy,
+            .backward = backward_cross_entropy,
+        },
+};
+struct cuda_kernel cuda_binary_cross_entropy = {
+    .op = "binary_cross_entropy",
+    .kernel =
+        {
+            .name = "binary_cross_entropy",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_binary,
+            .backward = backward_binary,
+        },
+};
+struct cuda_kernel cuda_l1_loss = {
+    .op = "l1_loss",
+    .kernel =
+        {
+            .name = "l1_loss",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_l1,
+            .backward = backward_l1,
+        },
+};
+struct cuda_kernel cuda_l2_loss = {
+    .op = "l2_loss",
+    .kernel =
+        {
+            .name = "l2_loss",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_l2,
+            .backward = backward_l2,
+        },
+};

@@ -107,6 +107,16 @@ static void backward_lrn(const struct kernel_call *call)
            call->input_gradients[0], call->accumulate[0], lrn_of(call));
 }
 
-struct cuda_kernel cuda_lrn = {"lrn",
-                               {"lrn", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts,
-                                saved_lrn, NULL, forward_lrn, backward_lrn}};
+struct cuda_kernel cuda_lrn = {
+    .op = "lrn",
+    .kernel =
+        {
+            .name = "lrn",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .saved_bytes = saved_lrn,
+            .forward = forward_lrn,
+            .backward = backward_lrn,
+        },
+};

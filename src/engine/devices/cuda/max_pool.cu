@@ -86,6 +86,15 @@ static void backward_max_pool(const struct kernel_call *call)
            call->accumulate[0], pool_window_of(call), (uint32_t)count);
 }
 
-struct cuda_kernel cuda_max_pool = {"max_pool",
-                                    {"max_pool", "cuda", NULL, 0, supports_counts, saved_max_pool,
-                                     NULL, forward_max_pool, backward_max_pool}};
+struct cuda_kernel cuda_max_pool = {
+    .op = "max_pool",
+    .kernel =
+        {
+            .name = "max_pool",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .saved_bytes = saved_max_pool,
+            .forward = forward_max_pool,
+            .backward = backward_max_pool,
+        },
+};

@@ -94,7 +94,14 @@ static void backward_softmax(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_softmax = {
-    "softmax",
-    {"softmax", "cuda", NULL,
-     KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE, supports_counts,
-     NULL, NULL, forward_softmax, backward_softmax}};
+    .op = "softmax",
+    .kernel =
+        {
+            .name = "softmax",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_softmax,
+            .backward = backward_softmax,
+        },
+};
