@@ -251,7 +251,7 @@ int main(int argc, char **argv)
     const bool is_long = argc > 1 && strcmp(argv[1], "--long") == 0;
     for (size_t i = 0; i < POOLS; i++)
         pools[i] = pool_create(thread_counts[i], NULL);
-    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++) {
+    for (int set = 0; set < INSTRUCTION_SETS; set++) {
         if (!instruction_set_force((enum instruction_set)set))
             continue;
         check_choice((enum instruction_set)set);

@@ -26,6 +26,9 @@ struct op {
     /* Reads this operator's keys from a layer of a network file; NULL: it has none. Errors stay in
      * the reader. */
     void (*read)(struct layer_reader *reader, union attributes *attributes);
+    /* Writes what `read` reads into a layer of a network file; false when memory runs out. NULL: no
+     * attributes. */
+    bool (*write)(const union attributes *attributes, struct json *layer);
     /* Sets node->output (and completes attributes), declares parameters; refuses with a reason. */
     bool (*infer)(struct graph *graph, struct node *node, const struct shape *inputs,
                   struct error *error);

@@ -84,6 +84,7 @@ const struct op op_average_pool = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = rule_read_pool,
+    .write = rule_write_pool,
     .infer = rule_pool,
     .reference = &reference,
 };

@@ -30,6 +30,14 @@ static void read_batch_norm(struct layer_reader *reader, union attributes *attri
     attributes->batch_norm.instance = layer_flag(reader, "instance", false);
 }
 
+static bool write_batch_norm(const union attributes *attributes, struct json *layer)
+{
+    const struct batch_norm_attributes *norm = &attributes->batch_norm;
+    return json_add_float(layer, "epsilon", norm->epsilon) &&
+           json_add_float(layer, "momentum", norm->momentum) &&
+           json_add_bool(layer, "instance", norm->instance);
+}
+
 static bool infer_batch_norm(struct graph *graph, struct node *node, const struct shape *inputs,
                              struct error *error)
 {
@@ -217,6 +225,7 @@ const struct op op_batch_norm = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_batch_norm,
+    .write = write_batch_norm,
     .infer = infer_batch_norm,
     .reference = &reference,
 };

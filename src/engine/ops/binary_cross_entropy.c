@@ -19,6 +19,13 @@ static void read_binary_cross_entropy(struct layer_reader *reader, union attribu
         attributes->loss.target = (float)layer_number(reader, "target", 0, 0, 1);
 }
 
+static bool write_binary_cross_entropy(const union attributes *attributes, struct json *layer)
+{
+    const struct loss_attributes *loss = &attributes->loss;
+    return rule_write_loss(attributes, layer) &&
+           (!loss->has_target || json_add_float(layer, "target", loss->target));
+}
+
 static bool infer_binary_cross_entropy(struct graph *graph, struct node *node,
                                        const struct shape *inputs, struct error *error)
 {
@@ -82,6 +89,7 @@ const struct op op_binary_cross_entropy = {
     .max_inputs = 2,
     .traits = OP_LOSS,
     .read = read_binary_cross_entropy,
+    .write = write_binary_cross_entropy,
     .infer = infer_binary_cross_entropy,
     .reference = &reference,
 };

@@ -10,6 +10,11 @@ static void read_channel_shuffle(struct layer_reader *reader, union attributes *
     attributes->shuffle.groups = layer_count(reader, "groups", LAYER_REQUIRED, 1, 1 << 24);
 }
 
+static bool write_channel_shuffle(const union attributes *attributes, struct json *layer)
+{
+    return json_add_count(layer, "groups", attributes->shuffle.groups);
+}
+
 static bool infer_channel_shuffle(struct graph *graph, struct node *node,
                                   const struct shape *inputs, struct error *error)
 {
@@ -70,6 +75,7 @@ const struct op op_channel_shuffle = {
     .max_inputs = 1,
     .traits = OP_MOVES_CHANNELS,
     .read = read_channel_shuffle,
+    .write = write_channel_shuffle,
     .infer = infer_channel_shuffle,
     .reference = &reference,
 };

@@ -7,6 +7,7 @@
  * The gradients are the same sum read from its other sides: all walk the same pairs of output
  * position and window element.
  */
+#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -22,6 +23,15 @@ static void read_conv(struct layer_reader *reader, union attributes *attributes)
         layer_initialiser(reader, "init", (struct initialiser){INITIALISE_HE, 0.0f});
     conv->bias_init =
         layer_initialiser(reader, "bias_init", (struct initialiser){INITIALISE_CONSTANT, 0.0f});
+}
+
+static bool write_conv(const union attributes *attributes, struct json *layer)
+{
+    const struct conv_attributes *conv = &attributes->conv;
+    return json_add_count(layer, "output", conv->outputs) &&
+           layer_write_window(layer, &conv->window) &&
+           json_add_count(layer, "groups", conv->groups) &&
+           layer_write_weights(layer, conv->bias, &conv->weight_init, &conv->bias_init);
 }
 
 static bool infer_conv(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -201,6 +211,7 @@ const struct op op_conv = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_conv,
+    .write = write_conv,
     .infer = infer_conv,
     .flops = flops_conv,
     .reference = &reference,

@@ -17,6 +17,11 @@ static void read_conv_transpose(struct layer_reader *reader, union attributes *a
     op_conv.read(reader, attributes);
 }
 
+static bool write_conv_transpose(const union attributes *attributes, struct json *layer)
+{
+    return op_conv.write(attributes, layer);
+}
+
 /* 0: nothing is left of it, or it is too large to be counted. */
 static size_t output_size(size_t size, size_t kernel, size_t stride, size_t pad)
 {
@@ -208,6 +213,7 @@ const struct op op_conv_transpose = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_conv_transpose,
+    .write = write_conv_transpose,
     .infer = infer_conv_transpose,
     .flops = flops_conv_transpose,
     .reference = &reference,

@@ -17,6 +17,12 @@ static void read_dropout(struct layer_reader *reader, union attributes *attribut
     attributes->dropout.always = layer_flag(reader, "always", false);
 }
 
+static bool write_dropout(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "rate", attributes->dropout.rate) &&
+           json_add_bool(layer, "always", attributes->dropout.always);
+}
+
 static bool infer_dropout(struct graph *graph, struct node *node, const struct shape *inputs,
                           struct error *error)
 {
@@ -69,6 +75,7 @@ const struct op op_dropout = {
     .max_inputs = 1,
     .traits = OP_IDENTITY_IN_INFERENCE,
     .read = read_dropout,
+    .write = write_dropout,
     .infer = infer_dropout,
     .reference = &reference,
 };

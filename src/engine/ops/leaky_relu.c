@@ -10,6 +10,11 @@ static void read_leaky_relu(struct layer_reader *reader, union attributes *attri
     attributes->leaky_relu.slope = (float)layer_number(reader, "slope", 0.01, 0, 1);
 }
 
+static bool write_leaky_relu(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "slope", attributes->leaky_relu.slope);
+}
+
 static bool infer_leaky_relu(struct graph *graph, struct node *node, const struct shape *inputs,
                              struct error *error)
 {
@@ -56,6 +61,7 @@ const struct op op_leaky_relu = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_leaky_relu,
+    .write = write_leaky_relu,
     .infer = infer_leaky_relu,
     .reference = &reference,
 };

@@ -24,6 +24,13 @@ static void read_lrn(struct layer_reader *reader, union attributes *attributes)
         layer_fail(reader, "size", "must be odd");
 }
 
+static bool write_lrn(const union attributes *attributes, struct json *layer)
+{
+    const struct lrn_attributes *lrn = &attributes->lrn;
+    return json_add_count(layer, "size", lrn->size) && json_add_float(layer, "alpha", lrn->alpha) &&
+           json_add_float(layer, "beta", lrn->beta) && json_add_float(layer, "k", lrn->k);
+}
+
 static bool infer_lrn(struct graph *graph, struct node *node, const struct shape *inputs,
                       struct error *error)
 {
@@ -135,6 +142,7 @@ const struct op op_lrn = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_lrn,
+    .write = write_lrn,
     .infer = infer_lrn,
     .reference = &reference,
 };

@@ -89,6 +89,7 @@ const struct op op_max_pool = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = rule_read_pool,
+    .write = rule_write_pool,
     .infer = infer_max_pool,
     .reference = &reference,
 };

@@ -1,5 +1,6 @@
 #include "engine/ops/rules.h"
 
+#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -114,7 +115,21 @@ void rule_read_pool(struct layer_reader *reader, union attributes *attributes)
     pool->ceil_mode = layer_flag(reader, "ceil", false);
 }
 
+bool rule_write_pool(const union attributes *attributes, struct json *layer)
+{
+    const struct pool_attributes *pool = &attributes->pool;
+    if (pool->global)
+        return json_add_bool(layer, "global", true);
+    return layer_write_window(layer, &pool->window) &&
+           json_add_bool(layer, "ceil", pool->ceil_mode);
+}
+
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes)
 {
     attributes->loss.weight = (float)layer_number(reader, "weight", 1, 1e-6, 1e6);
+}
+
+bool rule_write_loss(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "weight", attributes->loss.weight);
 }

@@ -89,6 +89,7 @@ const struct op op_softmax_cross_entropy = {
     .max_inputs = 1,
     .traits = OP_LOSS | OP_READS_LABELS,
     .read = rule_read_loss,
+    .write = rule_write_loss,
     .infer = infer_softmax_cross_entropy,
     .reference = &reference,
 };
