@@ -42,7 +42,11 @@ struct block {
     size_t (*build)(struct block_site *site, struct layer_reader *reader);
 };
 
-extern const struct block block_fire, block_inception, block_residual, block_unet;
+#define BLOCK(name) extern const struct block block_##name;
+#include "engine/blocks/blocks.inc"
+
+/* Returns the block of that name, or NULL if there is none. */
+const struct block *block_find(const char *name);
 
 /* A layer's number of outputs as the variation wants it: divided by the width rate and, under
  * shuffle, rounded down to a multiple of the groups. 0: nothing is left. */
