@@ -2,8 +2,8 @@
  *
  *   -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)) = max(x, 0) - x t + log1p(exp(-|x|))
  *
- * of which the right side never overflows. Gradient: sigmoid(x) - t for x and -x for t. The targets
- * are a second input or one constant for all.
+ * The right side never overflows. The gradient is sigmoid(x) - t for x and -x for t. The targets
+ * are a second input, or one constant for all values.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"

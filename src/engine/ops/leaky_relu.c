@@ -1,5 +1,5 @@
-/* y = x for x > 0, else slope * x. The slope is not negative, so that the sign of y tells the sign
- * of x and backward needs the output alone.
+/* y = x for x > 0, else slope * x. The slope is not negative, so y has the sign of x, and the
+ * backward pass needs only the output.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"

@@ -1,5 +1,5 @@
-/* A fully connected layer: output[n, o] = bias[o] + sum over i of weight[o, i] * input[n, i]. The
- * input image is read as one vector, whatever its shape.
+/* A fully connected layer: output[n, o] = bias[o] + sum over i of weight[o, i] * input[n, i]. An
+ * input image of any shape is read as one vector.
  */
 #include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"

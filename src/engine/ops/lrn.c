@@ -5,7 +5,8 @@
  *   x'[c] = g[c] scale[c]^-beta
  *         - 2 alpha beta / size * x[c] * sum over the channels j around c of g[j] y[j] / scale[j]
  *
- * Channels beyond the first and last count as 0. Saved: scale, [N, C, H, W].
+ * where x' is the input's gradient and g the output's. Channels before the first and after the last
+ * count as 0. Saved: scale, [N, C, H, W].
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -48,7 +49,7 @@ static size_t saved_lrn(const struct kernel_site *site)
     return site->training ? site->batch * shape_count(site->inputs[0]) * sizeof(float) : 0;
 }
 
-/* The channels around c: [*begin, *end). */
+/* Sets [*begin, *end) to the channels around c, itself included. */
 static void neighbours(const struct kernel_call *call, size_t c, size_t *begin, size_t *end)
 {
     const size_t half = call->site->node->attributes.lrn.size / 2;

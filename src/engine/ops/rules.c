@@ -68,7 +68,7 @@ bool rule_pool(struct graph *graph, struct node *node, const struct shape *input
     struct window *window = &pool->window;
     if (pool->global)
         *window = (struct window){inputs[0].height, inputs[0].width, 1, 1, 0, 0};
-    /* With more padding some window would lie in it entirely, and have no maximum. */
+    /* With more padding a window could consist of padding only, which has no maximum. */
     if (window->pad_height > window->kernel_height / 2 ||
         window->pad_width > window->kernel_width / 2)
         return error_set(error, ERROR_INPUT, node->name, "choose less \"pad\"",
