@@ -1,5 +1,5 @@
-/* technique.h: the optimization techniques of the studies. They replace the 3x3 convolutions of a
- * block; each block's file has a table with its variant for every technique.
+/* technique.h: the optimization techniques of the studies. They replace the convolutions of a
+ * network; each block's file has a table with a row for each technique.
  */
 #ifndef TINCA_ENGINE_BLOCKS_TECHNIQUE_H
 #define TINCA_ENGINE_BLOCKS_TECHNIQUE_H

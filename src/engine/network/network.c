@@ -21,14 +21,14 @@ enum { FILE_LIMIT = 4 << 20 };
 
 /* --- the loss --- */
 
-/* The main loss comes last in the file's order and first in the graph's list. `layer` is what an
- * error names. */
+/* Appends the main loss, and an input for its targets if it does not read labels. The loss is the
+ * last node but the first in graph->losses. An error names the line of `layer`. */
 static bool add_loss(struct builder *builder, const struct json *layer, const struct op *op)
 {
     struct graph *graph = builder->graph;
     size_t inputs[2] = {builder->last}, count = 1, added;
     if (!(op->traits & OP_READS_LABELS)) {
-        /* a dense loss compares with the batch's target images */
+        /* such a loss compares with the batch's target images */
         const struct shape shape = graph->nodes[builder->last].output;
         if (!graph_add_input(graph, "target", shape, &inputs[1], builder->error))
             return builder_fail_node(builder, layer);
@@ -72,8 +72,8 @@ static size_t least_common_multiple(size_t a, size_t b)
     return a / x * b;
 }
 
-/* Looks ahead for what variations depend on: the groups of convolutions, which every changed width
- * must be a multiple of, and the last layer with weights. */
+/* Finds what variations depend on: the least common multiple of the groups of all convolutions, of
+ * which every changed width must be a multiple, and the last layer with weights. */
 static void survey_layers(struct builder *builder, const struct json *layers)
 {
     size_t *multiple = &builder->variation.width_multiple;
@@ -99,7 +99,7 @@ static bool unused(const struct builder *builder, const char *what, const char *
                      "%s changes none of this network's layers", what);
 }
 
-/* A variation that changes nothing was a mistake: two runs would bear different names for the same
+/* Refuses a variation that changes nothing: two runs would have different names for the same
  * network. */
 static bool check_variation_used(const struct builder *builder)
 {
@@ -115,7 +115,7 @@ static bool check_variation_used(const struct builder *builder)
     return true;
 }
 
-/* A choice that no layer reads would make two names for one network. */
+/* Refuses a choice that no layer reads: it would give one network two names. */
 static bool check_choices_used(const struct builder *builder)
 {
     const struct json *root = builder->document->root;
@@ -141,7 +141,7 @@ static bool build_graph(struct builder *builder)
            check_choices_used(builder);
 }
 
-/* The discriminator is trained and thrown away: no variation changes it. */
+/* Builds the discriminator. No variation changes it, because only training needs it. */
 static bool build_discriminator(const struct builder *generator, const struct json *section)
 {
     struct network *network = generator->network;
@@ -171,7 +171,7 @@ static bool build_discriminator(const struct builder *generator, const struct js
     return built;
 }
 
-/* `request` is complete: see network_name_complete. */
+/* Builds the network of a document. `request` must be complete (network_name_complete). */
 static struct network *build_from(const struct json_document *document,
                                   const struct network_request *request, struct error *error)
 {

@@ -46,7 +46,7 @@ static bool check_keys(const struct builder *builder, const struct json *root)
                                         "normalise",      "loss",
                                         "layers",         "discriminator",
                                         "shuffle_groups", "widths",
-                                        "activation",     "crc32"}; /* of a run's network.json */
+                                        "activation",     "crc32"}; /* in a run's network.json */
     for (const struct json *value = json_first(root); value; value = json_next(value)) {
         bool found = false;
         char why[256];
@@ -59,7 +59,7 @@ static bool check_keys(const struct builder *builder, const struct json *root)
     return true;
 }
 
-/* How many groups shuffle has where the request does not say. */
+/* Sets the groups of shuffle: those of the request, else of the file, else NETWORK_GROUPS. */
 static bool read_groups(struct builder *builder, const struct json *root)
 {
     struct network *network = builder->network;
@@ -85,19 +85,19 @@ static bool has_no_choice(const struct builder *builder, const char *option, con
                      "this network has no %s that can be chosen", what);
 }
 
-static bool read_own_widths(const struct builder *builder, const struct json *list,
-                            struct network_widths *own)
+static bool read_file_widths(const struct builder *builder, const struct json *list,
+                             struct network_widths *widths)
 {
     static const char expected[] =
         N_("\"widths\": a list of 1 to 16 numbers of 1 to 65536 was expected");
-    *own = (struct network_widths){0};
+    *widths = (struct network_widths){0};
     if (!json_is_array(list) || json_length(list) < 1 || json_length(list) > NETWORK_MAX_WIDTHS)
         return builder_fail(builder, list, expected);
     for (const struct json *item = json_first(list); item; item = json_next(item)) {
         size_t width;
         if (!json_count(item, &width) || width < 1 || width > NETWORK_MAX_WIDTH)
             return builder_fail(builder, item, expected);
-        own->each[own->count++] = width;
+        widths->each[widths->count++] = width;
     }
     return true;
 }
@@ -107,13 +107,13 @@ static bool read_widths(struct builder *builder, const struct json *root,
 {
     struct network *network = builder->network;
     const struct json *list = json_member(root, "widths");
-    struct network_widths own;
+    struct network_widths of_file;
     if (!list)
         return asked->count == 0 || has_no_choice(builder, "widths", _("widths"));
-    if (!read_own_widths(builder, list, &own))
+    if (!read_file_widths(builder, list, &of_file))
         return false;
-    network->widths = asked->count ? *asked : own;
-    network->widths_chosen = memcmp(&network->widths, &own, sizeof own) != 0;
+    network->widths = asked->count ? *asked : of_file;
+    network->widths_chosen = memcmp(&network->widths, &of_file, sizeof of_file) != 0;
     return true;
 }
 

@@ -101,7 +101,7 @@ static void name_layer(struct builder *builder, struct layer_reader *reader, con
 
 /* --- one layer --- */
 
-/* Linear layers follow the width rate; they know no techniques. */
+/* Applies the width rate to a linear layer, which no technique changes. */
 static bool vary_linear(struct builder *builder, struct layer_reader *reader,
                         struct linear_attributes *linear)
 {
@@ -148,7 +148,7 @@ static bool note_compound(struct builder *builder, const char *name, size_t node
     return true;
 }
 
-/* `block` is NULL for a convolution outside of blocks. */
+/* Builds a block, or a convolution outside blocks if `block` is NULL. */
 static bool build_block(struct builder *builder, struct layer_reader *reader,
                         const struct block *block, const char *name, size_t input)
 {
@@ -172,7 +172,7 @@ static bool build_block(struct builder *builder, struct layer_reader *reader,
            note_compound(builder, name, output);
 }
 
-/* An operator by its name, or the activation that was chosen. */
+/* Returns the operator of that name; "activation" stands for the chosen activation. NULL: none. */
 static const struct op *find_op(struct builder *builder, const char *name)
 {
     if (strcmp(name, "activation") != 0)
@@ -181,7 +181,7 @@ static const struct op *find_op(struct builder *builder, const char *name)
     return op_find(builder->network->activation);
 }
 
-/* One instance of a layer; `number` is its place in a repetition, 0 outside. */
+/* Builds a layer once. `number` counts the repetitions from 1; it is 0 outside a repetition. */
 static bool build_layer(struct builder *builder, const struct json *layer, size_t number)
 {
     struct network *network = builder->network;
@@ -233,7 +233,8 @@ static bool build_group(struct builder *builder, const struct json *group, size_
     char prefix[3 * NODE_NAME_SIZE];
     if (!name || strlen(name) >= NODE_NAME_SIZE)
         return builder_fail(builder, group, "repeated \"layers\" need a short \"name\"");
-    if (!json_first(json_member(group, "layers"))) /* nested, it would repeat nothing for ever */
+    if (!json_first(
+            json_member(group, "layers"))) /* nested empty repetitions would take for ever */
         return builder_fail(builder, group, "repeated \"layers\" need one layer at least");
     snprintf(prefix, sizeof prefix, "%.*s%s.%zu.", NODE_NAME_SIZE, outer, name, number);
     builder->prefix = prefix;
@@ -242,7 +243,7 @@ static bool build_group(struct builder *builder, const struct json *group, size_
     return built;
 }
 
-/* How often a layer or group is built: a number, or once for each width. */
+/* Reads how often a layer or group is built: a number, or once for each width. */
 static bool read_repeat(struct builder *builder, const struct json *repeat, size_t *times,
                         bool *over_widths)
 {

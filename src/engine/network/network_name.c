@@ -1,6 +1,6 @@
-/* "resnet20-dsc-0.36": the name of a built-in network, then suffixes in any order, each kind once:
- * a technique, a width rate (a number), a block rate (a number and "_block"), widths ("w800x400"),
- * an activation. */
+/* The names of networks, such as "resnet20-dsc-0.36": the name of a built-in network, then suffixes
+ * in any order, each kind at most once: a technique, a width rate (a number), a block rate (a
+ * number and "_block"), widths ("w800x400"), an activation. */
 #include "engine/network/network_name.h"
 
 #include "base/language.h"
@@ -81,7 +81,7 @@ static bool refuse_name(const char *name, struct error *error)
 /* --- suffixes --- */
 
 struct suffixes {
-    const char *name; /* the whole */
+    const char *name; /* the whole name */
     bool has_technique, has_width_rate, has_block_rate, has_widths, has_activation;
     enum technique technique;
     double width_rate, block_rate;
@@ -153,7 +153,7 @@ static bool contradiction(const struct suffixes *suffixes, const char *option, c
                      "the name and the option --%s %s contradict each other", option, value);
 }
 
-/* A rate of 0 is one that was not asked for. */
+/* Sets *asked to the rate of the name. An *asked of 0 means that the options have no such rate. */
 static bool join_rate(const struct suffixes *suffixes, const char *option, bool named, double rate,
                       double *asked)
 {

@@ -37,7 +37,7 @@ static bool add_layers(struct json *parent, const struct graph *graph)
     return layers;
 }
 
-/* --- the whole --- */
+/* --- the file --- */
 
 static bool add_head(struct json *root, const struct network *network)
 {
