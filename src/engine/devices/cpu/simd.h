@@ -137,6 +137,13 @@ static inline size_t output_values(const struct kernel_call *call)
     return call->site->batch * shape_count(call->site->node->output);
 }
 
+/* Returns the factor of one image's gradient of a loss: weight / N, since the loss is a mean over
+ * the batch. */
+static inline float loss_scale(const struct kernel_call *call)
+{
+    return call->site->node->attributes.loss.weight / (float)call->site->batch;
+}
+
 static inline void run_tasks(const struct kernel_call *call, size_t tasks, pool_task *task,
                              const void *context)
 {
