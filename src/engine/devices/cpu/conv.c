@@ -1,22 +1,23 @@
-/* Direct convolution: the forward pass, and the gradient of the input as a convolution itself.
+/* Direct convolution: the forward pass, and the input's gradient, which is a convolution too.
  *
- * Both are correlations: a few output channels (the rows of a tile) at neighbouring positions (its
- * vectors) sum over terms, each a weight times the source at a constant distance (conv_layout.h).
+ * Both are correlations (correlation.h). A tile computes a few output channels (its rows) at
+ * neighbouring positions (its vectors). Each result is a sum over terms, and a term is a weight
+ * times the source at a constant distance from the position (conv_layout.h).
  *
  *   forward    source: the input in stride x stride phases. Rows: output channels; terms: (input
  *              channel, window element).
  *   backward   source: the output's gradient. Input position q gets weight[t] * gradient[(q + pad -
- *              t) / stride] where that divides: each residue of q by the stride has its own subset
- *              of window elements t and its own positions. Rows: input channels; terms: (output
- *              channel, window element of the subset).
+ *              t) / stride] if the stride divides it, so that each residue of q by the stride has a
+ *              subset of the window elements t and a subset of the positions. Rows: input channels;
+ *              terms: (output channel, window element of the subset).
  *
- * A channel_shift or channel_shuffle in front of the convolution costs nothing: the forward pass
- * copies each channel of the source from where it was, the backward pass stores each row of the
- * input's gradient where it came from.
+ * A channel_shift or channel_shuffle in front of the convolution can be fused into it at no cost:
+ * the forward pass copies each channel of the source from its place before the move, and the
+ * backward pass stores each row of the input's gradient there.
  *
- * Few images: all are copied first, then tiles and rows of positions are shared out. Many: a task
- * is one image and group, and the copy stays in that thread's cache. The limit is by the number of
- * images alone, so results do not depend on threads; the sums are the same either way.
+ * With few images, all of them are copied first, and tasks are tiles and bands of rows. With many,
+ * a task is one image and group, and the copy stays in the thread's cache. The choice depends on
+ * the number of images only, never on threads, and the sums are the same either way.
  */
 #include "base/language.h"
 #include "engine/devices/cpu/correlation.h"
@@ -24,8 +25,8 @@
 
 /* --- sums --- */
 
-/* `count` vectors of positions from vector v on, for the terms from k on. `out` is where they are
- * for the first channel. */
+/* Sums one block of terms, from term k on, for `count` vectors of positions from vector v on. `out`
+ * is where the results of the first channel lie. */
 static void correlate_vectors(const struct correlation *c, const struct panel *p, size_t k,
                               size_t v, size_t count, bool add, float *out, size_t stride)
 {
@@ -41,8 +42,8 @@ static void correlate_vectors(const struct correlation *c, const struct panel *p
     }
 }
 
-/* Sums vectors [begin, end) of positions at `out`, which begins with vector `begin`. The source of
- * a step and a block of terms is read by every tile while it is in the level-1 cache. */
+/* Sums vectors [begin, end) of positions into `out`, which begins with vector `begin`. Every tile
+ * reads the source of a step and a block of terms while it is in the level-1 cache. */
 static void correlate(const struct correlation *c, const struct panel *p, size_t begin, size_t end,
                       bool add, float *out, size_t stride)
 {
@@ -60,8 +61,8 @@ static size_t panel_positions(const struct correlation *c, const struct panel *p
     return (p->rows - 1) * c->layout.pitch + p->x->count;
 }
 
-/* Where positions of the source are those of the destination, sums are taken there, and only those
- * that do not fill a vector in scratch. */
+/* Takes the sums in the destination, whose positions are those of the source; only positions that
+ * do not fill a vector go through scratch. */
 static void correlate_in_place(const struct correlation *c, const struct panel *p)
 {
     const size_t positions = panel_positions(c, p), whole = positions / LANES;
@@ -86,7 +87,7 @@ static void correlate_panel(const struct correlation *c, const struct panel *p)
     KERNEL(correlation_store)(c, p);
 }
 
-/* The rows of a residue in a band, panel by panel. */
+/* Computes the rows of a residue in a band, panel by panel. */
 static void correlate_rows(const struct correlation *c, struct panel *p, size_t band)
 {
     const size_t first = band * c->bands_rows, last = least(p->y->count, first + c->bands_rows);
@@ -97,7 +98,7 @@ static void correlate_rows(const struct correlation *c, struct panel *p, size_t 
     }
 }
 
-/* Tiles [begin, end) in band `band` of the rows, for every residue. */
+/* Computes tiles [begin, end) in band `band` of the rows, for every residue. */
 static void correlate_band(const struct correlation *c, const float *source, size_t image,
                            size_t group, size_t begin, size_t end, size_t band, size_t thread,
                            float *results)
@@ -134,7 +135,7 @@ static void correlate_band(const struct correlation *c, const float *source, siz
 
 /* --- tasks --- */
 
-/* Copies channels [begin, end) of a group's source into its layout. */
+/* Copies channels [begin, end) of a group's source into the layout. */
 static void copy_source(const struct correlation *c, size_t image, size_t group, size_t begin,
                         size_t end, float *source)
 {
@@ -148,8 +149,9 @@ static void copy_source(const struct correlation *c, size_t image, size_t group,
         layout_fill_behind(&c->layout, c->source_channels, source);
 }
 
-/* Where source `source`, counted [image][group], is read without a copy: a 1x1 window of stride 1.
- * NULL: copy it. The last one is always copied, since vectors may read beyond its end. */
+/* Returns where source `source`, counted [image][group], can be read without a copy (1x1 windows of
+ * stride 1), or NULL if it must be copied. The last one is always copied, because vectors may read
+ * beyond its end. */
 static const float *direct_source(const struct correlation *c, size_t source)
 {
     const size_t floats = c->source_channels * c->layout.plane;
@@ -169,7 +171,7 @@ static void image_task(void *context, size_t task, size_t thread)
     correlate_band(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
-/* Few images: copies some channels of a group's source. */
+/* With few images: copies some channels of a group's source. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

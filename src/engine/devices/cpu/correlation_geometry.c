@@ -36,7 +36,8 @@ void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout 
             }
 }
 
-/* Which window elements reach the input positions q = residue (mod stride), and where from. */
+/* Returns the window elements that reach the input positions q = residue (mod stride), and the
+ * source positions that they read. */
 static struct residue residue_of(size_t residue, size_t size, size_t stride, size_t pad,
                                  size_t kernel)
 {
@@ -52,7 +53,8 @@ static struct residue residue_of(size_t residue, size_t size, size_t stride, siz
     };
 }
 
-/* The axis of an output gradient that all residues can read, and their bases moved into it. */
+/* Returns the axis of an output gradient with enough padding for all residues, and moves their
+ * bases into it. */
 static struct axis gradient_axis(struct residue *residues, size_t count, size_t size)
 {
     size_t zeros = 0, length = size;
@@ -103,8 +105,8 @@ static void set_backward(struct correlation *c)
     c->destination = s->in;
 }
 
-/* Shares the results of few images out: bands of rows, each of which reads its own part of the
- * source, and as far as there are too few of them tiles of channels. */
+/* Divides the results of few images into tasks: bands of rows, each of which reads another part of
+ * the source and, if there are too few bands, blocks of tiles. */
 static void share_out(struct correlation *c)
 {
     const size_t height = most_positions(c->y, c->residues_y);
@@ -117,8 +119,8 @@ static void share_out(struct correlation *c)
     c->task_rows = least(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
 }
 
-/* How far a task goes before it begins anew, so that everything is read from a cache: results of
- * all its tiles for a panel of rows, summed a block of terms at a time. */
+/* Sets the size of a panel (results of all tiles of a task for some rows) and of a block of terms
+ * so that everything is read from a cache. */
 static void set_blocking(struct correlation *c)
 {
     const struct conv_sizes *s = &c->sizes;

@@ -3,8 +3,8 @@
  * channel move, to where each channel came from. */
 #include "engine/devices/cpu/correlation.h"
 
-/* Whole rows of the destination, results `pitch` apart. Rows are stored in whole vectors while
- * there is room behind them: the next row overwrites what is too much. */
+/* Stores whole rows of the destination, whose results lie `pitch` apart. Rows are stored in whole
+ * vectors if memory follows them: the next row overwrites the excess. */
 static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows)
 {
     const size_t width = c->destination.width, whole = round_up(width, LANES);
@@ -19,7 +19,7 @@ static void store_rows(const struct correlation *c, const float *results, float 
         store_row(c, results, width, to, 1);
 }
 
-/* A channel's results: rows of the destination. */
+/* Stores the results of one channel. */
 static void store_results(const struct correlation *c, const struct panel *p, const float *results,
                           float *plane)
 {
@@ -33,8 +33,8 @@ static void store_results(const struct correlation *c, const struct panel *p, co
             store_row(c, results + row * c->layout.pitch, x->count, to, x->step);
 }
 
-/* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
- * dropped, and the one that went outside gets nothing. */
+/* Stores a row of the gradient of a shifted input, moved back by dx. The column that came from
+ * outside the image is dropped, and the one that moved out of the image gets 0. */
 static void store_row_back(const struct correlation *c, const float *results, float *to,
                            const struct residue *x, ptrdiff_t dx)
 {
@@ -52,7 +52,7 @@ static void store_row_back(const struct correlation *c, const float *results, fl
                   x->step);
 }
 
-/* The same of all rows of a channel. */
+/* Stores all rows of a channel of the gradient of a shifted input. */
 static void store_results_back(const struct correlation *c, const struct panel *p,
                                const float *results, float *plane, const struct channel_move *move)
 {

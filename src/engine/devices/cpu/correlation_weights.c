@@ -2,7 +2,7 @@
  * residue and tile, the weights of the tile's rows lie together term by term. */
 #include "engine/devices/cpu/correlation.h"
 
-/* weights[term][row] of one tile of the forward pass: rows are output channels. */
+/* Packs weights[term][row] of one tile of the forward pass, whose rows are output channels. */
 static void pack_forward(const struct correlation *c, size_t channel, size_t rows, float *to)
 {
     const size_t terms = c->sizes.inputs * c->sizes.taps;
@@ -12,7 +12,8 @@ static void pack_forward(const struct correlation *c, size_t channel, size_t row
             *to++ = from[r * terms + k];
 }
 
-/* The same for a residue of the backward pass: rows are input channels. */
+/* Packs weights[term][row] of one tile and residue of the backward pass, whose rows are input
+ * channels. */
 static void pack_backward(const struct correlation *c, size_t group, size_t first, size_t rows,
                           const struct residue *y, const struct residue *x, float *to)
 {
