@@ -1,14 +1,14 @@
-/* Dropout: the mask of ops/dropout.c, drawn in vectors.
+/* Dropout: draws the mask of ops/dropout.c in vectors.
  *
- * Element i is kept when word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
- * generators run side by side, each lane the very same integer arithmetic as random_philox. */
+ * Element i keeps its value if word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
+ * generators run side by side; each lane does the same integer arithmetic as random_philox. */
 #include "engine/devices/cpu/simd.h"
 
 #include "base/random.h"
 
 enum { BLOCKS = 64, DRAWN = 4 * BLOCKS };
 
-/* The factors of elements [first, first + DRAWN), first a multiple of 4. */
+/* Writes the factors of elements [first, first + DRAWN); `first` must be a multiple of 4. */
 static void draw_factors(const struct kernel_call *call, size_t first, float *factors)
 {
     const float rate = call->site->node->attributes.dropout.rate, keep = 1.0f / (1.0f - rate);
@@ -74,7 +74,8 @@ static void backward_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* Outside training the plan takes the operator for a view; who asks all the same gets a copy. */
+/* Copies the input. Outside training the plan makes the node a view, so this runs only if a test
+ * calls the kernel there. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

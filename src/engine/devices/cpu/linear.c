@@ -1,9 +1,10 @@
 /* Fully connected layers: y = x W^T + b, with x [N, I], W [O, I], y [N, O].
  *
- * With several images these are matrix products, cut into blocks of columns or rows by shape:
+ * With several images these are matrix products, divided into blocks of columns or rows by shape
+ * (with ' for gradients):
  *   y  = x W^T  (nt)    x' = y' W  (nn)    W' = y'^T x  (tn)
- * With one or a few images every weight is read once and used once or a few times, so that memory
- * sets the pace: rows of W are read in order, by vectors ("linear rows").
+ * With one or a few images each weight is used so rarely that memory limits the speed. Then vectors
+ * read the rows of W in order ("linear rows").
  */
 #include "base/language.h"
 #include "engine/devices/cpu/gemm.h"
@@ -14,7 +15,7 @@
 
 enum { WANTED_BLOCKS = 16, LEAST_BLOCK = 64 };
 
-/* The size of a block of columns or rows when `count` of them are shared out. */
+/* Returns the size of a block when `count` columns or rows are divided into blocks. */
 static size_t block_of(size_t count)
 {
     return most(LEAST_BLOCK, round_up(divide_up(count, WANTED_BLOCKS), 16));
@@ -133,12 +134,13 @@ const struct kernel KERNEL(linear) = {
 
 enum {
     FEW_IMAGES = 4,
-    ROWS = 4,       /* of W, read side by side */
+    ROWS = 4,       /* rows of W that are read side by side */
     ROW_BLOCK = 32, /* outputs in a task */
     COLUMN_BLOCK = 512,
 };
 
-/* ROWS rows of W times one image. `rows` may be fewer: the last is then read again. */
+/* Multiplies `rows` rows of W, at most ROWS, with one image. With fewer rows than ROWS the last one
+ * is read several times. */
 static void dot_rows(const float *weight, size_t inputs, size_t rows, const float *x, float *y)
 {
     const float *w[ROWS];
@@ -182,7 +184,7 @@ static void forward_rows(void *context, size_t task, size_t thread)
     profile_add_gemm(call->profile, thread, GEMM_NT, call->site->batch, end - begin, inputs, start);
 }
 
-/* sum[i] += g[0] W[0][i] + ... + g[3] W[3][i] */
+/* Adds g[0] W[0][i] + ... + g[3] W[3][i] to sum[i]. */
 static void add_four_rows(const float *weight, size_t stride, const float *g, size_t count,
                           float *sum)
 {

@@ -1,9 +1,9 @@
-/* Local response normalisation (see ops/lrn.c for the formulas).
+/* Local response normalisation (formulas in ops/lrn.c).
  *
- * An image [C, area] is taken as one row of values: the neighbour d channels away lies d * area
- * values away, and the values that have such a neighbour are a range. So every pass runs along
+ * An image [C, area] is treated as one row of values: the neighbour d channels away lies d * area
+ * values away, and the values that have such a neighbour are a range. Every pass thus runs along
  * memory, whatever the area. A task is a piece of the row; for the gradient it first computes the
- * ratios g y / scale that its own values need, half a window beyond its ends.
+ * ratios g y / scale of its values and of half a window before and after them.
  */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
@@ -45,7 +45,7 @@ static size_t workspace_lrn(const struct kernel_site *site)
     return site->training ? lrn.ratios * site->threads * sizeof(float) : 0;
 }
 
-/* scale^-beta */
+/* Returns scale^-beta. */
 static inline float power(float scale, float beta)
 {
     return fast_exp(-beta * fast_log(scale));
@@ -57,18 +57,19 @@ static inline float power_three_quarters(float scale)
     return 1.0f / (root * sqrtf(root));
 }
 
-/* sum[i] += from[i + distance] (squared) for the i in [0, count) where that lies in the row. `at`
- * is value 0's place in the row of `row` values. */
+/* Adds from[i + distance], squared if asked, to sum[i] for those i in [0, count) for which it lies
+ * in the row. `at` is the position of value 0 in the row of `row` values. */
 static void add_neighbours(const float *from, float *sum, size_t at, size_t count, size_t row,
                            ptrdiff_t distance, bool squared)
 {
-    const ptrdiff_t before = -distance - (ptrdiff_t)at; /* these have no such neighbour */
+    const ptrdiff_t before = -distance - (ptrdiff_t)at; /* values that have no such neighbour */
     const ptrdiff_t room = (ptrdiff_t)row - distance - (ptrdiff_t)at;
     const size_t begin = before > 0 ? least((size_t)before, count) : 0;
     const size_t end = room > 0 ? least((size_t)room, count) : 0;
     if (begin >= end)
         return;
-    /* plain pointers and a count: with an index that is added to, GCC makes no vector code */
+    /* plain pointers and a count: GCC does not vectorise a loop with an offset added to its index
+     */
     const float *neighbours = from + (ptrdiff_t)begin + distance;
     float *sums = sum + begin;
     const size_t in_row = end - begin;
@@ -129,7 +130,7 @@ static void forward_lrn(const struct kernel_call *call)
     run_tasks(call, call->site->batch * lrn.pieces, forward_task, &lrn);
 }
 
-/* ratio[i] = g y / scale = g x scale^(-beta - 1) */
+/* Writes ratio[i] = g y / scale = g x scale^(-beta - 1). */
 static void compute_ratios(const struct lrn *lrn, const float *x, const float *g,
                            const float *scale, size_t count, float *ratio)
 {
@@ -145,7 +146,8 @@ static void compute_ratios(const struct lrn *lrn, const float *x, const float *g
     }
 }
 
-/* `ratio` is that of value `at` of the row. */
+/* Writes the gradient of `count` values from position `at` of the row on, or adds to it. `ratio` is
+ * the ratio of the first of them. */
 static void backward_strip(const struct lrn *lrn, const float *x, const float *g,
                            const float *scale, const float *ratio, size_t at, size_t count,
                            float *to, bool accumulate)

@@ -1,5 +1,5 @@
-/* Softmax across channels. Vectors run along the channels where an image is one position, else
- * along neighbouring positions, a strip of them at a time. */
+/* Softmax across channels. If an image is one position, vectors run along the channels; otherwise
+ * they run along neighbouring positions, a strip of positions at a time. */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
 
@@ -54,7 +54,7 @@ static void backward_vector(const float *y, const float *g, float *to, size_t ch
     }
 }
 
-/* --- a strip of positions, their channels `area` apart --- */
+/* --- a strip of positions, whose channels lie `area` floats apart --- */
 
 static void forward_strip(const float *x, float *y, size_t channels, size_t area, size_t count)
 {
