@@ -1,14 +1,15 @@
-/* relu, leaky_relu, sigmoid and tanh: a value at a time, four to a load where they are aligned. */
+/* relu, leaky_relu, sigmoid and tanh, element by element; loads take four values if the arrays are
+ * aligned. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
 #include <math.h>
 
-/* Each with its value, and its gradient from the output y and the output's gradient g. */
+/* Each activation has its value, and its gradient from the output y and the output's gradient g. */
 struct relu {
     static __device__ __forceinline__ float value(float x, float)
     {
-        return x < 0 ? 0 : x; /* what is no number stays so */
+        return x < 0 ? 0 : x; /* NaN stays NaN */
     }
     static __device__ __forceinline__ float gradient(float y, float g, float)
     {

@@ -1,11 +1,11 @@
-/* Transposed convolution: the walks of the convolution that it is the gradient of, the other way
- * round. */
+/* Transposed convolution is the input's gradient of a convolution: it uses that convolution's walks
+ * in the opposite direction. */
 #include "engine/devices/cuda/conv_walk.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include "base/language.h"
 
-/* The convolution from this operator's output to its input. */
+/* Returns the convolution from this operator's output to its input. */
 static struct conv_shape shape_of(const struct kernel_site *site)
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;

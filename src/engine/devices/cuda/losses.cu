@@ -1,5 +1,5 @@
-/* The losses. Forward: a block, or for classes a warp, takes an image and sums up. Backward: a
- * value at a time, scaled by weight / batch. */
+/* The losses. In the forward pass a block, or for softmax_cross_entropy a warp, sums one image. The
+ * backward pass goes value by value and scales by weight / batch. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -10,7 +10,7 @@ static float loss_scale(const struct kernel_call *call)
     return call->site->node->attributes.loss.weight / (float)call->site->batch;
 }
 
-/* --- softmax_cross_entropy: a warp to an image --- */
+/* --- softmax_cross_entropy: a warp for each image --- */
 
 struct logits {
     float largest, sum; /* of exp(x - largest) */
@@ -75,7 +75,7 @@ static void backward_cross_entropy(const struct kernel_call *call)
            (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
 }
 
-/* --- losses over values: with their gradients for value x and for target t --- */
+/* --- losses of pairs of values, with the gradients of value x and of target t --- */
 
 struct l1 {
     static __device__ __forceinline__ float loss(float x, float t)
@@ -140,7 +140,7 @@ static __global__ void mean_loss(const float *x, struct loss_target target, floa
 }
 
 struct loss_gradients {
-    float *at[2]; /* NULL: not wanted. Both may be the same: the first is stored first */
+    float *at[2]; /* NULL: not needed. If both are the same, the first is stored first */
     bool accumulate[2];
 };
 

@@ -1,4 +1,4 @@
-/* The module's table, and the life of an opened card. */
+/* The module's table, and how a GPU is opened and closed. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -12,7 +12,7 @@
 #define CUDA_ARCHITECTURES ""
 #endif
 
-/* --- cards --- */
+/* --- GPUs --- */
 
 static void report_status(struct cuda_report *report, cudaError_t status)
 {
@@ -62,10 +62,10 @@ static uint64_t memory_free_on(size_t number)
     return available;
 }
 
-/* --- an opened card --- */
+/* --- an opened GPU --- */
 
-/* What cuBLAS may use; given to it here, since it could not allocate within a recording. NVIDIA
- * advises 32 MiB on Hopper and 4 MiB on what came before. */
+/* Returns the bytes of cuBLAS's workspace. It is allocated here, because cuBLAS cannot allocate
+ * while a CUDA graph is captured. NVIDIA recommends 32 MiB on Hopper and 4 MiB before it. */
 static size_t workspace_bytes(const struct cudaDeviceProp *properties)
 {
     return (size_t)(properties->major >= 9 ? 32 : 4) << 20;
@@ -84,7 +84,7 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
                        cublasSetWorkspace(context->blas, context->workspace, bytes));
 }
 
-/* The first launch of a kernel tells whether there is code for this card. */
+/* Launches a kernel: it fails if the module has no code for this GPU. */
 static void try_code(struct cuda_context *context)
 {
     struct device device = {};
@@ -165,7 +165,7 @@ static void set_precision(void *state, enum device_precision precision)
                                                         : CUBLAS_DEFAULT_MATH));
 }
 
-/* --- what may fail for want of memory: that alone ends no run, and is forgotten --- */
+/* --- calls that may fail for lack of memory: such a failure ends no run and is not recorded --- */
 
 static void *hand_over(struct cuda_context *context, void *made, struct cuda_report *report)
 {
