@@ -93,7 +93,8 @@ static void check_kernel(struct op_harness *got, const struct op_harness *wanted
         tap_note("%s differs by %g %s", where, difference, error.why);
 }
 
-/* Every kernel of the device that accepts the case; there must be one. */
+/* Checks every kernel of the device that accepts the case. If the device has kernels of the operator,
+ * one must accept it; else the reference computes the operator there. */
 static void check_device(struct op_harness *got, const struct op_harness *wanted,
                          const struct device *device)
 {
@@ -109,7 +110,7 @@ static void check_device(struct op_harness *got, const struct op_harness *wanted
         check_kernel(got, wanted, device, list[i]);
         accepted++;
     }
-    if (!accepted)
+    if (count > 0 && !accepted)
         tap_ok(false, "%s on %s: a kernel accepts it", op_case->name, device->name);
 }
 
