@@ -93,8 +93,8 @@ static void check_kernel(struct op_harness *got, const struct op_harness *wanted
         tap_note("%s differs by %g %s", where, difference, error.why);
 }
 
-/* Checks every kernel of the device that accepts the case. If the device has kernels of the operator,
- * one must accept it; else the reference computes the operator there. */
+/* Checks every kernel of the device that accepts the case. If the device has kernels of the
+ * operator, one must accept it; else the reference computes the operator there. */
 static void check_device(struct op_harness *got, const struct op_harness *wanted,
                          const struct device *device)
 {

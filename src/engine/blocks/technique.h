@@ -6,7 +6,14 @@
 
 #include <stdbool.h>
 
-enum technique { TECHNIQUE_NONE, TECHNIQUE_DSC, TECHNIQUE_SHUFFLE, TECHNIQUE_SHIFT, TECHNIQUES };
+enum technique {
+#define TECHNIQUE(constant, name) TECHNIQUE_##constant,
+#include "engine/blocks/techniques.inc"
+    TECHNIQUES /* how many there are */
+};
+
+/* The names of all techniques, in the order of the enumeration; NULL-terminated. */
+extern const char *const technique_names[];
 
 /* Returns the name as the command line and files write it: "none", "dsc", "shuffle" or "shift". */
 const char *technique_name(enum technique technique);

@@ -16,7 +16,6 @@
 #include <string.h>
 
 /* In the order of the engine's enums; config_test compares them. */
-static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL};
 static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
 static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
                                         "plateau", "linear", NULL};
@@ -36,7 +35,7 @@ const struct config_field config_fields[] = {
      CONFIG_TEXT, MEMBER(network), 0, 0, NULL, true},
     {"technique", N_("Technique"), "NAME",
      N_("An optimization of the architecture, before training."), CONFIG_CHOICE, MEMBER(technique),
-     0, 0, techniques, true},
+     0, 0, technique_names, true},
     {"groups", N_("Groups"), "G",
      N_("Groups of the technique shuffle; 0: as the network says, or two."), CONFIG_COUNT,
      MEMBER(groups), 0, NETWORK_MAX_GROUPS, NULL, false},
