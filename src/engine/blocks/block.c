@@ -1,3 +1,6 @@
+/* The helpers with which a block builds its nodes: widths after the variation, nodes named after
+ * the block, and the groups of nodes that several blocks use. A failure sets site->failed, and
+ * later calls do nothing. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"

@@ -64,11 +64,12 @@ static bool read_groups(struct builder *builder, const struct json *root)
 {
     struct network *network = builder->network;
     struct variation *variation = &builder->variation;
-    const struct json *own = json_member(root, "shuffle_groups");
+    const struct json *given = json_member(root, "shuffle_groups");
     network->usual_groups = NETWORK_GROUPS;
-    if (own && (!json_count(own, &network->usual_groups) || network->usual_groups < 1 ||
-                network->usual_groups > NETWORK_MAX_GROUPS))
-        return builder_fail(builder, own, "\"shuffle_groups\": a number of 1 to 4096 was expected");
+    if (given && (!json_count(given, &network->usual_groups) || network->usual_groups < 1 ||
+                  network->usual_groups > NETWORK_MAX_GROUPS))
+        return builder_fail(builder, given,
+                            "\"shuffle_groups\": a number of 1 to 4096 was expected");
     if (variation->groups == 0)
         variation->groups = network->usual_groups;
     bool shuffled = variation->technique == TECHNIQUE_SHUFFLE;
@@ -121,13 +122,14 @@ static bool read_activation(struct builder *builder, const struct json *root, co
 {
     struct network *network = builder->network;
     const struct json *named = json_member(root, "activation");
-    const char *own = json_string(named);
+    const char *given = json_string(named);
     if (!named)
         return !asked || !*asked || has_no_choice(builder, "activation", _("activation"));
-    if (!own || !activation_find(own))
+    if (!given || !activation_find(given))
         return builder_fail(builder, named, "\"activation\": relu, tanh or sigmoid was expected");
-    snprintf(network->activation, sizeof network->activation, "%s", asked && *asked ? asked : own);
-    network->activation_chosen = strcmp(network->activation, own) != 0;
+    snprintf(network->activation, sizeof network->activation, "%s",
+             asked && *asked ? asked : given);
+    network->activation_chosen = strcmp(network->activation, given) != 0;
     return true;
 }
 
@@ -140,10 +142,10 @@ bool builder_read_head(struct builder *builder, const struct network_request *re
         return builder_fail(builder, root, "a network is an object { }");
     if (!check_keys(builder, root) || !read_input_shape(builder, root, request))
         return false;
-    const struct json *own = json_member(root, "classes");
-    if (own &&
-        (!json_count(own, &network->classes) || network->classes < 1 || network->classes > 1000000))
-        return builder_fail(builder, own, "\"classes\": a number of 1 to 1000000 was expected");
+    const struct json *given = json_member(root, "classes");
+    if (given && (!json_count(given, &network->classes) || network->classes < 1 ||
+                  network->classes > 1000000))
+        return builder_fail(builder, given, "\"classes\": a number of 1 to 1000000 was expected");
     if (classes && network->classes)
         network->classes = classes;
     if (!read_groups(builder, root))

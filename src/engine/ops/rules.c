@@ -1,3 +1,5 @@
+/* The shape rules that several operators share: outputs of the input's shape, sliding windows,
+ * losses, weight and bias; and the keys of pooling layers and losses. */
 #include "engine/ops/rules.h"
 
 #include "engine/ops/layer_writer.h"

@@ -7,7 +7,7 @@
 static size_t counted(size_t out, size_t kernel, size_t stride, size_t pad, size_t size)
 {
     const size_t start = out * stride;
-    return least(start + kernel, size + 2 * pad) - start;
+    return min_size(start + kernel, size + 2 * pad) - start;
 }
 
 static inline float share(const struct pooling *p, size_t y, size_t x)

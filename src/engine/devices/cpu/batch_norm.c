@@ -65,7 +65,7 @@ static size_t plane_tasks(const struct norm *norm)
 
 static size_t plane_end(const struct norm *norm, size_t task)
 {
-    return least(norm->batch * norm->shape.channels, (task + 1) * planes_in_task(norm->area));
+    return min_size(norm->batch * norm->shape.channels, (task + 1) * planes_in_task(norm->area));
 }
 
 static size_t column_tasks(const struct norm *norm)
@@ -82,14 +82,14 @@ static struct pair measure_plane(const float *x, size_t area)
 {
     double sum = 0, squares = 0;
     for (size_t at = 0; at < area; at += PIECE)
-        sum += sum_floats(x + at, least(PIECE, area - at));
+        sum += sum_floats(x + at, min_size(PIECE, area - at));
     const double mean = sum / (double)area;
     const float centre = (float)mean;
     for (size_t at = 0; at < area; at += PIECE) {
         const float *from = x + at;
         float part = 0;
 #pragma omp simd reduction(+ : part)
-        for (size_t i = 0; i < least(PIECE, area - at); i++)
+        for (size_t i = 0; i < min_size(PIECE, area - at); i++)
             part += (from[i] - centre) * (from[i] - centre);
         squares += part;
     }
@@ -146,7 +146,7 @@ static void measure_columns_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct norm *norm = context;
     const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
     const size_t first = begin * norm->area, count = channels * norm->area;
     const double values = (double)(norm->batch * norm->area);
     double sums[COLUMN_CHANNELS * SMALL_AREA], mean[COLUMN_CHANNELS * SMALL_AREA];
@@ -286,7 +286,7 @@ static struct pair correlate_plane(const float *x, const float *g, size_t area, 
         const float *values = x + at, *gradient = g + at;
         float sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
-        for (size_t i = 0; i < least(PIECE, area - at); i++) {
+        for (size_t i = 0; i < min_size(PIECE, area - at); i++) {
             sum += gradient[i];
             product += gradient[i] * (values[i] - mean);
         }
@@ -312,7 +312,7 @@ static void correlate_columns_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct norm *norm = context;
     const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
     const size_t first = begin * norm->area, count = channels * norm->area;
     const float *saved = norm->call->saved;
     double sums[COLUMN_CHANNELS * SMALL_AREA];

@@ -21,8 +21,8 @@ static struct channel_move move_of(const struct kernel_call *call, size_t channe
 static size_t plane_end(const struct kernel_call *call, size_t task)
 {
     const struct shape shape = call->site->inputs[0];
-    return least(call->site->batch * shape.channels,
-                 (task + 1) * planes_in_task(shape_area(shape)));
+    return min_size(call->site->batch * shape.channels,
+                    (task + 1) * planes_in_task(shape_area(shape)));
 }
 
 /* --- shuffle: transposes the channels as a table [groups, C / groups] --- */
@@ -82,7 +82,7 @@ static void move_plane(const float *from, float *to, struct shape shape, ptrdiff
                        bool accumulate)
 {
     const ptrdiff_t height = (ptrdiff_t)shape.height, width = (ptrdiff_t)shape.width;
-    const ptrdiff_t begin = dx > 0 ? least(1, shape.width) : 0;
+    const ptrdiff_t begin = dx > 0 ? min_size(1, shape.width) : 0;
     const ptrdiff_t end = dx < 0 ? width - 1 : width;
     for (ptrdiff_t y = 0; y < height; y++, to += width) {
         const bool arrives = y - dy >= 0 && y - dy < height && begin < end;

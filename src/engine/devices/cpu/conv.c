@@ -37,7 +37,7 @@ static void correlate_vectors(const struct correlation *c, const struct panel *p
         const float *bias = c->bias ? c->bias + p->group * c->rows + channel : NULL;
         tiles_correlate[channels - 1][count - 1](
             source, p->offsets + k, p->weights + channel * p->terms + k * channels,
-            least(c->block_terms, p->terms - k), bias, add || k > 0,
+            min_size(c->block_terms, p->terms - k), bias, add || k > 0,
             out + (channel - first_channel(c, p->begin)) * stride, stride);
     }
 }
@@ -90,10 +90,10 @@ static void correlate_panel(const struct correlation *c, const struct panel *p)
 /* Computes the rows of a residue in a band, panel by panel. */
 static void correlate_rows(const struct correlation *c, struct panel *p, size_t band)
 {
-    const size_t first = band * c->bands_rows, last = least(p->y->count, first + c->bands_rows);
+    const size_t first = band * c->bands_rows, last = min_size(p->y->count, first + c->bands_rows);
     for (size_t row = first; row < last && p->x->count; row += c->panel_rows) {
         p->first_row = row;
-        p->rows = least(c->panel_rows, last - row);
+        p->rows = min_size(c->panel_rows, last - row);
         correlate_panel(c, p);
     }
 }
@@ -176,7 +176,7 @@ static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct correlation *c = context;
-    const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
+    const size_t pieces = min_size(c->source_channels, WANTED_TASKS), source = task / pieces;
     const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
     const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
     if (!direct_source(c, source))
@@ -201,7 +201,7 @@ static void correlation_run(const struct correlation *c)
     const size_t sources = c->sizes.batch * c->groups;
     KERNEL(correlation_pack)(c);
     if (few_images(&c->sizes)) {
-        run_tasks(c->call, sources * least(c->source_channels, WANTED_TASKS), copy_task, c);
+        run_tasks(c->call, sources * min_size(c->source_channels, WANTED_TASKS), copy_task, c);
         run_tasks(c->call, sources * c->tile_blocks * c->bands, band_task, c);
     } else {
         run_tasks(c->call, sources, image_task, c);
@@ -262,8 +262,8 @@ size_t KERNEL(conv_workspace)(const struct kernel_site *site)
     if (!site->training)
         return bytes;
     if (site->input_gradient[0]) /* the first layer of a network has none */
-        bytes = most(bytes, KERNEL(correlation_bytes)(site, true));
-    return most(bytes, KERNEL(conv_weights_workspace)(site));
+        bytes = max_size(bytes, KERNEL(correlation_bytes)(site, true));
+    return max_size(bytes, KERNEL(conv_weights_workspace)(site));
 }
 
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)

@@ -26,8 +26,8 @@ static struct gemm_job job_make(const struct kernel_site *site, struct carve *ca
     job.terms = s->inputs * s->taps;
     job.positions = shape_area(s->out);
     job.weight_floats = s->groups * s->outputs * job.terms;
-    job.partials = least(s->batch, MAX_PARTIALS);
-    job.partials = least(job.partials, most(1, PARTIAL_FLOATS / job.weight_floats));
+    job.partials = min_size(s->batch, MAX_PARTIALS);
+    job.partials = min_size(job.partials, max_size(1, PARTIAL_FLOATS / job.weight_floats));
     job.results = carve_floats(carve, site->training ? job.partials * job.weight_floats : 0);
     job.columns = carve_floats(carve, job.terms * job.positions * site->threads);
     return job;
@@ -45,9 +45,9 @@ static size_t workspace_conv_gemm(const struct kernel_site *site)
 static void inside(size_t k, size_t stride, size_t pad, size_t size, size_t out, size_t *begin,
                    size_t *end)
 {
-    *begin = least(out, pad > k ? divide_up(pad - k, stride) : 0);
-    *end = size + pad > k ? least(out, divide_up(size + pad - k, stride)) : 0;
-    *end = most(*begin, *end);
+    *begin = min_size(out, pad > k ? divide_up(pad - k, stride) : 0);
+    *end = size + pad > k ? min_size(out, divide_up(size + pad - k, stride)) : 0;
+    *end = max_size(*begin, *end);
 }
 
 /* Writes the row of the matrix for one window element of one channel. */

@@ -54,8 +54,8 @@ static inline void axis_content(const struct axis *axis, size_t phase, ptrdiff_t
     const size_t last = axis->pad + axis->size - (offset < 0);
     *begin = first > phase ? divide_by_stride(first - phase, axis->stride) : 0;
     *end = last > phase ? divide_by_stride(last - phase, axis->stride) : 0;
-    *begin = least(*begin, axis->length);
-    *end = most(*begin, least(*end, axis->length));
+    *begin = min_size(*begin, axis->length);
+    *end = max_size(*begin, min_size(*end, axis->length));
 }
 
 /* Returns how many of a row's last zeros can be the first zeros of the next row. */
@@ -65,7 +65,7 @@ static inline size_t axis_shared(const struct axis *axis)
     for (size_t phase = 0; phase < axis->phases; phase++) {
         size_t begin, end;
         axis_content(axis, phase, 0, &begin, &end);
-        shared = least(shared, least(begin, axis->length - end));
+        shared = min_size(shared, min_size(begin, axis->length - end));
     }
     return shared;
 }
@@ -74,7 +74,7 @@ static inline size_t axis_shared(const struct axis *axis)
 static inline struct layout layout_make(struct axis y, struct axis x, size_t width)
 {
     struct layout layout = {.y = y, .x = x};
-    layout.pitch = most(x.length - axis_shared(&x), width);
+    layout.pitch = max_size(x.length - axis_shared(&x), width);
     layout.plane = y.phases * x.phases * y.length * layout.pitch;
     if (layout.plane % 1024 < LANES) /* channels a page apart would compete for one cache set */
         layout.plane += LANES;
@@ -107,14 +107,14 @@ static inline void layout_copy_row(const struct layout *layout, size_t begin, si
                                    const float *to_end)
 {
     const size_t stride = layout->x.stride, whole = round_up(end - begin, LANES);
-    const bool room =
+    const bool whole_fits =
         whole * stride <= (size_t)(from_end - from) && begin + whole <= (size_t)(to_end - to);
     for (size_t i = 0; i < begin; i++)
         to[i] = layout->fill;
-    if (room && stride == 1)
+    if (whole_fits && stride == 1)
         for (size_t i = 0; i < whole; i += LANES)
             vector_store(to + begin + i, layout_load(from + i, 1));
-    else if (room && stride == 2)
+    else if (whole_fits && stride == 2)
         for (size_t i = 0; i < whole; i += LANES)
             vector_store(to + begin + i, layout_load(from + 2 * i, 2));
     else
@@ -185,7 +185,7 @@ static inline void layout_copy_planes(const struct layout *layout,
 {
     const size_t used = layout->y.phases * layout->x.phases * layout->y.length * layout->pitch;
     const size_t area = layout->y.size * layout->x.size;
-    const float *image_end = image + most(moves->channels, first + channels) * area;
+    const float *image_end = image + max_size(moves->channels, first + channels) * area;
     for (size_t c = 0; c < channels; c++) {
         const struct channel_move move = channel_move_of(moves, first + c);
         layout_copy_channel(layout, &move, image + move.channel * area, image_end,

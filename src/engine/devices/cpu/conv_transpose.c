@@ -67,7 +67,7 @@ static size_t workspace_conv_transpose(const struct kernel_site *site)
     struct mirror mirror;
     mirror_site(&mirror, site);
     size_t bytes = KERNEL(conv_input_workspace)(&mirror.site);
-    return site->training ? most(bytes, KERNEL(conv_workspace)(&mirror.site)) : bytes;
+    return site->training ? max_size(bytes, KERNEL(conv_workspace)(&mirror.site)) : bytes;
 }
 
 static bool supports_conv_transpose(const struct kernel_site *site, const char **reason)

@@ -54,8 +54,8 @@ static void set_chunk(struct weights_job *job)
 {
     const struct shape out = job->sizes.out;
     const size_t chunks = divide_up(shape_area(out), CHUNK_POSITIONS);
-    job->chunk_rows = divide_up(out.height, least(chunks, out.height));
-    job->chunk_images = most(1, least(job->together, CHUNK_POSITIONS / shape_area(out)));
+    job->chunk_rows = divide_up(out.height, min_size(chunks, out.height));
+    job->chunk_images = max_size(1, min_size(job->together, CHUNK_POSITIONS / shape_area(out)));
 }
 
 static size_t copied_floats(const struct weights_job *job)
@@ -81,11 +81,11 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.mover;
     job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
     const size_t floats = s->groups * job.terms * job.columns;
-    const size_t affordable = most(1, PARTIAL_FLOATS / floats);
-    job.partials = least(s->batch, least(MAX_PARTIALS, affordable));
-    job.blocks = least(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
-    job.together = least(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
-    job.together = least(job.together, divide_up(s->batch, job.partials));
+    const size_t affordable = max_size(1, PARTIAL_FLOATS / floats);
+    job.partials = min_size(s->batch, min_size(MAX_PARTIALS, affordable));
+    job.blocks = min_size(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
+    job.together = min_size(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
+    job.together = min_size(job.together, divide_up(s->batch, job.partials));
     set_chunk(&job);
     job.gradient_floats = job.many ? shape_area(s->out) * job.columns
                                    : s->outputs * round_up(s->out.height * job.layout.pitch, LANES);
@@ -108,15 +108,15 @@ size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
 {
     size_t bytes = 0;
     struct kernel_site smaller = *site;
-    for (size_t batch = 1; batch <= least(site->batch, MAX_PARTIALS); batch++) {
+    for (size_t batch = 1; batch <= min_size(site->batch, MAX_PARTIALS); batch++) {
         struct carve carve = {0};
         smaller.batch = batch;
         job_make(&smaller, &carve);
-        bytes = most(bytes, carve.used);
+        bytes = max_size(bytes, carve.used);
     }
     struct carve carve = {0};
     job_make(site, &carve);
-    return most(bytes, carve.used);
+    return max_size(bytes, carve.used);
 }
 
 /* --- the gradient in scratch --- */
@@ -275,8 +275,8 @@ static void add_many(const struct weights_job *job, const struct share *share, s
     for (size_t i = 0; i < images; i += job->chunk_images)
         for (size_t y = 0; y < out.height; y += job->chunk_rows) {
             struct tile_positions positions = {
-                .images = least(job->chunk_images, images - i),
-                .height = least(job->chunk_rows, out.height - y),
+                .images = min_size(job->chunk_images, images - i),
+                .height = min_size(job->chunk_rows, out.height - y),
                 .width = out.width,
                 .pitch = job->layout.pitch,
                 .source_step = job->source_floats,
@@ -351,7 +351,7 @@ static void weights_task(void *context, size_t task, size_t thread)
     const struct share share = share_of(job, task);
     clear_share(job, &share);
     for (size_t n = share.first; n < share.last; n += job->together)
-        add_images(job, &share, n, least(job->together, share.last - n), NULL, thread);
+        add_images(job, &share, n, min_size(job->together, share.last - n), NULL, thread);
 }
 
 /* Transposes a piece of one image's gradient, for all blocks. */
@@ -368,7 +368,7 @@ static void prepare_task(void *context, size_t task, size_t thread)
         return;
     const size_t area = shape_area(job->sizes.out), blocks = divide_up(area, TRANSPOSE);
     const size_t begin = piece_begin(blocks, PREPARE_PIECES, piece) * TRANSPOSE;
-    const size_t end = least(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
+    const size_t end = min_size(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
     if (begin < end)
         prepare_many(job, gradient_of(job, n, group) + begin, end - begin,
                      shared_at(job, partial, group) + image * job->gradient_floats +
@@ -384,7 +384,7 @@ static void round_task(void *context, size_t task, size_t thread)
     if (job->round == 0)
         clear_share(job, &share);
     if (n < share.last)
-        add_images(job, &share, n, least(job->together, share.last - n),
+        add_images(job, &share, n, min_size(job->together, share.last - n),
                    shared_at(job, share.partial, share.group), thread);
 }
 
@@ -410,7 +410,7 @@ static void reduce_task(void *context, size_t task, size_t thread)
     const struct conv_sizes *s = &job->sizes;
     const size_t pieces = divide_up(job->terms, REDUCE_TERMS), group = task / pieces;
     const size_t k = task % pieces * REDUCE_TERMS;
-    const size_t terms = least(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
+    const size_t terms = min_size(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
     float *sum = job->results + (group * job->terms + k) * job->columns;
     for (size_t partial = 1; partial < job->partials; partial++) {
         const float *more = sum + partial * s->groups * job->terms * job->columns;

@@ -9,7 +9,7 @@ static struct axis input_axis(size_t size, size_t pad, size_t stride, size_t ker
 {
     return (struct axis){.size = size,
                          .stride = stride,
-                         .phases = least(stride, kernel),
+                         .phases = min_size(stride, kernel),
                          .pad = pad,
                          .length = out + (kernel - 1) / stride};
 }
@@ -60,21 +60,24 @@ static struct axis gradient_axis(struct residue *residues, size_t count, size_t 
     size_t zeros = 0, length = size;
     for (size_t i = 0; i < count; i++)
         if (residues[i].taps > residues[i].base + 1)
-            zeros = most(zeros, residues[i].taps - 1 - residues[i].base);
+            zeros = max_size(zeros, residues[i].taps - 1 - residues[i].base);
     for (size_t i = 0; i < count; i++) {
         residues[i].base += zeros;
         if (residues[i].taps && residues[i].count)
-            length = most(length, residues[i].base + residues[i].count);
+            length = max_size(length, residues[i].base + residues[i].count);
     }
-    return (struct axis){
-        .size = size, .stride = 1, .phases = 1, .pad = zeros, .length = most(length, zeros + size)};
+    return (struct axis){.size = size,
+                         .stride = 1,
+                         .phases = 1,
+                         .pad = zeros,
+                         .length = max_size(length, zeros + size)};
 }
 
 static size_t most_positions(const struct residue *residues, size_t count)
 {
     size_t positions = 1;
     for (size_t i = 0; i < count; i++)
-        positions = most(positions, residues[i].count);
+        positions = max_size(positions, residues[i].count);
     return positions;
 }
 
@@ -113,10 +116,10 @@ static void share_out(struct correlation *c)
     const size_t wanted =
         few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
-    c->bands = most(1, least(height / least_rows, wanted));
-    c->tile_blocks = least(c->tiles, divide_up(wanted, c->bands));
+    c->bands = max_size(1, min_size(height / least_rows, wanted));
+    c->tile_blocks = min_size(c->tiles, divide_up(wanted, c->bands));
     c->bands_rows = divide_up(height, c->bands);
-    c->task_rows = least(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
+    c->task_rows = min_size(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
 }
 
 /* Sets the size of a panel (results of all tiles of a task for some rows) and of a block of terms
@@ -126,11 +129,11 @@ static void set_blocking(struct correlation *c)
     const struct conv_sizes *s = &c->sizes;
     const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
     const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
-    const size_t panels = divide_up(c->bands_rows, most(least_rows, panel));
+    const size_t panels = divide_up(c->bands_rows, max_size(least_rows, panel));
     const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES; /* of a channel */
     const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
     c->panel_rows = divide_up(c->bands_rows, panels);
-    c->block_terms = most(1, least(source, weights) / TERM_BLOCK) * TERM_BLOCK;
+    c->block_terms = max_size(1, min_size(source, weights) / TERM_BLOCK) * TERM_BLOCK;
 }
 
 static void set_geometry(struct correlation *c, struct carve *carve, size_t threads)
@@ -183,8 +186,8 @@ size_t KERNEL(correlation_bytes)(const struct kernel_site *site, bool backward)
 {
     const size_t groups = site->node->attributes.conv.groups;
     struct kernel_site few = *site;
-    few.batch = most(1, least(site->batch, (FEW_IMAGES - 1) / groups));
-    return most(bytes_of(site, backward), bytes_of(&few, backward));
+    few.batch = max_size(1, min_size(site->batch, (FEW_IMAGES - 1) / groups));
+    return max_size(bytes_of(site, backward), bytes_of(&few, backward));
 }
 
 static void backward_offsets(const struct correlation *c)

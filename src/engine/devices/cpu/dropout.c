@@ -52,7 +52,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         float *y = call->output + at;
         draw_factors(call, at, factors);
 #pragma omp simd
-        for (size_t i = 0; i < least(DRAWN, end - at); i++)
+        for (size_t i = 0; i < min_size(DRAWN, end - at); i++)
             y[i] = x[i] * factors[i];
     }
 }
@@ -64,7 +64,7 @@ static void backward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float factors[DRAWN];
     for (size_t at = task * BLOCK; at < end; at += DRAWN) {
-        const size_t count = least(DRAWN, end - at);
+        const size_t count = min_size(DRAWN, end - at);
         const float *g = call->output_gradient + at;
         draw_factors(call, at, factors);
 #pragma omp simd

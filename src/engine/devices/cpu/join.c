@@ -84,7 +84,7 @@ static void add_forward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float sum[PIECE];
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = least(PIECE, end - at);
+        const size_t count = min_size(PIECE, end - at);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             store_or_add(sum, call->inputs[k] + at, count, k > 0);
         store_or_add(call->output + at, sum, count, false);
@@ -98,7 +98,7 @@ static void add_backward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float gradient[PIECE];
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = least(PIECE, end - at);
+        const size_t count = min_size(PIECE, end - at);
         store_or_add(gradient, call->output_gradient + at, count, false);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             if (call->input_gradients[k])

@@ -58,7 +58,7 @@ enum { STRETCH = 64 * BLOCK };
 
 static size_t stretch_end(const struct arrays *arrays, size_t task)
 {
-    return least(arrays->count, (task + 1) * STRETCH);
+    return min_size(arrays->count, (task + 1) * STRETCH);
 }
 
 static void triad_task(void *context, size_t task, size_t thread)
@@ -88,7 +88,7 @@ static void read_task(void *context, size_t task, size_t thread)
     const size_t end = stretch_end(arrays, task);
     volatile float kept = 0;
     for (size_t at = task * STRETCH; at < end; at += BLOCK)
-        kept = sum_floats(arrays->b + at, least(BLOCK, end - at));
+        kept = sum_floats(arrays->b + at, min_size(BLOCK, end - at));
     (void)kept;
 }
 

@@ -18,7 +18,7 @@ enum { WANTED_BLOCKS = 16, LEAST_BLOCK = 64 };
 /* Returns the size of a block when `count` columns or rows are divided into blocks. */
 static size_t block_of(size_t count)
 {
-    return most(LEAST_BLOCK, round_up(divide_up(count, WANTED_BLOCKS), 16));
+    return max_size(LEAST_BLOCK, round_up(divide_up(count, WANTED_BLOCKS), 16));
 }
 
 static size_t inputs_of(const struct kernel_call *call)
@@ -41,7 +41,7 @@ static void forward_block(void *context, size_t task, size_t thread)
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call), batch = call->site->batch;
     const size_t begin = task * block_of(outputs);
-    const size_t count = least(block_of(outputs), outputs - begin);
+    const size_t count = min_size(block_of(outputs), outputs - begin);
     for (size_t n = 0; has_bias(call) && n < batch; n++)
         memcpy(call->output + n * outputs + begin, call->parameters[1] + begin,
                count * sizeof(float));
@@ -67,7 +67,7 @@ static void backward_input_block(void *context, size_t task, size_t thread)
     gemm(call->profile, thread,
          &(struct gemm_call){.kind = GEMM_NN,
                              .m = call->site->batch,
-                             .n = least(block_of(inputs), inputs - begin),
+                             .n = min_size(block_of(inputs), inputs - begin),
                              .k = outputs,
                              .a = call->output_gradient,
                              .a_stride = outputs,
@@ -85,7 +85,7 @@ static void backward_weight_block(void *context, size_t task, size_t thread)
     const size_t begin = task * block_of(outputs);
     gemm(call->profile, thread,
          &(struct gemm_call){.kind = GEMM_TN,
-                             .m = least(block_of(outputs), outputs - begin),
+                             .m = min_size(block_of(outputs), outputs - begin),
                              .n = inputs,
                              .k = call->site->batch,
                              .a = call->output_gradient + begin,
@@ -147,7 +147,7 @@ static void dot_rows(const float *weight, size_t inputs, size_t rows, const floa
     vector sum[ROWS][2];
     float tail[ROWS] = {0};
     for (size_t r = 0; r < ROWS; r++) {
-        w[r] = weight + least(r, rows - 1) * inputs;
+        w[r] = weight + min_size(r, rows - 1) * inputs;
         sum[r][0] = sum[r][1] = (vector){0};
     }
     size_t i = 0;
@@ -170,12 +170,12 @@ static void forward_rows(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call);
-    const size_t begin = task * ROW_BLOCK, end = least(outputs, begin + ROW_BLOCK);
+    const size_t begin = task * ROW_BLOCK, end = min_size(outputs, begin + ROW_BLOCK);
     const uint64_t start = profile_start(call->profile);
     for (size_t o = begin; o < end; o += ROWS)
         for (size_t n = 0; n < call->site->batch; n++) {
             float *y = call->output + n * outputs + o;
-            const size_t rows = least(ROWS, end - o);
+            const size_t rows = min_size(ROWS, end - o);
             dot_rows(call->parameters[0] + o * inputs, inputs, rows, call->inputs[0] + n * inputs,
                      y);
             for (size_t r = 0; has_bias(call) && r < rows; r++)
@@ -198,7 +198,7 @@ static void backward_input_columns(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call), batch = call->site->batch;
-    const size_t begin = task * COLUMN_BLOCK, count = least(COLUMN_BLOCK, inputs - begin);
+    const size_t begin = task * COLUMN_BLOCK, count = min_size(COLUMN_BLOCK, inputs - begin);
     const uint64_t start = profile_start(call->profile);
     float sum[FEW_IMAGES][COLUMN_BLOCK] = {{0}};
     size_t o = 0;
@@ -224,7 +224,7 @@ static void backward_weight_rows(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call);
-    const size_t begin = task * ROW_BLOCK, end = least(outputs, begin + ROW_BLOCK);
+    const size_t begin = task * ROW_BLOCK, end = min_size(outputs, begin + ROW_BLOCK);
     const uint64_t start = profile_start(call->profile);
     for (size_t o = begin; o < end; o++)
         for (size_t n = 0; n < call->site->batch; n++) {

@@ -24,7 +24,7 @@ static struct axis axis_of(size_t size, size_t kernel, size_t stride, size_t pad
 {
     return (struct axis){.size = size,
                          .stride = stride,
-                         .phases = least(stride, kernel),
+                         .phases = min_size(stride, kernel),
                          .pad = pad,
                          .length = out + (kernel - 1) / stride};
 }
@@ -181,8 +181,8 @@ static void forward_plane(const struct max_pooling *m, size_t plane, float *out,
     for (size_t y = 0; y < p->out.height; y++) {
         const size_t at = y * layout->pitch, to = y * p->out.width;
         const size_t whole = round_up(p->out.width, LANES);
-        const bool room = to + whole <= p->out_area && at + whole <= m->positions;
-        const size_t count = room ? whole : p->out.width;
+        const bool whole_fits = to + whole <= p->out_area && at + whole <= m->positions;
+        const size_t count = whole_fits ? whole : p->out.width;
         store_or_add(out + to, best + at, count, false);
         if (places)
             store_places(p, distances + at, nowhere, y, count, places + to);

@@ -46,7 +46,7 @@ ALWAYS_INLINE void write_loss(const struct kernel_call *call, size_t n, pair_fun
                     *t = targets_at(&targets, n * count + at);
         float part = 0;
 #pragma omp simd reduction(+ : part)
-        for (size_t i = 0; i < least(PIECE, count - at); i++)
+        for (size_t i = 0; i < min_size(PIECE, count - at); i++)
             part += loss(x[i], t[i]);
         sum += part;
     }
@@ -63,7 +63,7 @@ ALWAYS_INLINE void write_gradients(const struct kernel_call *call, size_t task,
     struct targets targets;
     set_targets(call, &targets);
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = least(PIECE, end - at);
+        const size_t count = min_size(PIECE, end - at);
         const float *x = call->inputs[0] + at, *t = targets_at(&targets, at);
 #pragma omp simd
         for (size_t i = 0; i < count; i++) {

@@ -33,7 +33,7 @@ static inline size_t pooling_tasks(const struct pooling *p)
 
 static inline size_t pooling_end(const struct pooling *p, size_t task)
 {
-    return least(p->planes, (task + 1) * planes_in_task(p->in_area));
+    return min_size(p->planes, (task + 1) * planes_in_task(p->in_area));
 }
 
 /* Returns whether there is one window, which covers the whole plane and no padding. */
@@ -49,9 +49,9 @@ static inline void taps_inside(size_t out, size_t kernel, size_t stride, size_t 
                                size_t *begin, size_t *end)
 {
     const size_t start = out * stride; /* counted from the start of the padding */
-    *begin = pad > start ? least(kernel, pad - start) : 0;
-    *end = size + pad > start ? least(kernel, size + pad - start) : 0;
-    *end = most(*begin, *end);
+    *begin = pad > start ? min_size(kernel, pad - start) : 0;
+    *end = size + pad > start ? min_size(kernel, size + pad - start) : 0;
+    *end = max_size(*begin, *end);
 }
 
 /* Sets [*begin, *end) to the output positions of an axis at which window element k lies in the
@@ -59,9 +59,9 @@ static inline void taps_inside(size_t out, size_t kernel, size_t stride, size_t 
 static inline void outputs_inside(size_t k, size_t stride, size_t pad, size_t size, size_t out,
                                   size_t *begin, size_t *end)
 {
-    *begin = least(out, pad > k ? divide_up(pad - k, stride) : 0);
-    *end = size + pad > k ? least(out, divide_up(size + pad - k, stride)) : 0;
-    *end = most(*begin, *end);
+    *begin = min_size(out, pad > k ? divide_up(pad - k, stride) : 0);
+    *end = size + pad > k ? min_size(out, divide_up(size + pad - k, stride)) : 0;
+    *end = max_size(*begin, *end);
 }
 
 #endif

@@ -73,17 +73,20 @@ static inline size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
+/* Returns the next multiple of b, a itself included. */
 static inline size_t round_up(size_t a, size_t b)
 {
     return divide_up(a, b) * b;
 }
 
-static inline size_t least(size_t a, size_t b)
+/* Returns the smaller of two sizes. */
+static inline size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static inline size_t most(size_t a, size_t b)
+/* Returns the larger of two sizes. */
+static inline size_t max_size(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
@@ -123,14 +126,14 @@ static inline size_t block_count(size_t count)
 
 static inline size_t block_end(size_t count, size_t task)
 {
-    return least(count, (task + 1) * BLOCK);
+    return min_size(count, (task + 1) * BLOCK);
 }
 
 /* Returns the number of planes (one channel of one image) in a task: enough to be worth starting a
  * task. */
 static inline size_t planes_in_task(size_t area)
 {
-    return most(1, BLOCK / most(1, area));
+    return max_size(1, BLOCK / max_size(1, area));
 }
 
 static inline size_t input_values(const struct kernel_call *call)

@@ -111,7 +111,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         forward_vector(s->call->inputs[0] + at, s->call->output + at, s->channels);
     else
         forward_strip(s->call->inputs[0] + at, s->call->output + at, s->channels, s->area,
-                      least(STRIP, s->area - position));
+                      min_size(STRIP, s->area - position));
 }
 
 static void backward_task(void *context, size_t task, size_t thread)
@@ -126,7 +126,8 @@ static void backward_task(void *context, size_t task, size_t thread)
                         call->input_gradients[0] + at, s->channels, call->accumulate[0]);
     else
         backward_strip(call->output + at, call->output_gradient + at, call->input_gradients[0] + at,
-                       s->channels, s->area, least(STRIP, s->area - position), call->accumulate[0]);
+                       s->channels, s->area, min_size(STRIP, s->area - position),
+                       call->accumulate[0]);
 }
 
 static void forward_softmax(const struct kernel_call *call)

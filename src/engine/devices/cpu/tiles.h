@@ -64,7 +64,7 @@ TILE_INLINE void correlate_body(const float *source, const size_t *offsets, cons
 {
     size_t k = 0;
     do {
-        const size_t block = least(terms - k, TERM_BLOCK);
+        const size_t block = min_size(terms - k, TERM_BLOCK);
         const bool more = add || k > 0;
         correlate_block(source, offsets + k, weights + k * (size_t)rows, block, more ? NULL : bias,
                         more, out, out_stride, rows, vectors);

@@ -185,8 +185,8 @@ static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, c
 }
 
 template <class A>
-static __device__ __forceinline__ void put(const struct walk_load<typename A::T> *load,
-                                           typename A::memory *memory, int buffer)
+static __device__ __forceinline__ void store_to_shared(const struct walk_load<typename A::T> *load,
+                                                       typename A::memory *memory, int buffer)
 {
     typedef typename A::T T;
 #pragma unroll
@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     load_begin<T>(&load, &w, &block, first_column);
     bring_weights<T>(&load, &w, &block, weight, first_row, 0);
     bring_values<T, MOVED>(&load, &w, &block, source, 0);
-    put<A>(&load, &memory, 0);
+    store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = T::TERMS; next < block.terms + T::TERMS; next += T::TERMS) {
@@ -228,7 +228,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
         A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < block.terms)
-            put<A>(&load, &memory, buffer);
+            store_to_shared<A>(&load, &memory, buffer);
         __syncthreads();
     }
     A::end(&sums, &memory, [&](int row, int column, float sum) {

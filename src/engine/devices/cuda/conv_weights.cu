@@ -51,9 +51,9 @@ load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk
 
 template <class T, bool MOVED>
 static __device__ __forceinline__ void
-bring(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
-      const float *small, const float *large, uint32_t first_row, uint32_t first_term,
-      uint32_t first_position, uint32_t end)
+load_values(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
+            const float *small, const float *large, uint32_t first_row, uint32_t first_term,
+            uint32_t first_position, uint32_t end)
 {
     const uint32_t position = first_position + load->position;
     const bool inside = position < end;
@@ -78,8 +78,9 @@ bring(struct weights_load<T> *load, const struct walk *w, const struct walk_bloc
 }
 
 template <class A>
-static __device__ __forceinline__ void put(const struct weights_load<typename A::T> *load,
-                                           typename A::memory *memory, int buffer)
+static __device__ __forceinline__ void
+store_to_shared(const struct weights_load<typename A::T> *load, typename A::memory *memory,
+                int buffer)
 {
     typedef typename A::T T;
 #pragma unroll
@@ -120,17 +121,18 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     struct weights_load<T> load;
     A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_term);
-    bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
-    put<A>(&load, &memory, 0);
+    load_values<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
+    store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = begin + T::TERMS; next < end + T::TERMS; next += T::TERMS) {
         if (next < end)
-            bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next, end);
+            load_values<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next,
+                                  end);
         A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < end)
-            put<A>(&load, &memory, buffer);
+            store_to_shared<A>(&load, &memory, buffer);
         __syncthreads();
     }
     A::end(&sums, &memory, [&](int row, int term, float sum) {
