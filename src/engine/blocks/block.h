@@ -77,10 +77,6 @@ struct block_conv {
     bool bias;
 };
 
-/* Appends a convolution and returns its number. */
-size_t block_add_conv(struct block_site *site, const char *suffix, size_t input,
-                      struct block_conv conv);
-
 /* Appends a batch norm with PyTorch's default attributes and returns its number. */
 size_t block_add_batch_norm(struct block_site *site, const char *suffix, size_t input);
 
