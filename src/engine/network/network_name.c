@@ -93,7 +93,7 @@ struct suffixes {
 static bool say_once(const struct suffixes *suffixes, bool *has)
 {
     if (*has)
-        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "give it once",
                          "two of its suffixes are of the same kind");
     return *has = true;
 }
@@ -129,7 +129,7 @@ static bool parse_suffix(struct suffixes *suffixes, const char *text)
     return error_set(suffixes->error, ERROR_USAGE, suffixes->name,
                      "use -dsc, -shuffle or -shift, a width rate (-2.6), a block rate "
                      "(-2.4_block), widths (-w800x400), -relu, -tanh or -sigmoid",
-                     "\"%s\" is neither a technique nor a rate", text);
+                     "networks have no suffix \"%s\"", text);
 }
 
 static bool parse_suffixes(struct suffixes *suffixes, const char *text)
@@ -149,7 +149,7 @@ static bool parse_suffixes(struct suffixes *suffixes, const char *text)
 
 static bool contradiction(const struct suffixes *suffixes, const char *option, const char *value)
 {
-    return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+    return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "give it once",
                      "the name and the option --%s %s contradict each other", option, value);
 }
 
@@ -226,9 +226,10 @@ static bool check_request(const struct network_request *request, struct error *e
         return error_set(error, ERROR_USAGE, request->network, "choose fewer groups",
                          "there are at most %d groups", NETWORK_MAX_GROUPS);
     if (request->block_rate > 0 && request->technique != TECHNIQUE_NONE)
-        return error_set(error, ERROR_USAGE, request->network, "choose one of them",
-                         "a block rate asks for bottleneck blocks, the technique %s for others",
-                         technique_name(request->technique));
+        return error_set(
+            error, ERROR_USAGE, request->network, "choose one of them",
+            "a block rate makes bottleneck blocks, which the technique %s does not have",
+            technique_name(request->technique));
     return true;
 }
 
