@@ -5,8 +5,8 @@
  * built likewise. */
 #include "engine/network/network.h"
 
-#include "base/file.h"
-#include "base/json_checksum.h"
+#include "base/files/file.h"
+#include "base/json/json_checksum.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/network/network_builder.h"
@@ -209,7 +209,7 @@ static bool open_document(struct json_document *document, const struct network_r
     const char *name = request->network, *text = request->text;
     if (!text && !builtin)
         return json_read_file(document, name, FILE_LIMIT, error) &&
-               json_check(document, NULL, error);
+               json_verify_checksum(document, NULL, error);
     if (!text)
         text = builtin->text;
     return json_parse(document, text, strlen(text), name, error);

@@ -4,7 +4,7 @@
 #ifndef TINCA_ENGINE_NETWORK_NETWORK_BUILDER_H
 #define TINCA_ENGINE_NETWORK_NETWORK_BUILDER_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/blocks/block.h"
 #include "engine/graph/name_index.h"
 #include "engine/network/network.h"

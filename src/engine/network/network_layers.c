@@ -107,7 +107,7 @@ static bool vary_linear(struct builder *builder, struct layer_reader *reader,
 {
     double rate = builder->variation.width_rate;
     bool kept = layer_flag(reader, "keep", false) || reader->layer == builder->last_weights ||
-                layer_says_classes(reader, "output");
+                layer_value_is_classes(reader, "output");
     if (kept || rate <= 0 || reader->failed)
         return true;
     size_t width = (size_t)((double)linear->outputs / rate);

@@ -7,7 +7,7 @@
 #ifndef TINCA_ENGINE_OPS_LAYER_WRITER_H
 #define TINCA_ENGINE_OPS_LAYER_WRITER_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/graph/attributes.h"
 
 #include <stdbool.h>

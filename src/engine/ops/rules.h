@@ -5,7 +5,7 @@
 #ifndef TINCA_ENGINE_OPS_RULES_H
 #define TINCA_ENGINE_OPS_RULES_H
 
-#include "base/json.h"
+#include "base/json/json.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/layer_reader.h"
 

@@ -31,15 +31,15 @@ static uint64_t after(double seconds)
 static void take_anew(struct app *app, struct run_entry *entry, struct run_read *read)
 {
     app_notify(app, EVENT_RUN_REPLACED, entry);
-    entry->followed = entry->reopens = false;
-    run_entry_take(entry, read);
+    entry->followed = entry->reopen_due = false;
+    run_entry_update(entry, read);
 }
 
 /* Shows what the reader has published by now. */
 static void take_snapshot(struct app *app, struct run_entry *entry)
 {
     const struct run_snapshot before = entry->snapshot;
-    if (!entry->run || entry->reopens)
+    if (!entry->run || entry->reopen_due)
         return;
     run_snapshot(entry->run, &entry->snapshot);
     entry->live = !run_status_is_over(entry->snapshot.status);
@@ -58,7 +58,7 @@ static void take_news(struct app *app)
         if (!entry)
             continue;
         entry->owner = read->owner;
-        memcpy(entry->saved, read->saved, sizeof entry->saved);
+        memcpy(entry->models, read->saved, sizeof entry->models);
         if (read->opened)
             take_anew(app, entry, read);
         else if (entry->run != read->run) /* it was closed meanwhile */
@@ -75,7 +75,7 @@ static void take_news(struct app *app)
 /* One that was stopped or interrupted may have been resumed elsewhere. */
 static bool may_be_on_again(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->live && entry->peeked &&
+    return run_entry_is_saved(entry) && !entry->live && entry->outline_known &&
            entry->snapshot.status != RUN_DONE;
 }
 
@@ -86,7 +86,7 @@ static void take_probes(struct app *app)
         const struct run_read *read = run_reader_result(view->probes, i);
         struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
         if (entry && may_be_on_again(entry))
-            entry->live = entry->reopens = true;
+            entry->live = entry->reopen_due = true;
     }
     run_reader_drop(view->probes);
     view->probes = NULL;
@@ -98,7 +98,7 @@ static void take_probes(struct app *app)
 static struct run_entry *in_sight(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
-    return entry && run_entry_is_kept(entry) ? entry : NULL;
+    return entry && run_entry_is_saved(entry) ? entry : NULL;
 }
 
 static bool any_live(const struct app *app)
@@ -106,8 +106,8 @@ static bool any_live(const struct app *app)
     const struct run_entry *entry = in_sight(app);
     if (app_is_in_front(app, SCREEN_RUN))
         return entry && entry->live;
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
             return true;
     return false;
 }
@@ -115,16 +115,16 @@ static bool any_live(const struct app *app)
 /* Has what is new read of the run in sight, or of all that are on. */
 static void read_news(struct app *app, const struct run_entry *only)
 {
-    const size_t count = only ? 1 : app->shared.kept.count;
+    const size_t count = only ? 1 : app->shared.saved_runs.count;
     const char **directories = memory_new(count, sizeof *directories, "the list of runs", NULL);
     struct run **runs = memory_new(count, sizeof *runs, "the list of runs", NULL);
     size_t live = 0;
     for (size_t i = 0; directories && runs && i < count; i++) {
-        const struct run_entry *entry = only ? only : &app->shared.kept.entries[i];
+        const struct run_entry *entry = only ? only : &app->shared.saved_runs.entries[i];
         if (!entry->live)
             continue;
         directories[live] = entry->directory;
-        runs[live++] = entry->reopens ? NULL : entry->run;
+        runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
     if (live > 0) /* without a thread it is tried again a little later */
         app->others->news = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
@@ -140,9 +140,9 @@ static void probe(struct app *app, const struct run_entry *only)
     size_t count = 0;
     if (only && may_be_on_again(only))
         directories[count++] = only->directory;
-    for (size_t i = 0; !only && i < PROBES && i < app->shared.kept.count; i++) {
-        view->probe = (view->probe + 1) % app->shared.kept.count;
-        const struct run_entry *entry = &app->shared.kept.entries[view->probe];
+    for (size_t i = 0; !only && i < PROBES && i < app->shared.saved_runs.count; i++) {
+        view->probe = (view->probe + 1) % app->shared.saved_runs.count;
+        const struct run_entry *entry = &app->shared.saved_runs.entries[view->probe];
         if (may_be_on_again(entry))
             directories[count++] = entry->directory;
     }
@@ -168,9 +168,9 @@ static void take(struct app *app, double seconds)
         take_probes(app);
     if (view->news && run_reader_wait(view->news, seconds))
         take_news(app);
-    for (size_t i = 0; view->news && i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
-            take_snapshot(app, &app->shared.kept.entries[i]);
+    for (size_t i = 0; view->news && i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
+            take_snapshot(app, &app->shared.saved_runs.entries[i]);
 }
 
 void others_step(struct app *app)
@@ -197,7 +197,7 @@ static void attach(struct app *app)
     struct error error;
     const char *directory = app->options->attach;
     struct run_entry *entry = reading_entry(app, directory);
-    if (!entry && run_list_keep(&app->shared.kept, directory, &error))
+    if (!entry && run_list_add_saved(&app->shared.saved_runs, directory, &error))
         entry = reading_entry(app, directory);
     if (entry)
         reading_open(app, entry, true);
@@ -214,8 +214,8 @@ static void ask_newest(struct app *app)
 {
     const char *directories[GREETED];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < GREETED;)
-        directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < GREETED;)
+        directories[count++] = app->shared.saved_runs.entries[i].directory;
     if (count > 0)
         app->others->greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }

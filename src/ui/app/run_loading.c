@@ -1,7 +1,7 @@
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/history/run_listing.h"
@@ -29,22 +29,22 @@ void reading_free(struct run_loading *view)
 
 bool reading_is_unread(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->peeked && !entry->refused;
+    return run_entry_is_saved(entry) && !entry->outline_known && !entry->refused;
 }
 
 bool reading_any_unread(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (reading_is_unread(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (reading_is_unread(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
 
 struct run_entry *reading_entry(struct app *app, const char *directory)
 {
-    for (size_t i = app->shared.kept.count; i-- > 0;)
-        if (strcmp(app->shared.kept.entries[i].directory, directory) == 0)
-            return &app->shared.kept.entries[i];
+    for (size_t i = app->shared.saved_runs.count; i-- > 0;)
+        if (strcmp(app->shared.saved_runs.entries[i].directory, directory) == 0)
+            return &app->shared.saved_runs.entries[i];
     return NULL; /* it was deleted, or goes on in this session */
 }
 
@@ -63,8 +63,8 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != view->changed.tv_nsec)
         view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     view->changed = found->changed;
-    if (found->ids && !run_list_add_kept(&app->shared.kept, &app->shared.runs, found->home,
-                                         found->ids, found->count, &error))
+    if (found->ids && !run_list_add_saved_ids(&app->shared.saved_runs, &app->shared.runs,
+                                              found->home, found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
     view->listed = true;
@@ -98,8 +98,8 @@ static bool is_wanted(const struct run_entry *entry)
 
 static bool any_wanted(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (is_wanted(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
@@ -112,7 +112,7 @@ static void take_outlines(struct app *app)
         struct run_read *read = run_reader_result(view->outlines, view->taken);
         struct run_entry *entry = reading_entry(app, read->directory);
         if (entry && is_wanted(entry))
-            run_entry_take(entry, read);
+            run_entry_update(entry, read);
         app->shared.runs_changed = true;
     }
     if (!view->outlines || !run_reader_done(view->outlines))
@@ -126,9 +126,9 @@ static void begin_outlines(struct app *app)
     struct run_loading *view = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < BATCH;)
-        if (is_wanted(&app->shared.kept.entries[i]))
-            directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < BATCH;)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
+            directories[count++] = app->shared.saved_runs.entries[i].directory;
     view->taken = 0;
     if (count > 0) /* without a thread it is tried again a little later */
         view->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
@@ -196,7 +196,7 @@ static void take_sitting(struct app *app)
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->shared.runs.entries[n].saved, read->saved, sizeof read->saved);
+                memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
         }
     }
     run_reader_drop(view->sitting);
@@ -283,7 +283,7 @@ static void show(struct app *app, struct run_entry *entry)
         app_say_error(app, &entry->error);
         return;
     }
-    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.kept.entries));
+    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.saved_runs.entries));
     if (attached && !entry->live)
         app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
                 language_text(run_entry_status(entry)));
@@ -299,7 +299,7 @@ static void step_opening(struct app *app)
     struct run_read *read = run_reader_result(view->whole, 0);
     struct run_entry *entry = reading_entry(app, read->directory);
     if (entry && !entry->run)
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
     app->shared.runs_changed = true;
     end_waiting(app);
     if (entry)

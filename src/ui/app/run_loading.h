@@ -52,7 +52,7 @@ bool reading_is_listing(const struct app *app);
  * screen that is in front now is there. Esc abandons it. */
 void reading_list_then(struct app *app, reading_action *then);
 
-/* The same once their outlines and saved models (entry->saved) are known as well. */
+/* The same once their outlines and saved models (entry->models) are known as well. */
 void reading_all_then(struct app *app, reading_action *then);
 
 /* Reads the kept runs that are not known yet, the newest first. True: call it again at once. */

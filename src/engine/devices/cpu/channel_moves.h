@@ -16,7 +16,7 @@
 /* The channel move that is fused into a kernel: a channel_shift or channel_shuffle node, or NULL
  * for none. */
 struct channel_moves {
-    const struct node *mover;
+    const struct node *fused_move;
     size_t channels; /* of an image, over all groups */
 };
 
@@ -31,10 +31,10 @@ struct channel_move {
 static inline struct channel_move channel_move_of(const struct channel_moves *moves, size_t channel)
 {
     struct channel_move move = {.channel = channel};
-    if (!moves->mover)
+    if (!moves->fused_move)
         return move;
-    if (moves->mover->op == &op_channel_shuffle) {
-        const size_t groups = moves->mover->attributes.shuffle.groups;
+    if (moves->fused_move->op == &op_channel_shuffle) {
+        const size_t groups = moves->fused_move->attributes.shuffle.groups;
         move.channel = channel % groups * (moves->channels / groups) + channel / groups;
         return move;
     }

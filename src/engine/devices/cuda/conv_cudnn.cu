@@ -106,7 +106,7 @@ static bool describe(struct described *d, const struct kernel_call *call)
     const struct cuda_context *context = context_of(call);
     *d = {};
     d->handle = (cudnnHandle_t)context->dnn;
-    return d->handle && !site->mover && context->precision != CUDA_BF16 &&
+    return d->handle && !site->fused_move && context->precision != CUDA_BF16 &&
            describe_tensor(&d->in, site->batch, site->inputs[0]) &&
            describe_tensor(&d->out, site->batch, site->node->output) &&
            describe_conv(d, &site->node->attributes.conv, site->inputs[0].channels,
@@ -219,7 +219,7 @@ struct cuda_kernel cuda_conv_cudnn = {
         {
             .name = "conv cuDNN",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
             .supports = supports_cudnn,
             .workspace_bytes = workspace_cudnn,
             .forward = forward_cudnn,

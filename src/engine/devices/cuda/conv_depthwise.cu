@@ -199,7 +199,7 @@ static struct depthwise depthwise_of(const struct kernel_call *call)
     d.copies = divisor_of(out.channels / in.channels);
     d.down = divisor_of(w->stride_height);
     d.across = divisor_of(w->stride_width);
-    d.moves = moves_of(call->site->mover, in.channels);
+    d.moves = moves_of(call->site->fused_move, in.channels);
     return d;
 }
 
@@ -278,7 +278,7 @@ struct cuda_kernel cuda_conv_depthwise = {
         {
             .name = "conv depthwise",
             .instruction_set = "cuda",
-            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_READS_THROUGH_MOVES,
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
             .supports = supports_depthwise,
             .workspace_bytes = workspace_depthwise,
             .forward = forward_depthwise,

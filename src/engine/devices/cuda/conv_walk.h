@@ -173,11 +173,11 @@ struct conv_shape {
 };
 
 /* Returns the walk from `in` to `out`. The weights are [out, in / groups, window]. */
-struct walk walk_forward(const struct conv_shape *conv, const struct node *mover);
+struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move);
 
 /* Returns the walk from `out` to `in` for the remainders [first_y, first_y + WALK_PHASES) of the
  * rows and [first_x, first_x + WALK_PHASES) of the columns. */
-struct walk walk_back(const struct conv_shape *conv, const struct node *mover, size_t first_y,
+struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
                       size_t first_x);
 
 /* Where the sums go. */
@@ -199,7 +199,7 @@ void walk_run(struct cuda_context *context, const char *what, const struct walk 
 struct weight_gradients {
     const float *small, *large;
     float *weights, *bias;
-    const struct node *mover; /* the fused channel move of `large`, or NULL */
+    const struct node *fused_move; /* the fused channel move of `large`, or NULL */
 };
 
 /* Returns the bytes of workspace. */

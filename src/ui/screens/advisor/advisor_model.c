@@ -34,9 +34,9 @@ void advisor_model_forget(struct advisor_model *view)
 
 void advisor_model_free(struct advisor_model *view)
 {
-    if (view->errand) {
-        errand_call_off(view->errand);
-        errand_finish(view->errand, NULL);
+    if (view->background_job) {
+        background_job_cancel(view->background_job);
+        background_job_finish(view->background_job, NULL);
     }
     advisor_model_forget(view);
     free(view->own);

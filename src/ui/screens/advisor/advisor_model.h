@@ -46,7 +46,7 @@ struct advisor_model {
     bool follow; /* the scroll follows the focused gap */
 
     /* what is measured in the background */
-    struct errand *errand; /* NULL: nothing */
+    struct background_job *background_job; /* NULL: nothing */
     struct measure_job job;
     char measuring[128]; /* its run, for people */
     uint64_t done, of;

@@ -167,7 +167,7 @@ char *compare_model_label(const struct compare_model *view, size_t run, char *te
 bool compare_model_has(const struct compare_model *view, enum trace trace)
 {
     for (size_t i = 0; i < view->count; i++)
-        if (trace_is_known(run_series(view->runs[i]), trace))
+        if (trace_has_values(run_series(view->runs[i]), trace))
             return true;
     return false;
 }
@@ -253,19 +253,20 @@ struct axis compare_model_y_axis(const struct compare_model *view, bool log)
 {
     double low = DBL_MAX, high = -DBL_MAX;
     for (size_t i = 0; i < view->count; i++)
-        if (view->trace < TRACES_TRAINED)
+        if (view->trace < TRACES_PER_ITERATION)
             curve_range(&view->curves[i].trace[view->trace], log, &low, &high);
         else
             validations_range(&view->curves[i], view->trace, log, &low, &high);
-    return axis_around(low, high, log);
+    return axis_for_range(low, high, log);
 }
 
 size_t compare_model_unplaced(const struct compare_model *view)
 {
     size_t count = 0;
     for (size_t i = 0; i < view->count; i++)
-        count += view->trace < TRACES_TRAINED ? view->curves[i].trace[view->trace].unplaced
-                                              : validations_unplaced(&view->curves[i], view->trace);
+        count += view->trace < TRACES_PER_ITERATION
+                     ? view->curves[i].trace[view->trace].nonpositive
+                     : validations_nonpositive(&view->curves[i], view->trace);
     return count;
 }
 
@@ -276,8 +277,8 @@ static double value_at_cursor(const struct compare_model *view, size_t run)
     double first, last, cursor = view->window.cursor;
     if (!curves_extent(curves->series, curves->view.x, &first, &last) || cursor > last)
         return NAN;
-    if (view->trace >= TRACES_TRAINED)
-        return curves_validated(curves, view->trace, cursor);
+    if (view->trace >= TRACES_PER_ITERATION)
+        return curves_validation_value(curves, view->trace, cursor);
     return curves_value(curves, view->trace,
                         curves_nearest(curves->series, curves->view.x, cursor));
 }
@@ -289,8 +290,9 @@ double compare_model_value(const struct compare_model *view, size_t run)
         return NAN;
     if (view->window.cursor_on)
         return value_at_cursor(view, run);
-    return view->trace < TRACES_TRAINED ? curves_newest(curves, view->trace)
-                                        : curves_validated(curves, view->trace, INFINITY);
+    return view->trace < TRACES_PER_ITERATION
+               ? curves_newest(curves, view->trace)
+               : curves_validation_value(curves, view->trace, INFINITY);
 }
 
 /* --- cells --- */

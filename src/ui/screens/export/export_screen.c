@@ -2,7 +2,7 @@
  * writing is a job of session/, whose end is told as news. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/exporting.h"
@@ -45,7 +45,7 @@ static bool is_part(const struct app *app, enum what what, const struct run_entr
 {
     if (!run_entry_directory(entry))
         return false;
-    return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
+    return what == WHAT_SESSION  ? !run_entry_is_saved(entry)
            : what == WHAT_MARKED ? entry->marked
                                  : entry == run_subject(app);
 }
@@ -156,7 +156,7 @@ static struct export_item *gather(const struct app *app, enum what what, size_t 
         if (!is_part(app, what, entry))
             continue;
         struct export_item *item = &items[(*count)++];
-        item->run = run_entry_is_kept(entry) ? NULL : entry->run; /* a kept one may be closed */
+        item->run = run_entry_is_saved(entry) ? NULL : entry->run; /* a kept one may be closed */
         snprintf(item->directory, sizeof item->directory, "%s", run_entry_directory(entry));
     }
     return items;

@@ -1,6 +1,6 @@
 #include "ui/screens/study/study_model.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -25,8 +25,8 @@ void study_model_begin(struct study_model *view)
 
 void study_model_free(struct study_model *view)
 {
-    if (view->errand)
-        errand_call_off(view->errand);
+    if (view->background_job)
+        background_job_cancel(view->background_job);
     study_model_drop(view);
     study_file_free(&view->file);
     free(view->runs);
@@ -108,9 +108,9 @@ void study_model_outdate(struct study_model *view)
 {
     if (view->state == STUDY_READY)
         study_model_drop(view);
-    else if (view->errand) { /* it ends soon */
+    else if (view->background_job) { /* it ends soon */
         view->outdated = true;
-        errand_call_off(view->errand);
+        background_job_cancel(view->background_job);
     }
 }
 
@@ -133,23 +133,23 @@ bool study_model_make(struct study_model *view, size_t run, size_t threads, stru
     text_to_double(view->values[STUDY_SECONDS], &job->study.seconds);
     view->current = run;
     view->done = view->of = 0;
-    view->errand = study_pictures_start(job, error);
-    view->state = view->errand ? STUDY_MAKING : STUDY_IDLE;
-    return view->errand;
+    view->background_job = study_pictures_start(job, error);
+    view->state = view->background_job ? STUDY_MAKING : STUDY_IDLE;
+    return view->background_job;
 }
 
 bool study_model_step(struct study_model *view, bool *made, struct error *error)
 {
     uint64_t done, of;
-    if (!view->errand)
+    if (!view->background_job)
         return false;
-    bool over = errand_look(view->errand, &done, &of);
+    bool over = background_job_poll(view->background_job, &done, &of);
     view->done = (size_t)done;
     view->of = (size_t)of;
     if (!over)
         return false;
-    *made = errand_finish(view->errand, error);
-    view->errand = NULL;
+    *made = background_job_finish(view->background_job, error);
+    view->background_job = NULL;
     if (*made && view->outdated) /* it was called off too late to notice */
         *made =
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
@@ -161,9 +161,9 @@ bool study_model_step(struct study_model *view, bool *made, struct error *error)
 
 void study_model_drop(struct study_model *view)
 {
-    if (view->errand)
-        errand_finish(view->errand, NULL);
-    view->errand = NULL;
+    if (view->background_job)
+        background_job_finish(view->background_job, NULL);
+    view->background_job = NULL;
     study_pictures_free(&view->job.pictures);
     study_free(&view->job.study);
     view->state = STUDY_IDLE;

@@ -39,7 +39,7 @@ struct study_model {
     enum study_state state;
     size_t current; /* run */
     bool outdated;  /* what is being made is not what is asked for any more */
-    struct errand *errand;
+    struct background_job *background_job;
     struct study_job job;
     size_t done, of;
 };

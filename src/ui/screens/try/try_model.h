@@ -44,7 +44,7 @@ struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
     char name[256]; /* of what is tried, for people */
-    struct probe_look look;
+    struct probe_status look;
     struct confusion confusion; /* of the first `counted` outcomes */
     size_t counted;
     struct error error; /* the counting's or the pictures' */
