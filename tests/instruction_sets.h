@@ -1,6 +1,6 @@
 /* instruction_sets.h: the device cpu with the kernels of each instruction set in turn.
  *
- *   for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+ *   for (int set = 0; set < INSTRUCTION_SETS; set++)
  *       if (instruction_set_force((enum instruction_set)set))
  *           ... what device_open("cpu") gives has kernels of that set ...
  *   instruction_set_release();

@@ -26,10 +26,9 @@ for command in $(subcommands); do
     fi
 done
 
-# Every operator and block that a network file can name.
-for name in $(sed -n 's/^    \.name = "\([a-z0-9_]*\)",$/\1/p' "$srcdir"/src/engine/ops/*.c |
-    grep -v '^input$') $(sed -n 's/^const struct block .*\.name = "\([a-z0-9_]*\)".*/\1/p' \
-    "$srcdir"/src/engine/blocks/*.c); do
+# Every operator and block of the lists, by the name in network files.
+for name in $(sed -n 's/^\(OPERATOR\|BLOCK\)(\([a-z0-9_]*\))$/\2/p' \
+    "$srcdir/src/engine/ops/operators.inc" "$srcdir/src/engine/blocks/blocks.inc"); do
     if grep -q "\b$name\b" "$srcdir/man/tinca-network.5"; then
         ok "tinca-network(5) names $name"
     else

@@ -93,7 +93,8 @@ static void check_kernel(struct op_harness *got, const struct op_harness *wanted
         tap_note("%s differs by %g %s", where, difference, error.why);
 }
 
-/* Tests every kernel of the device that accepts the case; there must be at least one. */
+/* Checks every kernel of the device that accepts the case. If the device has kernels of the
+ * operator, one must accept it; else the reference computes the operator there. */
 static void check_device(struct op_harness *got, const struct op_harness *wanted,
                          const struct device *device)
 {
@@ -109,7 +110,7 @@ static void check_device(struct op_harness *got, const struct op_harness *wanted
         check_kernel(got, wanted, device, list[i]);
         accepted++;
     }
-    if (!accepted)
+    if (count > 0 && !accepted)
         tap_ok(false, "%s on %s: a kernel accepts it", op_case->name, device->name);
 }
 
@@ -154,7 +155,7 @@ int main(void)
     if (!path || !safetensors_open(&file, path, &error))
         return bail_out(&error);
     check_cases(&file, "reference");
-    for (int set = ISA_GENERIC; set <= ISA_AVX512; set++)
+    for (int set = 0; set < INSTRUCTION_SETS; set++)
         if (instruction_set_force((enum instruction_set)set))
             check_cases(&file, "cpu");
     instruction_set_release();

@@ -101,6 +101,24 @@ static void test_strict(void)
     lab_close(&cpu);
 }
 
+/* A kernel that is missing in the device's list would otherwise only make training slower. */
+static void test_built_in_networks(void)
+{
+    const struct plan_settings strict = training(true);
+    struct error error = {0};
+    struct device *device = device_open("cpu", 1, &error);
+    for (size_t n = 0; n < network_builtin_count; n++) {
+        const struct network_request request = {.network = network_builtins[n].name};
+        struct network *network = network_build(&request, &error);
+        struct plan *plan =
+            network ? plan_build(&network->graph, device->driver, &strict, &error) : NULL;
+        tap_ok(plan, "%s: the device cpu has a kernel for every layer", request.network);
+        plan_free(plan);
+        network_free(network);
+    }
+    device_close(device);
+}
+
 /* --- a kernel that refuses large batches --- */
 
 enum { LARGEST = 8 };
@@ -153,6 +171,7 @@ int main(void)
     test_all("resnet20");
     test_words();
     test_strict();
+    test_built_in_networks();
     test_large_batch();
     return tap_done();
 }

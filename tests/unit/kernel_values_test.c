@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SWEEP_STEP = 3, PRODUCTS_STEP = 10, SETS = ISA_AVX512 + 1 };
+enum { SWEEP_STEP = 3, PRODUCTS_STEP = 10, SETS = INSTRUCTION_SETS };
 
 /* The tolerance of cpu_kernels_test. */
 static const double tolerance = 2e-5;

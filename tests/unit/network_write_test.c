@@ -157,14 +157,15 @@ static const char every_operator[] =
 static void test_every_operator(void)
 {
     check(&(struct network_request){.network = "all.json", .text = every_operator},
-          "a network of every operator");
+          "a network of every operator that has attributes");
     size_t missing = 0;
     for (size_t i = 0; op_table[i]; i++) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "\"%s\"", op_table[i]->name);
-        missing += !strstr(every_operator, quoted);
+        missing += op_table[i]->write && !strstr(every_operator, quoted);
     }
-    tap_ok(missing == 0, "  and none of the operators lacks there (%zu)", missing);
+    tap_ok(missing == 0, "  which has every operator that has attributes (%zu are missing)",
+           missing);
 }
 
 int main(void)

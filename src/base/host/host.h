@@ -6,7 +6,11 @@
 #include <stdint.h>
 
 /* The vector instruction sets that kernels are compiled for, weakest first. */
-enum instruction_set { ISA_GENERIC, ISA_AVX2, ISA_AVX512 };
+enum instruction_set {
+#define INSTRUCTION_SET(constant, name) ISA_##constant,
+#include "base/host/instruction_sets.inc"
+    INSTRUCTION_SETS /* how many there are */
+};
 
 struct host {
     char name[128];                       /* host name */

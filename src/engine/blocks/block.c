@@ -1,8 +1,25 @@
+/* The helpers with which a block builds its nodes: widths after the variation, nodes named after
+ * the block, and the groups of nodes that several blocks use. A failure sets site->failed, and
+ * later calls do nothing. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static const struct block *const block_table[] = {
+#define BLOCK(name) &block_##name,
+#include "engine/blocks/blocks.inc"
+};
+
+const struct block *block_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof block_table / sizeof *block_table; i++)
+        if (strcmp(block_table[i]->name, name) == 0)
+            return block_table[i];
+    return NULL;
+}
 
 /* --- widths --- */
 
@@ -63,8 +80,8 @@ size_t block_add_shuffle(struct block_site *site, const char *suffix, size_t inp
     return block_add(site, &op_channel_shuffle, suffix, input, &shuffle);
 }
 
-size_t block_add_conv(struct block_site *site, const char *suffix, size_t input,
-                      struct block_conv conv)
+static size_t add_conv(struct block_site *site, const char *suffix, size_t input,
+                       struct block_conv conv)
 {
     size_t stride = conv.stride ? conv.stride : 1, pad = conv.kernel / 2;
     union attributes attributes = {
@@ -88,7 +105,7 @@ size_t block_add_conv_bn(struct block_site *site, const char *suffix, size_t inp
 {
     char name[NODE_NAME_SIZE];
     snprintf(name, sizeof name, "conv%s", suffix);
-    size_t node = block_add_conv(site, name, input, conv);
+    size_t node = add_conv(site, name, input, conv);
     snprintf(name, sizeof name, "bn%s", suffix);
     return block_add_batch_norm(site, name, node);
 }
@@ -103,9 +120,9 @@ size_t block_add_separable_bn(struct block_site *site, const char *suffix, size_
     snprintf(name, sizeof name, "dw%s", suffix);
     struct block_conv depthwise = {
         .outputs = channels, .kernel = 3, .stride = stride, .groups = channels};
-    size_t node = block_add_conv(site, name, input, depthwise);
+    size_t node = add_conv(site, name, input, depthwise);
     snprintf(name, sizeof name, "pw%s", suffix);
-    node = block_add_conv(site, name, node, (struct block_conv){.outputs = outputs, .kernel = 1});
+    node = add_conv(site, name, node, (struct block_conv){.outputs = outputs, .kernel = 1});
     snprintf(name, sizeof name, "bn%s", suffix);
     return block_add_batch_norm(site, name, node);
 }

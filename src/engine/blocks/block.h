@@ -1,9 +1,9 @@
-/* block.h: pieces of networks that the studies vary: several layers under one name.
+/* block.h: blocks, the pieces of networks that the studies vary: several nodes under one name.
  *
- * A block reads its keys from a layer of a network file, appends nodes to the graph and says which
- * one is its output. Each block keeps its technique variants in one table, so that adding a
- * technique is one row there; plain_conv.c holds the table for convolutions outside of blocks.
- * Adding a block is one file here and one line in block_table (network.c).
+ * A block reads its keys from a layer of a network file, appends nodes to the graph and returns the
+ * number of its output node. Each block has one table with a row for each technique, so that a new
+ * technique is one row in each block's table; plain_conv.c has the table for convolutions outside
+ * blocks. A new block is one file in this folder and one line in blocks.inc.
  */
 #ifndef TINCA_ENGINE_BLOCKS_BLOCK_H
 #define TINCA_ENGINE_BLOCKS_BLOCK_H
@@ -15,22 +15,23 @@
 
 #include <stddef.h>
 
-/* How the network is to differ from its file. */
+/* The difference between the network and its file. */
 struct variation {
     enum technique technique;
-    size_t groups;         /* of shuffle */
-    double width_rate;     /* every width becomes int(width / rate); 0: as it is */
-    size_t width_multiple; /* what changed widths are rounded down to a multiple of */
-    double block_rate;     /* of bottlenecks; 0: none */
+    size_t groups;         /* of the technique shuffle */
+    double width_rate;     /* every width becomes int(width / rate); 0: widths stay */
+    size_t width_multiple; /* changed widths are rounded down to a multiple of this */
+    double block_rate;     /* residual blocks become bottlenecks of width / rate; 0: they do not */
 };
 
-/* What a block builds into. Appending after a failure does nothing: check `failed` once at the end.
- * The flags at the end say what of the variation made a difference. */
+/* Where a block is built. After a failure the functions below append nothing, so that one check of
+ * `failed` at the end is enough. The last flags report which parts of the variation changed the
+ * block. */
 struct block_site {
     struct graph *graph;
     const struct variation *variation;
-    const char *name; /* of the block: its nodes are NAME.something */
-    size_t input;     /* node it reads */
+    const char *name; /* of the block; its nodes are NAME.something */
+    size_t input;     /* number of the node that the block reads */
     struct error *error;
     bool failed;
     bool used_technique, used_width_rate, used_block_rate;
@@ -38,54 +39,66 @@ struct block_site {
 
 struct block {
     const char *name; /* as in network files */
-    /* Reads the block's keys and builds it; returns the output node (any number when it failed). */
+    /* Reads the block's keys and builds it. Returns the number of the output node; on failure the
+     * number means nothing. */
     size_t (*build)(struct block_site *site, struct layer_reader *reader);
 };
 
-extern const struct block block_fire, block_inception, block_residual, block_unet;
+#define BLOCK(name) extern const struct block block_##name;
+#include "engine/blocks/blocks.inc"
 
-/* A layer's number of outputs as the variation wants it: divided by the width rate and, under
- * shuffle, rounded down to a multiple of the groups. 0: nothing is left. */
+/* Returns the block of that name, or NULL if there is none. */
+const struct block *block_find(const char *name);
+
+/* Returns a width after the variation: divided by the width rate and, with shuffle, rounded down to
+ * a multiple of the groups. Returns 0 if no channel is left. */
 size_t block_vary_width(struct block_site *site, size_t width);
 
-/* Reads `key`, a number of channels that is required, and varies it. The word "classes" means what
- * it says whatever the variation. */
+/* Reads `key`, a required number of channels, and returns it after the variation. The word
+ * "classes" stands for the number of classes, which no variation changes. */
 size_t block_read_width(struct block_site *site, struct layer_reader *reader, const char *key);
 
-/* Appends one node that reads `input`, named SITE.suffix, or SITE where the suffix is "". Returns
- * its number. */
+/* Appends one node that reads `input` and returns its number. The node is called SITE.suffix, or
+ * SITE if the suffix is "". `attributes` is NULL for operators without attributes. */
 size_t block_add(struct block_site *site, const struct op *op, const char *suffix, size_t input,
                  const union attributes *attributes);
+
+/* Appends one node that reads `count` inputs and has no attributes; returns its number. */
 size_t block_join(struct block_site *site, const struct op *op, const char *suffix,
                   const size_t *inputs, size_t count);
+
+/* Appends a channel shuffle and returns its number. */
 size_t block_add_shuffle(struct block_site *site, const char *suffix, size_t input, size_t groups);
 
-/* A convolution with `kernel`/2 padding and He initialisation; a `stride` or `groups` of 0 means 1.
- */
+/* A convolution with padding `kernel` / 2 and He initialisation. A `stride` or `groups` of 0 means
+ * 1. */
 struct block_conv {
     size_t outputs, kernel, stride, groups;
     bool bias;
 };
-size_t block_add_conv(struct block_site *site, const char *suffix, size_t input,
-                      struct block_conv conv);
+
+/* Appends a batch norm with PyTorch's default attributes and returns its number. */
 size_t block_add_batch_norm(struct block_site *site, const char *suffix, size_t input);
 
-/* A convolution and its batch norm, SITE.conv<suffix> and SITE.bn<suffix>. */
+/* Appends a convolution and its batch norm, SITE.conv<suffix> and SITE.bn<suffix>. Returns the
+ * batch norm's number. */
 size_t block_add_conv_bn(struct block_site *site, const char *suffix, size_t input,
                          struct block_conv conv);
 
-/* A depthwise 3x3 convolution and a 1x1 convolution to `outputs` without bias, then batch norm:
- * SITE.dw<suffix>, SITE.pw<suffix> and SITE.bn<suffix>. */
+/* Appends a depthwise 3x3 convolution, a 1x1 convolution to `outputs` channels, both without bias,
+ * and a batch norm: SITE.dw<suffix>, SITE.pw<suffix> and SITE.bn<suffix>. Returns the batch norm's
+ * number. */
 size_t block_add_separable_bn(struct block_site *site, const char *suffix, size_t input,
                               size_t outputs, size_t stride);
 
-/* A convolution by the general rule of plain_conv.c. Its nodes are SITE.suffix or, where the
- * technique takes several, SITE.suffix.something. */
+/* Appends a convolution, or what the technique replaces it with by the rule of plain_conv.c.
+ * Returns the number of the last node. One node is called SITE.suffix, several
+ * SITE.suffix.something. */
 size_t block_add_plain_conv(struct block_site *site, const char *suffix, size_t input,
                             const struct conv_attributes *conv);
 
-/* The layer {"op": "conv"} of a network file; `last` when it is the network's last layer with
- * weights. */
+/* Builds the layer {"op": "conv"} of a network file and returns the number of the last node. `last`
+ * is set for the network's last layer with weights, which no variation changes. */
 size_t block_build_plain_conv(struct block_site *site, struct layer_reader *reader, bool last);
 
 #endif

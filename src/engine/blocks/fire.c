@@ -1,13 +1,13 @@
-/* SqueezeNet's fire module (Iandola et al. 2016) with batch norm, as the studies built it: few
- * channels are squeezed out of many (1x1, BN, ReLU), and expanded again by two branches, 1x1 and
- * 3x3, each with BN, that are concatenated; ReLU. Keys: "squeeze" and "expand" channels (of each
- * branch: the output has twice as many).
+/* SqueezeNet's fire module (Iandola et al. 2016) with batch norm, as in the studies: a squeezing
+ * layer reduces the channels (1x1, BN, ReLU), two branches, 1x1 and 3x3, expand them (each with
+ * BN), the branches are concatenated, and a ReLU follows. Keys: the channels "squeeze" and "expand"
+ * (of each branch; the output has twice as many).
  *
  * The 3x3 branch, for q squeezed and e expanded channels:
  *   none     3x3 q->e with bias
  *   dsc      dw q, pw q->e
- *   shuffle  channel shuffle, 3x3 q->e in q groups; the 1x1 convolutions are in g groups, only the
- *            squeezing one keeps its bias, and a batch norm follows the concatenation
+ *   shuffle  channel shuffle, 3x3 q->e in q groups; the 1x1 convolutions have g groups, only the
+ *            squeezing one has a bias, and a batch norm follows the concatenation
  *   shift    channel shift, pw q->e with bias */
 #include "engine/blocks/block.h"
 
@@ -47,7 +47,7 @@ static size_t build_shift(struct block_site *site, const struct fire *fire, size
 
 static const struct variant {
     size_t (*build_3x3)(struct block_site *site, const struct fire *fire, size_t input);
-    bool grouped; /* the 1x1 convolutions are in groups, and a batch norm follows the branches */
+    bool grouped; /* the 1x1 convolutions have groups, and a batch norm follows the concatenation */
 } variants[TECHNIQUES] = {
     [TECHNIQUE_NONE] = {build_plain, false},
     [TECHNIQUE_DSC] = {build_separable, false},
@@ -65,7 +65,7 @@ static struct fire read_keys(struct block_site *site, struct layer_reader *reade
     };
     if (reader->failed || !variant->grouped)
         return fire;
-    /* squeeze is a multiple of the groups by block_read_width */
+    /* block_read_width has made squeeze a multiple of the groups */
     if (fire.expand < fire.squeeze)
         layer_fail(reader, "expand", "must not be below \"squeeze\" with the technique shuffle");
     fire.expand -= fire.expand % fire.squeeze;

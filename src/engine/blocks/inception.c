@@ -1,10 +1,10 @@
-/* GoogLeNet's inception module (Szegedy et al. 2015, figure 2b): four branches over one input,
- * concatenated: 1x1; 1x1 then 3x3; 1x1 then 5x5; 3x3 max pooling then 1x1. A ReLU follows every
- * convolution. Keys: the channels "1x1", "3x3_reduce", "3x3", "5x5_reduce", "5x5" and "pool";
+/* GoogLeNet's inception module (Szegedy et al. 2015, figure 2b) concatenates four branches that
+ * read the same input: 1x1; 1x1 then 3x3; 1x1 then 5x5; 3x3 max pooling then 1x1. A ReLU follows
+ * every convolution. Keys: the channels "1x1", "3x3_reduce", "3x3", "5x5_reduce", "5x5" and "pool";
  * "init" and "bias_init" of all convolutions.
  *
- * The studies did not vary this network: its convolutions follow the general rule of plain_conv.c
- * one by one. */
+ * The studies did not vary this network, so the general rule of plain_conv.c applies to each of its
+ * convolutions. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"

@@ -1,24 +1,24 @@
-/* The techniques on convolutions that belong to no block of the studies, so that every network,
- * a user's own too, has all of them. For a K x K convolution i->o with stride s and padding p:
+/* The techniques for convolutions outside the studies' blocks, so that they work with every
+ * network, including a user's. A K x K convolution i->o with stride s and padding p becomes:
  *
  *   dsc      dw KxK i (s, p), pw i->o
- *   shuffle  pw i->o in g groups, channel shuffle, dw KxK o (s, p); a 1x1 convolution: g groups and
- *            the shuffle alone
- *   shift    channel shift, pw i->o (s). Where the padding is less than half of the kernel the
- *            image shrinks by K - 1 - 2p: the mean over windows of (K - 2p) x (K - 2p) before the
- * pw does that, and takes the stride. A depthwise convolution is replaced by the shift (and that
- * mean) alone: what it moved and mixed in place, the 1x1 convolution that follows it in networks of
- * this kind now does (Wu et al. 2018).
+ *   shuffle  pw i->o in g groups, channel shuffle, dw KxK o (s, p); a 1x1 convolution becomes a 1x1
+ *            convolution in g groups and a channel shuffle
+ *   shift    channel shift, pw i->o (s). If the padding is less than half of the kernel, the image
+ *            must shrink by K - 1 - 2p: an average pooling of (K - 2p) x (K - 2p) before the pw
+ * does that, and has the stride. A depthwise convolution becomes the shift (and that pooling)
+ *            without pw, because networks of this kind have a 1x1 convolution behind it that mixes
+ *            the channels (Wu et al. 2018)
  *
- * All of these are linear, as the convolution was: batch norm and activation are the network's own.
- * The last part has the layer's bias and initialisation (but "he" for a fixed deviation, which was
- * meant for another number of inputs); a part before it is initialised so that it keeps the
- * variance. A convolution in groups keeps them in the pointwise part of dsc and shift.
+ * All of these are linear, as the convolution was; batch norm and activation remain those of the
+ * network. The last part has the layer's bias and initialisation, except that "he" replaces a fixed
+ * deviation, which was chosen for another number of inputs. A part before it is initialised so that
+ * it preserves the variance. The pointwise part of dsc and shift has the groups of the convolution.
  *
- * What stays as it is: the convolution that reads the image and the last layer with weights, as in
- * the studies' networks; those whose output is "classes" or that say "keep"; 1x1 convolutions, but
- * for shuffle; depthwise ones, but for shift; what g does not divide; for shift, a padding of more
- * than half of the kernel. */
+ * Unchanged are: the convolution that reads the image and the last layer with weights, as in the
+ * studies' networks; convolutions whose output is "classes" or that have "keep"; 1x1 convolutions
+ * (except with shuffle); depthwise ones (except with shift); with shuffle, those whose channels g
+ * does not divide; with shift, those with a padding of more than half of the kernel. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"
@@ -50,7 +50,7 @@ static size_t add_part(struct block_site *site, const struct plain *plain, const
     return block_add(site, op, suffix, input, attributes);
 }
 
-/* Without bias, for other parts to follow. */
+/* Returns the attributes of a part that another part follows: without bias. */
 static union attributes first_part(struct window window, size_t outputs, size_t groups)
 {
     return (union attributes){.conv = {.window = window,
@@ -174,9 +174,9 @@ size_t block_add_plain_conv(struct block_site *site, const char *suffix, size_t 
     return variant->build(site, &plain);
 }
 
-/* --- as a layer of a network file --- */
+/* --- the layer of a network file --- */
 
-/* A depthwise convolution has the width of its input, whatever that has become. */
+/* A depthwise convolution has as many outputs as its input has channels after the variation. */
 static void vary_width(struct block_site *site, struct layer_reader *reader,
                        struct conv_attributes *conv)
 {

@@ -1,7 +1,7 @@
-/* The residual block for CIFAR (He et al. 2016, section 4.2): a body of convolutions, added to a
- * shortcut that is the identity or a projection (1x1 convolution with the block's stride, batch
- * norm). Keys: "output" channels, "stride" (1), "shortcut": "identity" or "projection" (by default
- * the identity where the shapes allow it).
+/* The residual block for CIFAR (He et al. 2016, section 4.2): the sum of a body of convolutions and
+ * a shortcut, which is the identity or a projection (a 1x1 convolution with the block's stride and
+ * a batch norm). Keys: "output" channels, "stride" (1), "shortcut": "identity" or "projection" (by
+ * default the identity if the shapes allow it).
  *
  * The bodies, for i input and o output channels and stride s:
  *   none        3x3 i->o (s), BN, ReLU, 3x3 o->o, BN
@@ -9,15 +9,15 @@
  *   shuffle     pw i->o in groups, BN, ReLU, channel shuffle, dw o (s), BN, pw o->o in groups, BN
  *   shift       pw i->o, BN, ReLU, channel shift, pw o->o (s), BN, ReLU
  *   bottleneck  pw i->m, BN, ReLU, 3x3 m->m (s), BN, ReLU, pw m->o, BN; m = int(o / block rate)
- * A ReLU follows the addition, but for shift, where it comes before. */
+ * A ReLU follows the addition; with shift it comes before the addition. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"
 
 #include <string.h>
 
-/* The studies leave the first pointwise convolution of a shuffle block ungrouped where the input
- * has the 16 channels of the stem. */
+/* The studies give the first pointwise convolution of a shuffle block no groups if the input has
+ * the 16 channels of the stem. */
 enum { STEM_CHANNELS = 16 };
 
 struct residual {
@@ -87,7 +87,7 @@ static size_t build_bottleneck(struct block_site *site, const struct residual *r
 
 struct variant {
     size_t (*build_body)(struct block_site *site, const struct residual *residual);
-    bool relu_before_sum; /* the body ends with it */
+    bool relu_before_sum; /* the body ends with the ReLU */
 };
 
 static const struct variant variants[TECHNIQUES] = {

@@ -3,7 +3,11 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const technique_names[TECHNIQUES] = {"none", "dsc", "shuffle", "shift"};
+const char *const technique_names[] = {
+#define TECHNIQUE(constant, name) [TECHNIQUE_##constant] = #name,
+#include "engine/blocks/techniques.inc"
+    NULL,
+};
 
 const char *technique_name(enum technique technique)
 {

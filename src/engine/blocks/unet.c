@@ -1,23 +1,23 @@
-/* The generator of Pix2Pix (Isola et al. 2017), a UNet: `steps` convolutions 4x4/2 halve the image,
- * as many transposed ones double it again, and each of these reads, besides the one below it, what
- * its counterpart on the way down made (concatenated). Keys: "width" of the first step, which
- * doubles up to "widest"; "steps"; "output" channels; "dropout" rate of the first "dropout_steps"
- * steps on the way up. The last convolution has no activation: the network's own follows.
+/* The generator of Pix2Pix (Isola et al. 2017), a UNet: `steps` convolutions 4x4/2 each halve the
+ * image, and as many transposed convolutions double it. Each step on the way up reads the step
+ * before it, concatenated with the output of the step of its size on the way down. Keys: "width" of
+ * the first step, which doubles from step to step up to "widest"; "steps"; "output" channels;
+ * "dropout" rate of the first "dropout_steps" steps on the way up. The last convolution has no
+ * activation; the network adds one.
  *
  *   down  leaky ReLU 0.2 (not before the first), convolution, batch norm (not at the first and the
  *         last)
  *   up    ReLU, transposed convolution, batch norm (not at the last), dropout
  *
- * Batch norm takes the statistics of the single image, and dropout is kept, when the network is
- * used as when it is trained: there they are the generator's noise. A convolution has a bias where
- * no batch norm follows.
+ * In inference as in training, batch norm uses the statistics of the single image and dropout is
+ * on: they are the generator's noise. A convolution has a bias if no batch norm follows.
  *
  * The techniques change the convolutions on the way down, i->o channels:
  *   dsc      dw 4x4/2 i, pw i->o
  *   shuffle  pw i->i/2 in g groups, BN, ReLU, channel shuffle, dw 4x4/2, BN, pw i/2->o
  *   shift    pw i->i/2, BN, ReLU, channel shift, pw i/2->o with stride 2
- * The step that reads the image keeps its convolution under shuffle and shift: three channels can
- * neither be grouped nor be moved in nine directions. */
+ * With shuffle and shift the step that reads the image keeps its convolution: three channels are
+ * too few for groups or for moves in nine directions. */
 #include "engine/blocks/block.h"
 
 #include "engine/ops/op.h"
@@ -81,7 +81,7 @@ static size_t build_dsc(struct block_site *site, const struct step *step)
                         .window = POINTWISE, .outputs = step->outputs, .bias = step->bias});
 }
 
-/* pw i->i/2, BN, ReLU: how shuffle and shift begin. */
+/* Appends the beginning of a step with shuffle or shift: pw i->i/2, BN, ReLU. */
 static size_t add_squeeze(struct block_site *site, const struct step *step, size_t groups)
 {
     size_t node = add_conv(site, step->name, "pw1", step->input,
@@ -121,7 +121,7 @@ static size_t build_shift(struct block_site *site, const struct step *step)
 
 static const struct variant {
     size_t (*build)(struct block_site *site, const struct step *step);
-    bool of_image; /* changes the step that reads the image too */
+    bool of_image; /* also changes the step that reads the image */
 } variants[TECHNIQUES] = {
     [TECHNIQUE_NONE] = {build_plain, true},
     [TECHNIQUE_DSC] = {build_dsc, true},
@@ -134,7 +134,7 @@ static size_t channels_of(const struct block_site *site, size_t node)
     return site->failed ? 2 : site->graph->nodes[node].output.channels;
 }
 
-/* --- the whole --- */
+/* --- the UNet --- */
 
 struct unet {
     size_t width, widest, steps, output;
@@ -167,7 +167,7 @@ static size_t build_down(struct block_site *site, const struct unet *unet, size_
     return step.bias ? node : add_norm(site, step.name, "bn", node);
 }
 
-/* Step `number` on the way up, from 0. */
+/* Appends step `number` on the way up, counted from 0. */
 static size_t build_up(struct block_site *site, const struct unet *unet, size_t number,
                        size_t input)
 {

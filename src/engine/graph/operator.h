@@ -27,6 +27,9 @@ struct op {
     /* Reads this operator's keys from a layer of a network file; the reader holds the first error.
      * NULL: the operator has no keys. */
     void (*read)(struct layer_reader *reader, union attributes *attributes);
+    /* Writes what `read` reads into a layer of a network file. Returns false when memory runs out.
+     * NULL: no attributes. */
+    bool (*write)(const union attributes *attributes, struct json *layer);
     /* Sets node->output, completes its attributes and declares its parameters. Returns false with
      * an error if the inputs' shapes do not fit. */
     bool (*infer)(struct graph *graph, struct node *node, const struct shape *inputs,

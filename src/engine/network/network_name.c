@@ -1,6 +1,6 @@
-/* "resnet20-dsc-0.36": the name of a built-in network, then suffixes in any order, each kind once:
- * a technique, a width rate (a number), a block rate (a number and "_block"), widths ("w800x400"),
- * an activation. */
+/* The names of networks, such as "resnet20-dsc-0.36": the name of a built-in network, then suffixes
+ * in any order, each kind at most once: a technique, a width rate (a number), a block rate (a
+ * number and "_block"), widths ("w800x400"), an activation. */
 #include "engine/network/network_name.h"
 
 #include "base/language.h"
@@ -81,7 +81,7 @@ static bool refuse_name(const char *name, struct error *error)
 /* --- suffixes --- */
 
 struct suffixes {
-    const char *name; /* the whole */
+    const char *name; /* the whole name */
     bool has_technique, has_width_rate, has_block_rate, has_widths, has_activation;
     enum technique technique;
     double width_rate, block_rate;
@@ -93,7 +93,7 @@ struct suffixes {
 static bool say_once(const struct suffixes *suffixes, bool *has)
 {
     if (*has)
-        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+        return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "give it once",
                          "two of its suffixes are of the same kind");
     return *has = true;
 }
@@ -129,7 +129,7 @@ static bool parse_suffix(struct suffixes *suffixes, const char *text)
     return error_set(suffixes->error, ERROR_USAGE, suffixes->name,
                      "use -dsc, -shuffle or -shift, a width rate (-2.6), a block rate "
                      "(-2.4_block), widths (-w800x400), -relu, -tanh or -sigmoid",
-                     "\"%s\" is neither a technique nor a rate", text);
+                     "networks have no suffix \"%s\"", text);
 }
 
 static bool parse_suffixes(struct suffixes *suffixes, const char *text)
@@ -149,11 +149,11 @@ static bool parse_suffixes(struct suffixes *suffixes, const char *text)
 
 static bool contradiction(const struct suffixes *suffixes, const char *option, const char *value)
 {
-    return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "say it once",
+    return error_set(suffixes->error, ERROR_USAGE, suffixes->name, "give it once",
                      "the name and the option --%s %s contradict each other", option, value);
 }
 
-/* A rate of 0 is one that was not asked for. */
+/* Sets *asked to the rate of the name. An *asked of 0 means that the options have no such rate. */
 static bool join_rate(const struct suffixes *suffixes, const char *option, bool named, double rate,
                       double *asked)
 {
@@ -226,9 +226,10 @@ static bool check_request(const struct network_request *request, struct error *e
         return error_set(error, ERROR_USAGE, request->network, "choose fewer groups",
                          "there are at most %d groups", NETWORK_MAX_GROUPS);
     if (request->block_rate > 0 && request->technique != TECHNIQUE_NONE)
-        return error_set(error, ERROR_USAGE, request->network, "choose one of them",
-                         "a block rate asks for bottleneck blocks, the technique %s for others",
-                         technique_name(request->technique));
+        return error_set(
+            error, ERROR_USAGE, request->network, "choose one of them",
+            "a block rate makes bottleneck blocks, which the technique %s does not have",
+            technique_name(request->technique));
     return true;
 }
 

@@ -1,16 +1,17 @@
-/* network_name.h: what a network is asked for by: a path, or a name with its suffixes. Not for use
- * outside this room. */
+/* network_name.h: how a network is named: by a path, or by a name with suffixes. Only the files of
+ * this folder use it. */
 #ifndef TINCA_ENGINE_NETWORK_NETWORK_NAME_H
 #define TINCA_ENGINE_NETWORK_NETWORK_NAME_H
 
 #include "engine/network/network.h"
 
-/* Adds to the request what the suffixes of its name say, and the defaults; refuses contradictions
- * and rates out of range. *builtin is the named network, or NULL for a path or a given text. */
+/* Completes the request by the suffixes of its name. Sets *builtin to the named network, or to NULL
+ * if the request has a path or a text. Returns false with an error if there is no such network, if
+ * a suffix contradicts the request, or if a value is out of range. */
 bool network_name_complete(struct network_request *request, const struct network_builtin **builtin,
                            struct error *error);
 
-/* One of network_activations, or NULL. */
+/* Returns the entry of network_activations with this name, or NULL if there is none. */
 const char *activation_find(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
-/* The sum of two or more inputs of one shape; each gets the output's gradient.
+/* The sum of two or more inputs of one shape. The gradient of each input is the output's gradient.
  *
- * Both directions look at one element at a time and read it before they write, so that the output
- * may be input 0's memory and input 0's gradient the output's.
+ * Both passes read an element of every array before they write it. The output may therefore share
+ * the memory of input 0, and the gradient of input 0 that of the output's gradient.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"

@@ -1,12 +1,12 @@
-/* Average pooling: the mean of each window, padding counted as zeros (Caffe's rule, PyTorch's
- * count_include_pad=True). In ceil mode a window may reach beyond the far padding; what lies there
- * is neither summed nor counted.
+/* Average pooling: the mean of each window, where padding counts as zeros (the rule of Caffe, and
+ * of PyTorch with count_include_pad=True). In ceil mode a window may reach beyond the far padding;
+ * positions there are neither summed nor counted.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
 
-/* Elements of the window at `out` along one axis that lie in the image or its padding. */
+/* Returns how many elements of the window at `out` lie in the image or its padding, on one axis. */
 static size_t counted(size_t out, size_t kernel, size_t stride, size_t pad, size_t size)
 {
     size_t start = out * stride, end = start + kernel, limit = size + 2 * pad;
@@ -43,7 +43,7 @@ static void forward_average_pool(const struct kernel_call *call)
                     window_mean(call->inputs[0] + plane * shape_area(in), in, w, y, x);
 }
 
-/* Adds one output's gradient, shared out equally, to the elements of its window. */
+/* Divides the gradient of one output equally among the elements of its window and adds it there. */
 static void spread(float *plane, struct shape in, const struct window *w, size_t y, size_t x,
                    float gradient)
 {
@@ -84,6 +84,7 @@ const struct op op_average_pool = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = rule_read_pool,
+    .write = rule_write_pool,
     .infer = rule_pool,
     .reference = &reference,
 };

@@ -1,19 +1,19 @@
-/* Batch normalisation (Ioffe & Szegedy 2015), a channel at a time over all images and positions:
+/* Batch normalisation (Ioffe & Szegedy 2015), for each channel over all images and positions:
  *
  *   y = weight * (x - mean) * invstd + bias,    invstd = 1 / sqrt(variance + epsilon)
  *
- * With the attribute `instance` inference uses the statistics of each image alone: what training
- * does with a batch of one (Isola et al. 2017).
+ * Training uses the mean and the biased variance of the batch, and moves the running statistics
+ * towards the mean and the unbiased variance, as PyTorch does. Inference uses the running
+ * statistics. With the attribute `instance` inference uses the statistics of each single image,
+ * like training with a batch of one (Isola et al. 2017).
  *
- * Training uses the batch's mean and (biased) variance and moves the running statistics towards
- * them, the variance unbiased there as in PyTorch; inference uses the running statistics. With M
- * values a channel, xhat = (x - mean) * invstd and g the output's gradient:
+ * With M values in a channel, xhat = (x - mean) * invstd and g the output's gradient:
  *
  *   weight' = sum g xhat      bias' = sum g
  *   x' = weight * invstd * (g - bias' / M - xhat * weight' / M)
  *
- * Saved: mean then invstd, [2, C]; a forward pass that is run again takes them from there.
- * Parameters: weight, bias, running_mean, running_var.
+ * Saved: mean, then invstd, [2, C]; a recomputed forward pass reads them and leaves the running
+ * statistics alone. Parameters: weight, bias, running_mean, running_var.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -28,6 +28,14 @@ static void read_batch_norm(struct layer_reader *reader, union attributes *attri
     attributes->batch_norm.epsilon = (float)layer_number(reader, "epsilon", 1e-5, 1e-12, 1);
     attributes->batch_norm.momentum = (float)layer_number(reader, "momentum", 0.1, 0, 1);
     attributes->batch_norm.instance = layer_flag(reader, "instance", false);
+}
+
+static bool write_batch_norm(const union attributes *attributes, struct json *layer)
+{
+    const struct batch_norm_attributes *norm = &attributes->batch_norm;
+    return json_add_float(layer, "epsilon", norm->epsilon) &&
+           json_add_float(layer, "momentum", norm->momentum) &&
+           json_add_bool(layer, "instance", norm->instance);
 }
 
 static bool infer_batch_norm(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -53,7 +61,7 @@ static size_t saved_batch_norm(const struct kernel_site *site)
     return site->training ? 2 * site->inputs[0].channels * sizeof(float) : 0;
 }
 
-/* Element i of channel c of image n. */
+/* Returns the index of element i of channel c of image n. */
 static size_t element(struct shape shape, size_t n, size_t c, size_t i)
 {
     return (n * shape.channels + c) * shape_area(shape) + i;
@@ -86,7 +94,7 @@ static void move_towards(float *running, float momentum, double value)
     *running = (float)((1.0 - momentum) * *running + momentum * value);
 }
 
-/* Training: the batch's statistics into saved[], and their share into the running ones. */
+/* In training: writes the statistics of the batch to saved[] and updates the running statistics. */
 static void measure_channel(const struct kernel_call *call, size_t c)
 {
     const struct batch_norm_attributes *norm = &call->site->node->attributes.batch_norm;
@@ -97,7 +105,7 @@ static void measure_channel(const struct kernel_call *call, size_t c)
     saved[c] = (float)mean;
     saved[channels + c] = (float)(1.0 / sqrt(squares / values + norm->epsilon));
     move_towards(&call->parameters[RUNNING_MEAN][c], norm->momentum, mean);
-    /* one value alone has no unbiased variance; its spread, 0, is taken instead of 0 / 0 */
+    /* a single value has no unbiased variance (0 / 0); the variance becomes 0 */
     move_towards(&call->parameters[RUNNING_VAR][c], norm->momentum,
                  squares / (values > 1 ? values - 1 : 1));
 }
@@ -107,7 +115,7 @@ static bool takes_instances(const struct kernel_site *site)
     return !site->training && site->node->attributes.batch_norm.instance;
 }
 
-/* One channel of one image by its own statistics. */
+/* Normalises one channel of one image with the statistics of that image. */
 static void forward_instance(const struct kernel_call *call, size_t n, size_t c)
 {
     const struct shape shape = call->site->inputs[0];
@@ -218,6 +226,7 @@ const struct op op_batch_norm = {
     .max_inputs = 1,
     .traits = OP_READS_WHOLE_BATCH,
     .read = read_batch_norm,
+    .write = write_batch_norm,
     .infer = infer_batch_norm,
     .reference = &reference,
 };

@@ -2,8 +2,8 @@
  *
  *   -t log(sigmoid(x)) - (1 - t) log(1 - sigmoid(x)) = max(x, 0) - x t + log1p(exp(-|x|))
  *
- * of which the right side never overflows. Gradient: sigmoid(x) - t for x and -x for t. The targets
- * are a second input or one constant for all.
+ * The right side never overflows. The gradient is sigmoid(x) - t for x and -x for t. The targets
+ * are a second input, or one constant for all values.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -17,6 +17,13 @@ static void read_binary_cross_entropy(struct layer_reader *reader, union attribu
     attributes->loss.has_target = layer_has(reader, "target");
     if (attributes->loss.has_target)
         attributes->loss.target = (float)layer_number(reader, "target", 0, 0, 1);
+}
+
+static bool write_binary_cross_entropy(const union attributes *attributes, struct json *layer)
+{
+    const struct loss_attributes *loss = &attributes->loss;
+    return rule_write_loss(attributes, layer) &&
+           (!loss->has_target || json_add_float(layer, "target", loss->target));
 }
 
 static bool infer_binary_cross_entropy(struct graph *graph, struct node *node,
@@ -82,6 +89,7 @@ const struct op op_binary_cross_entropy = {
     .max_inputs = 2,
     .traits = OP_LOSS,
     .read = read_binary_cross_entropy,
+    .write = write_binary_cross_entropy,
     .infer = infer_binary_cross_entropy,
     .reference = &reference,
 };

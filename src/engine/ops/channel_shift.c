@@ -1,5 +1,5 @@
-/* Channel shift (Wu et al. 2018), kernel 3: every channel moves by one of the nine offsets
- * (dy, dx) in {-1, 0, 1}^2, and what moves in is zero:
+/* Channel shift (Wu et al. 2018) with kernel 3: every channel moves by one of the nine offsets
+ * (dy, dx) in {-1, 0, 1}^2; zeros fill the edge that it leaves:
  *
  *   output[n, c, y + dy, x + dx] = input[n, c, y, x]
  *
@@ -20,7 +20,8 @@ static void channel_offset(size_t channels, size_t c, int *dy, int *dx)
     *dx = (int)(c / group_channels % 3) - 1;
 }
 
-/* The row or column that arrives at `at` when everything moves by `offset`; false: none does. */
+/* Sets *from to the row or column that a move by `offset` brings to `at`. Returns false if that
+ * lies outside the image. */
 static bool arrives_from(size_t at, int offset, size_t size, size_t *from)
 {
     *from = at - (size_t)offset;
@@ -49,7 +50,7 @@ static void forward_channel_shift(const struct kernel_call *call)
                 }
 }
 
-/* The opposite move. */
+/* The gradient moves in the opposite direction. */
 static void backward_channel_shift(const struct kernel_call *call)
 {
     const struct shape shape = call->site->inputs[0];

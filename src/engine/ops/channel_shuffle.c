@@ -1,5 +1,5 @@
-/* Channel shuffle (Zhang et al. 2018): the channels as a table [groups, C / groups], transposed.
- * Output channel i * groups + g is input channel g * (C / groups) + i.
+/* Channel shuffle (Zhang et al. 2018) transposes the channels as a table [groups, C / groups]:
+ * output channel i * groups + g is input channel g * (C / groups) + i.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -8,6 +8,11 @@
 static void read_channel_shuffle(struct layer_reader *reader, union attributes *attributes)
 {
     attributes->shuffle.groups = layer_count(reader, "groups", LAYER_REQUIRED, 1, 1 << 24);
+}
+
+static bool write_channel_shuffle(const union attributes *attributes, struct json *layer)
+{
+    return json_add_count(layer, "groups", attributes->shuffle.groups);
 }
 
 static bool infer_channel_shuffle(struct graph *graph, struct node *node,
@@ -21,7 +26,7 @@ static bool infer_channel_shuffle(struct graph *graph, struct node *node,
     return rule_same_shape(graph, node, inputs, error);
 }
 
-/* The input channel that becomes output channel c. */
+/* Returns the input channel that becomes output channel c. */
 static size_t source_channel(const struct kernel_call *call, size_t c)
 {
     const size_t groups = call->site->node->attributes.shuffle.groups;
@@ -70,6 +75,7 @@ const struct op op_channel_shuffle = {
     .max_inputs = 1,
     .traits = OP_MOVES_CHANNELS,
     .read = read_channel_shuffle,
+    .write = write_channel_shuffle,
     .infer = infer_channel_shuffle,
     .reference = &reference,
 };

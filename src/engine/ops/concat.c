@@ -1,4 +1,4 @@
-/* The channels of all inputs, one after the other. */
+/* Concatenation: the channels of all inputs, one input after the other. */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"

@@ -1,12 +1,12 @@
-/* Convolution as neural networks mean it (cross-correlation), in groups:
+/* Convolution as neural networks define it (cross-correlation), in groups:
  *
  *   output[n, o, y, x] = bias[o] + sum over i, ky, kx of
  *       weight[o, i, ky, kx] * input[n, group(o) * I + i, y * stride + ky - pad, x * ...]
  *
- * where I = channels / groups and group(o) = o / (outputs / groups). What lies in the padding is 0.
- * The gradients are the same sum read from its other sides: all walk the same pairs of output
- * position and window element.
+ * where I = channels / groups and group(o) = o / (outputs / groups). Padding is 0. The gradients
+ * run over the same pairs of output position and window element as this sum.
  */
+#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -22,6 +22,15 @@ static void read_conv(struct layer_reader *reader, union attributes *attributes)
         layer_initialiser(reader, "init", (struct initialiser){INITIALISE_HE, 0.0f});
     conv->bias_init =
         layer_initialiser(reader, "bias_init", (struct initialiser){INITIALISE_CONSTANT, 0.0f});
+}
+
+static bool write_conv(const union attributes *attributes, struct json *layer)
+{
+    const struct conv_attributes *conv = &attributes->conv;
+    return json_add_count(layer, "output", conv->outputs) &&
+           layer_write_window(layer, &conv->window) &&
+           json_add_count(layer, "groups", conv->groups) &&
+           layer_write_weights(layer, conv->bias, &conv->weight_init, &conv->bias_init);
 }
 
 static bool infer_conv(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -48,7 +57,7 @@ static uint64_t flops_conv(const struct node *node, const struct shape *inputs)
            conv->window.kernel_height * conv->window.kernel_width;
 }
 
-/* All sizes of one convolution, named as in the formula. */
+/* The sizes of one convolution, named as in the formula. */
 struct sizes {
     struct shape in, out;
     struct window w;
@@ -69,7 +78,8 @@ static struct sizes sizes_of(const struct kernel_call *call)
     };
 }
 
-/* Element numbers. `i` counts the channels of the group that output channel `o` belongs to. */
+/* The next three return the index of an element. `i` counts the input channels of the group that
+ * output channel `o` belongs to. */
 static size_t input_at(const struct sizes *s, size_t n, size_t o, size_t i, size_t y, size_t x)
 {
     size_t channel = o / s->group_outputs * s->group_inputs + i;
@@ -86,7 +96,8 @@ static size_t weight_at(const struct sizes *s, size_t o, size_t i, size_t ky, si
     return ((o * s->group_inputs + i) * s->w.kernel_height + ky) * s->w.kernel_width + kx;
 }
 
-/* The input's row and column under window element (ky, kx) of output position (y, x). */
+/* Sets the input's row and column under window element (ky, kx) of output position (y, x). Returns
+ * false if that is padding. */
 static bool tap(const struct sizes *s, size_t y, size_t x, size_t ky, size_t kx, size_t *iy,
                 size_t *ix)
 {
@@ -201,6 +212,7 @@ const struct op op_conv = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_conv,
+    .write = write_conv,
     .infer = infer_conv,
     .flops = flops_conv,
     .reference = &reference,

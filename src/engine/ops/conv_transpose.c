@@ -1,12 +1,13 @@
-/* Transposed convolution, in groups: every input value adds its window to the output,
+/* Transposed convolution, in groups: every input value adds a window of values to the output,
  *
  *   output[n, o, y * stride + ky - pad, x * ...] +=
  *       weight[i, o within its group, ky, kx] * input[n, i, y, x]
  *
- * for all o of the group of i; the output begins as the bias. What falls into the padding is
- * dropped. It is the gradient of a convolution with the same window from the output's shape to the
- * input's, and its own gradients are that convolution. Names, shapes and weight layout are those of
- * PyTorch's ConvTranspose2d without output padding: (size - 1) * stride - 2 * pad + kernel.
+ * for all o of the group of i; the output begins as the bias. Values that fall into the padding are
+ * dropped. This is the input's gradient of a convolution with the same window that leads from the
+ * output's shape to the input's, and the gradient of this operator is that convolution. Names,
+ * shapes and weight layout are those of PyTorch's ConvTranspose2d without output padding; the
+ * output has (size - 1) * stride - 2 * pad + kernel rows or columns.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -17,7 +18,13 @@ static void read_conv_transpose(struct layer_reader *reader, union attributes *a
     op_conv.read(reader, attributes);
 }
 
-/* 0: nothing is left of it, or it is too large to be counted. */
+static bool write_conv_transpose(const union attributes *attributes, struct json *layer)
+{
+    return op_conv.write(attributes, layer);
+}
+
+/* Returns the output's size along one axis, or 0 if padding leaves nothing or the size is too large
+ * for size_t. */
 static size_t output_size(size_t size, size_t kernel, size_t stride, size_t pad)
 {
     const size_t limit = (size_t)1 << 32;
@@ -45,7 +52,7 @@ static bool set_output(struct node *node, struct shape input, struct error *erro
     return rule_set_output(node, output, error);
 }
 
-/* How many terms an output value has on average: what initialisation goes by. */
+/* Returns how many terms an output value has on average: the fan-in for initialisation. */
 static size_t mean_terms(const struct conv_attributes *conv, size_t channels)
 {
     const struct window *w = &conv->window;
@@ -86,14 +93,14 @@ static uint64_t flops_conv_transpose(const struct node *node, const struct shape
 
 /* --- reference --- */
 
-/* One pair of an input and an output value that a weight connects: their element numbers. */
+/* A pair of an input and an output value that a weight connects: their indices. */
 struct pair {
     size_t input, output, weight, output_channel;
 };
 
 typedef void visit_pair(const struct kernel_call *call, const struct pair *pair, double *sum);
 
-/* The pairs of one weight element, over all images and positions. */
+/* Calls `visit` for each pair of one weight element, over all images and positions. */
 static void visit_positions(const struct kernel_call *call, size_t i, size_t o, size_t ky,
                             size_t kx, visit_pair *visit, double *sum)
 {
@@ -118,7 +125,8 @@ static void visit_positions(const struct kernel_call *call, size_t i, size_t o, 
             }
 }
 
-/* All weight elements in order; what `finish` is told after each is the sum that visit made. */
+/* Visits the pairs of all weight elements in order. After each element `finish`, unless it is NULL,
+ * gets the sum that `visit` accumulated. */
 static void visit_all(const struct kernel_call *call, visit_pair *visit,
                       void (*finish)(const struct kernel_call *call, size_t weight, double sum))
 {
@@ -208,6 +216,7 @@ const struct op op_conv_transpose = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_conv_transpose,
+    .write = write_conv_transpose,
     .infer = infer_conv_transpose,
     .flops = flops_conv_transpose,
     .reference = &reference,

@@ -1,9 +1,9 @@
-/* Dropout (Srivastava et al. 2014), the inverted form: in training each value is zero with
- * probability `rate`, and what is kept is scaled by 1 / (1 - rate); in inference nothing happens,
- * unless it is `always` on: the noise of a generator (Isola et al. 2017).
+/* Dropout (Srivastava et al. 2014) in the inverted form: in training each value becomes zero with
+ * probability `rate`, and the others are scaled by 1 / (1 - rate). Inference leaves the values
+ * unchanged, unless `always` is set, for the noise of a generator (Isola et al. 2017).
  *
- * Whether element i of the batch is kept depends on (seed, node, iteration, i) alone, so backward
- * draws the same mask again and nothing is saved.
+ * Whether element i of the batch becomes zero depends on (seed, node, iteration, i) only, so the
+ * backward pass draws the same mask and needs no saved values.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -17,6 +17,12 @@ static void read_dropout(struct layer_reader *reader, union attributes *attribut
     attributes->dropout.always = layer_flag(reader, "always", false);
 }
 
+static bool write_dropout(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "rate", attributes->dropout.rate) &&
+           json_add_bool(layer, "always", attributes->dropout.always);
+}
+
 static bool infer_dropout(struct graph *graph, struct node *node, const struct shape *inputs,
                           struct error *error)
 {
@@ -27,7 +33,7 @@ static bool infer_dropout(struct graph *graph, struct node *node, const struct s
     return rule_same_shape(graph, node, inputs, error);
 }
 
-/* What element i is multiplied by. */
+/* Returns the factor of element i: 0 or 1 / (1 - rate). */
 static float factor(const struct kernel_call *call, size_t i)
 {
     const float rate = call->site->node->attributes.dropout.rate;
@@ -69,6 +75,7 @@ const struct op op_dropout = {
     .max_inputs = 1,
     .traits = OP_IDENTITY_IN_INFERENCE | OP_READS_WHOLE_BATCH,
     .read = read_dropout,
+    .write = write_dropout,
     .infer = infer_dropout,
     .reference = &reference,
 };

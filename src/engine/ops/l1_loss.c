@@ -55,6 +55,7 @@ const struct op op_l1_loss = {
     .max_inputs = 2,
     .traits = OP_LOSS,
     .read = rule_read_loss,
+    .write = rule_write_loss,
     .infer = infer_l1_loss,
     .reference = &reference,
 };

@@ -53,6 +53,7 @@ const struct op op_l2_loss = {
     .max_inputs = 2,
     .traits = OP_LOSS,
     .read = rule_read_loss,
+    .write = rule_write_loss,
     .infer = infer_l2_loss,
     .reference = &reference,
 };

@@ -1,5 +1,5 @@
-/* y = x for x > 0, else slope * x. The slope is not negative, so that the sign of y tells the sign
- * of x and backward needs the output alone.
+/* y = x for x > 0, else slope * x. The slope is not negative, so y has the sign of x, and the
+ * backward pass needs only the output.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -8,6 +8,11 @@
 static void read_leaky_relu(struct layer_reader *reader, union attributes *attributes)
 {
     attributes->leaky_relu.slope = (float)layer_number(reader, "slope", 0.01, 0, 1);
+}
+
+static bool write_leaky_relu(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "slope", attributes->leaky_relu.slope);
 }
 
 static bool infer_leaky_relu(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -56,6 +61,7 @@ const struct op op_leaky_relu = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_leaky_relu,
+    .write = write_leaky_relu,
     .infer = infer_leaky_relu,
     .reference = &reference,
 };

@@ -1,6 +1,7 @@
-/* A fully connected layer: output[n, o] = bias[o] + sum over i of weight[o, i] * input[n, i]. The
- * input image is read as one vector, whatever its shape.
+/* A fully connected layer: output[n, o] = bias[o] + sum over i of weight[o, i] * input[n, i]. An
+ * input image of any shape is read as one vector.
  */
+#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"
@@ -14,6 +15,13 @@ static void read_linear(struct layer_reader *reader, union attributes *attribute
         layer_initialiser(reader, "init", (struct initialiser){INITIALISE_HE, 0.0f});
     linear->bias_init =
         layer_initialiser(reader, "bias_init", (struct initialiser){INITIALISE_CONSTANT, 0.0f});
+}
+
+static bool write_linear(const union attributes *attributes, struct json *layer)
+{
+    const struct linear_attributes *linear = &attributes->linear;
+    return json_add_count(layer, "output", linear->outputs) &&
+           layer_write_weights(layer, linear->bias, &linear->weight_init, &linear->bias_init);
 }
 
 static bool infer_linear(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -107,6 +115,7 @@ const struct op op_linear = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_linear,
+    .write = write_linear,
     .infer = infer_linear,
     .flops = flops_linear,
     .reference = &reference,

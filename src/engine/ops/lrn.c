@@ -5,7 +5,8 @@
  *   x'[c] = g[c] scale[c]^-beta
  *         - 2 alpha beta / size * x[c] * sum over the channels j around c of g[j] y[j] / scale[j]
  *
- * Channels beyond the first and last count as 0. Saved: scale, [N, C, H, W].
+ * where x' is the input's gradient and g the output's. Channels before the first and after the last
+ * count as 0. Saved: scale, [N, C, H, W].
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -22,6 +23,13 @@ static void read_lrn(struct layer_reader *reader, union attributes *attributes)
     lrn->k = (float)layer_number(reader, "k", 1, 1e-6, 1e6);
     if (lrn->size % 2 == 0)
         layer_fail(reader, "size", "must be odd");
+}
+
+static bool write_lrn(const union attributes *attributes, struct json *layer)
+{
+    const struct lrn_attributes *lrn = &attributes->lrn;
+    return json_add_count(layer, "size", lrn->size) && json_add_float(layer, "alpha", lrn->alpha) &&
+           json_add_float(layer, "beta", lrn->beta) && json_add_float(layer, "k", lrn->k);
 }
 
 static bool infer_lrn(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -41,7 +49,7 @@ static size_t saved_lrn(const struct kernel_site *site)
     return site->training ? site->batch * shape_count(site->inputs[0]) * sizeof(float) : 0;
 }
 
-/* The channels around c: [*begin, *end). */
+/* Sets [*begin, *end) to the channels around c, itself included. */
 static void neighbours(const struct kernel_call *call, size_t c, size_t *begin, size_t *end)
 {
     const size_t half = call->site->node->attributes.lrn.size / 2;
@@ -135,6 +143,7 @@ const struct op op_lrn = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = read_lrn,
+    .write = write_lrn,
     .infer = infer_lrn,
     .reference = &reference,
 };

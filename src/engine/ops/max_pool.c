@@ -1,6 +1,6 @@
-/* Max pooling: the largest value of each window; padding never wins. Of equal values the first in
- * raster order is taken, and a value that is no number wins, so that it is noticed (both as in
- * PyTorch). Forward saves where each maximum was, as a position in its channel's plane.
+/* Max pooling: the largest value of each window; padding is ignored. Of equal values the first in
+ * raster order counts, and NaN counts as the largest value, so that it is noticed (both as in
+ * PyTorch). The forward pass saves the position of each maximum in its channel's plane.
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* The position in `plane` (of the shape's height and width) of the maximum under one window. */
+/* Returns the position in `plane` [H,W] of the maximum under the window at (y, x). */
 static size_t find_maximum(const float *plane, struct shape in, const struct window *w, size_t y,
                            size_t x)
 {
@@ -89,6 +89,7 @@ const struct op op_max_pool = {
     .min_inputs = 1,
     .max_inputs = 1,
     .read = rule_read_pool,
+    .write = rule_write_pool,
     .infer = infer_max_pool,
     .reference = &reference,
 };

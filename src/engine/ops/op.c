@@ -3,28 +3,8 @@
 #include <string.h>
 
 const struct op *const op_table[] = {
-    &op_conv,
-    &op_conv_transpose,
-    &op_linear,
-    &op_max_pool,
-    &op_average_pool,
-    &op_relu,
-    &op_leaky_relu,
-    &op_sigmoid,
-    &op_tanh,
-    &op_softmax,
-    &op_batch_norm,
-    &op_lrn,
-    &op_dropout,
-    &op_concat,
-    &op_add,
-    &op_flatten,
-    &op_channel_shuffle,
-    &op_channel_shift,
-    &op_softmax_cross_entropy,
-    &op_binary_cross_entropy,
-    &op_l1_loss,
-    &op_l2_loss,
+#define OPERATOR(name) &op_##name,
+#include "engine/ops/operators.inc"
     NULL,
 };
 
@@ -46,9 +26,9 @@ size_t window_output(size_t size, size_t kernel, size_t stride, size_t pad, bool
 {
     if (!kernel || !stride || pad > (SIZE_MAX - size) / 2 || size + 2 * pad < kernel)
         return 0;
-    size_t room = size + 2 * pad - kernel;
-    size_t output = room / stride + 1;
-    if (ceil_mode && room % stride != 0 && output * stride < size + pad)
+    size_t free_steps = size + 2 * pad - kernel;
+    size_t output = free_steps / stride + 1;
+    if (ceil_mode && free_steps % stride != 0 && output * stride < size + pad)
         output++;
     return output;
 }

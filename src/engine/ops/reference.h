@@ -1,8 +1,8 @@
-/* reference.h: what the plain-C kernels share. Not for use outside this room.
+/* reference.h: helpers of the plain-C kernels. Only the operators use it.
  *
- * These kernels are the readable truth that other devices are compared with: loops over every
- * index, in the order of the formula, one thread, never optimised. Sums of many terms are taken in
- * double, in index order.
+ * Every other kernel is compared with these kernels, so they are written to be read: loops over
+ * every index in the order of the formula, on one thread, never optimised. Sums of many terms are
+ * taken in double, in index order.
  */
 #ifndef TINCA_ENGINE_OPS_REFERENCE_H
 #define TINCA_ENGINE_OPS_REFERENCE_H
@@ -12,20 +12,21 @@
 
 #include <string.h>
 
+/* Stores a gradient, or adds it to the one that is there. */
 static inline void gradient_store(float *at, bool accumulate, float value)
 {
     *at = accumulate ? *at + value : value;
 }
 
-/* Before gradients are added up element by element: clears what is not to be kept. */
+/* Call it before gradients are added element by element: sets them to 0 unless `accumulate`. */
 static inline void gradient_begin(float *gradient, bool accumulate, size_t count)
 {
     if (!accumulate)
         memset(gradient, 0, count * sizeof *gradient);
 }
 
-/* The input position under element `k` of the window at output position `out`; false in the
- * padding. */
+/* Sets *in to the input position under element `k` of the window at output position `out`, along
+ * one axis. Returns false if that is padding. */
 static inline bool window_tap(size_t out, size_t k, size_t stride, size_t pad, size_t size,
                               size_t *in)
 {
@@ -34,18 +35,20 @@ static inline bool window_tap(size_t out, size_t k, size_t stride, size_t pad, s
     return padded >= pad && padded - pad < size;
 }
 
-/* Values in the batch: of input 0, of the output. */
+/* Returns the number of values that input 0 has in the whole batch. */
 static inline size_t input_values(const struct kernel_call *call)
 {
     return call->site->batch * shape_count(call->site->inputs[0]);
 }
 
+/* Returns the number of values that the output has in the whole batch. */
 static inline size_t output_values(const struct kernel_call *call)
 {
     return call->site->batch * shape_count(call->site->node->output);
 }
 
-/* The loss's factor on one image's gradient: weight / N, the mean over the batch. */
+/* Returns the factor of one image's gradient of a loss: weight / N, since the loss is a mean over
+ * the batch. */
 static inline float loss_scale(const struct kernel_call *call)
 {
     return call->site->node->attributes.loss.weight / (float)call->site->batch;

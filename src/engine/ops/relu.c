@@ -1,5 +1,5 @@
-/* y = max(x, 0); a value that is no number stays one, so that it is noticed. Where y is 0 the
- * gradient is 0. */
+/* y = max(x, 0), except that NaN stays NaN, so that it is noticed. Where y is 0 the gradient is 0.
+ */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
 #include "engine/ops/rules.h"

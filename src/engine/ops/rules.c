@@ -1,5 +1,8 @@
+/* The shape rules that several operators share: outputs of the input's shape, sliding windows,
+ * losses, weight and bias; and the keys of pooling layers and losses. */
 #include "engine/ops/rules.h"
 
+#include "engine/ops/layer_writer.h"
 #include "engine/ops/op.h"
 
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
@@ -67,7 +70,7 @@ bool rule_pool(struct graph *graph, struct node *node, const struct shape *input
     struct window *window = &pool->window;
     if (pool->global)
         *window = (struct window){inputs[0].height, inputs[0].width, 1, 1, 0, 0};
-    /* With more padding some window would lie in it entirely, and have no maximum. */
+    /* With more padding a window could consist of padding only, which has no maximum. */
     if (window->pad_height > window->kernel_height / 2 ||
         window->pad_width > window->kernel_width / 2)
         return error_set(error, ERROR_INPUT, node->name, "choose less \"pad\"",
@@ -114,7 +117,21 @@ void rule_read_pool(struct layer_reader *reader, union attributes *attributes)
     pool->ceil_mode = layer_flag(reader, "ceil", false);
 }
 
+bool rule_write_pool(const union attributes *attributes, struct json *layer)
+{
+    const struct pool_attributes *pool = &attributes->pool;
+    if (pool->global)
+        return json_add_bool(layer, "global", true);
+    return layer_write_window(layer, &pool->window) &&
+           json_add_bool(layer, "ceil", pool->ceil_mode);
+}
+
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes)
 {
     attributes->loss.weight = (float)layer_number(reader, "weight", 1, 1e-6, 1e6);
+}
+
+bool rule_write_loss(const union attributes *attributes, struct json *layer)
+{
+    return json_add_float(layer, "weight", attributes->loss.weight);
 }

@@ -1,42 +1,50 @@
-/* rules.h: what the shape rules of several operators share. Not for use outside this room. */
+/* rules.h: the shape rules and the keys that several operators share. Only the operators use it.
+ *
+ * Each shape rule sets node->output and returns true, or sets `error` and returns false.
+ */
 #ifndef TINCA_ENGINE_OPS_RULES_H
 #define TINCA_ENGINE_OPS_RULES_H
 
+#include "base/json/json.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/layer_reader.h"
 
 #include <stdbool.h>
 
-/* The rule of operators whose output has the shape of input 0. */
+/* The `infer` of operators whose output has the shape of input 0. */
 bool rule_same_shape(struct graph *graph, struct node *node, const struct shape *inputs,
                      struct error *error);
 
-/* Sets node->output, refusing zero sizes and images so large that byte counts could overflow. */
+/* Sets node->output. Refuses sizes of zero and images so large that a byte count could overflow. */
 bool rule_set_output(struct node *node, struct shape output, struct error *error);
 
-/* Refuses unless inputs[0] and inputs[1] have the same shape. */
+/* Returns whether inputs[0] and inputs[1] have the same shape; if not, sets the error. */
 bool rule_equal_inputs(const struct node *node, const struct shape *inputs, struct error *error);
 
-/* The output of a window that slides over `input`, with `channels` channels. */
+/* Sets the output of a window that slides over `input`, with `channels` output channels. */
 bool rule_slide_window(struct node *node, const struct window *window, bool ceil_mode,
                        struct shape input, size_t channels, struct error *error);
 
-/* The rule of pooling: completes the window of global pooling, then slides it. */
+/* The `infer` of pooling: completes the window of global pooling and slides it. Refuses padding of
+ * more than half the kernel. */
 bool rule_pool(struct graph *graph, struct node *node, const struct shape *inputs,
                struct error *error);
 
-/* The rule of a loss: refuses a weight that would train nothing; the output is [1,1,1]. */
+/* Sets the output of a loss, [1,1,1]. Refuses a weight of 0 or less, which would train nothing. */
 bool rule_loss(struct node *node, struct error *error);
 
-/* Declares NODE.weight of these dimensions, of which dims[0] are outputs, and NODE.bias. */
+/* Declares the parameter NODE.weight with these dimensions, of which dims[0] is the number of
+ * outputs, and NODE.bias [dims[0]] unless `bias_init` is NULL. */
 bool rule_weight_and_bias(struct graph *graph, struct node *node, const size_t *dims, size_t rank,
                           struct initialiser weight_init, const struct initialiser *bias_init,
                           struct error *error);
 
-/* The keys that pooling layers share. */
+/* The `read` and `write` of pooling layers. */
 void rule_read_pool(struct layer_reader *reader, union attributes *attributes);
+bool rule_write_pool(const union attributes *attributes, struct json *layer);
 
-/* The key "weight" that losses share. */
+/* The `read` and `write` of losses whose only key is "weight". */
 void rule_read_loss(struct layer_reader *reader, union attributes *attributes);
+bool rule_write_loss(const union attributes *attributes, struct json *layer);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* One position's channels lie `step` floats apart. */
+/* Computes the softmax of one position, whose channels lie `step` floats apart. */
 static void softmax(const float *x, float *y, size_t channels, size_t step)
 {
     float maximum = x[0];

@@ -1,8 +1,8 @@
-/* The loss of classification: -log(softmax(x)[label]) of each image, straight from the logits.
+/* The loss of classification: -log(softmax(x)[label]) of each image, computed from the logits x.
  *
- * With m = max x it is log(sum of exp(x - m)) - (x[label] - m). One term of the sum is exp(0) = 1,
- * so the logarithm is at least 0 and at least x[label] - m: the loss overflows for no finite logits
- * and is never negative. Its gradient is softmax(x) - onehot(label).
+ * With m = max x the loss is log(sum of exp(x - m)) - (x[label] - m). One term of the sum is
+ * exp(0) = 1, so the logarithm is at least 0 and at least x[label] - m: the loss is never negative,
+ * and finite logits never make it overflow. Its gradient is softmax(x) - onehot(label).
  */
 #include "engine/ops/op.h"
 #include "engine/ops/reference.h"
@@ -31,7 +31,7 @@ static float maximum(const float *x, size_t classes)
     return largest;
 }
 
-/* sum over c of exp(x[c] - m), in [1, classes] */
+/* Returns the sum over c of exp(x[c] - m), which lies in [1, classes]. */
 static float sum_of_exponentials(const float *x, size_t classes, float m)
 {
     float sum = 0;
@@ -89,6 +89,7 @@ const struct op op_softmax_cross_entropy = {
     .max_inputs = 1,
     .traits = OP_LOSS | OP_READS_LABELS,
     .read = rule_read_loss,
+    .write = rule_write_loss,
     .infer = infer_softmax_cross_entropy,
     .reference = &reference,
 };

@@ -5,7 +5,6 @@
 #include "base/language.h"
 
 /* In the order of the engine's enums; config_test compares the two. */
-static const char *const techniques[] = {"none", "dsc", "shuffle", "shift", NULL};
 static const char *const solvers[] = {"sgd", "nesterov", "adam", NULL};
 static const char *const schedules[] = {"fixed",   "step",   "poly", "cosine",
                                         "plateau", "linear", NULL};
@@ -41,7 +40,7 @@ const struct config_field config_fields[] = {
      .help = N_("An optimization of the architecture, before training."),
      .kind = CONFIG_CHOICE,
      MEMBER(technique),
-     .choices = techniques,
+     .choices = technique_names,
      .in_form = true},
     {.key = "groups",
      .label = N_("Groups"),

@@ -1,13 +1,13 @@
-/* Average pooling: for a row of outputs, the sums of the windows' columns first, then those of
- * their rows. What a window divides by counts the padding but not what lies beyond it (see
- * ops/average_pool.c). */
+/* Average pooling. For a row of outputs, the rows of the plane that the windows cover are added
+ * first; then the columns of each window are added. The divisor of a window counts padding, but not
+ * positions beyond the padding (ops/average_pool.c). */
 #include "engine/devices/cpu/pool_window.h"
 
-/* Elements of the window at `out` along one axis that lie in the image or its padding. */
+/* Returns how many elements of the window at `out` lie in the image or its padding, on one axis. */
 static size_t counted(size_t out, size_t kernel, size_t stride, size_t pad, size_t size)
 {
     const size_t start = out * stride;
-    return least(start + kernel, size + 2 * pad) - start;
+    return min_size(start + kernel, size + 2 * pad) - start;
 }
 
 static inline float share(const struct pooling *p, size_t y, size_t x)
@@ -59,7 +59,7 @@ static size_t row_floats(const struct shape shape)
     return round_up(shape.width, 16);
 }
 
-/* A thread's scratch: a row of the input's width, and one of the output's. */
+/* Returns the floats of a thread's scratch: a row of the input's width and one of the output's. */
 static size_t scratch_floats(const struct kernel_site *site)
 {
     return row_floats(site->inputs[0]) + row_floats(site->node->output);
@@ -75,7 +75,8 @@ static float *scratch_of(const struct pooling *p, size_t thread)
     return (float *)p->call->workspace + thread * scratch_floats(p->call->site);
 }
 
-/* Forward: adds the windows' columns up. Backward: gives each column what its windows give. */
+/* Forward: adds the columns of each window to `row`. Backward: adds `row` to the columns of each
+ * window. */
 static void add_columns(const struct pooling *p, float *columns, float *row, bool backward)
 {
     const struct window *w = &p->w;
@@ -92,7 +93,7 @@ static void add_columns(const struct pooling *p, float *columns, float *row, boo
     }
 }
 
-/* Rows [begin, end) of the plane that the windows of output row y reach. */
+/* Sets [*begin, *end) to the rows of the plane that the windows of output row y cover. */
 static void rows_of(const struct pooling *p, size_t y, size_t *begin, size_t *end)
 {
     const struct window *w = &p->w;
@@ -101,7 +102,7 @@ static void rows_of(const struct pooling *p, size_t y, size_t *begin, size_t *en
     *end += y * w->stride_height - w->pad_height;
 }
 
-/* row += the sums of the windows of output row y. */
+/* Adds the sums of the windows of output row y to `row`. */
 static void sum_windows(const struct pooling *p, const float *plane, size_t y, float *columns,
                         float *row)
 {
@@ -113,7 +114,7 @@ static void sum_windows(const struct pooling *p, const float *plane, size_t y, f
     add_columns(p, columns, row, false);
 }
 
-/* Adds `row`, what every element of a window of output row y gets, to the plane. */
+/* Adds row[x] to every element of window x of output row y. */
 static void spread_windows(const struct pooling *p, float *plane, size_t y, float *columns,
                            float *row)
 {

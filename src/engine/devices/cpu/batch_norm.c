@@ -1,12 +1,14 @@
-/* Batch normalisation (see ops/batch_norm.c for the formulas).
+/* Batch normalisation (formulas in ops/batch_norm.c).
  *
- * A piece is one plane: one channel of one image. Its mean and the sum of squares around that mean
- * are taken while it is in the first cache, in float32 lanes; pieces of equal size are then joined
- * in double, in image order: M2 = sum of M2_n + area * sum of (mean_n - mean)^2. So one pass over
- * memory gives the precision of two.
+ * The statistics are taken plane by plane (one channel of one image): the mean of a plane and the
+ * sum of squares around it are computed in float32 lanes while the plane is in the level-1 cache.
+ * The planes of a channel are then combined in double, in image order:
+ * M2 = sum of M2_n + area * sum of (mean_n - mean)^2. One pass over memory thus has the precision
+ * of two.
  *
- * Planes of a few values (vectors have planes of one) would not fill a vector: there a task takes a
- * range of channels and runs along memory, image by image, with one sum a value, in double.
+ * Planes of a few values (vectors have planes of one value) would not fill a vector register. For
+ * them a task takes a range of channels, runs along memory image by image, and has one sum in
+ * double for each value of a plane.
  */
 #include "engine/devices/cpu/simd.h"
 
@@ -16,7 +18,8 @@
 enum { WEIGHT, BIAS, RUNNING_MEAN, RUNNING_VAR };
 enum { SMALL_AREA = 16, COLUMN_CHANNELS = 64 };
 
-/* Two numbers of a plane, or of a channel. Forward: mean and M2. Backward: sum of g, of g xhat. */
+/* Statistics of a plane or a channel. Forward: the mean and M2. Backward: the sums of g and of
+ * g (x - mean). */
 struct pair {
     double a, b;
 };
@@ -27,8 +30,8 @@ struct norm {
     size_t batch, area;
     struct pair *planes;   /* [N, C] in the workspace */
     struct pair *channels; /* [C] */
-    /* [C] each. Forward: y = (x - offset) scale + bias.
-     * Backward: x' = scale g + slope (x - mean) + offset */
+    /* [C] each. Forward: y = (x - offset) scale + bias. Backward: the input's gradient is
+     * scale g + slope (x - mean) + offset. */
     float *scale, *offset, *slope;
 };
 
@@ -62,7 +65,7 @@ static size_t plane_tasks(const struct norm *norm)
 
 static size_t plane_end(const struct norm *norm, size_t task)
 {
-    return least(norm->batch * norm->shape.channels, (task + 1) * planes_in_task(norm->area));
+    return min_size(norm->batch * norm->shape.channels, (task + 1) * planes_in_task(norm->area));
 }
 
 static size_t column_tasks(const struct norm *norm)
@@ -72,25 +75,25 @@ static size_t column_tasks(const struct norm *norm)
 
 /* --- statistics of the batch --- */
 
-/* A plane of any size, in pieces short enough for float32 sums. */
+/* Values of a piece of a plane: few enough for a float32 sum. */
 enum { PIECE = 4096 };
 
 static struct pair measure_plane(const float *x, size_t area)
 {
     double sum = 0, squares = 0;
     for (size_t at = 0; at < area; at += PIECE)
-        sum += sum_floats(x + at, least(PIECE, area - at));
+        sum += sum_floats(x + at, min_size(PIECE, area - at));
     const double mean = sum / (double)area;
     const float centre = (float)mean;
     for (size_t at = 0; at < area; at += PIECE) {
         const float *from = x + at;
         float part = 0;
 #pragma omp simd reduction(+ : part)
-        for (size_t i = 0; i < least(PIECE, area - at); i++)
+        for (size_t i = 0; i < min_size(PIECE, area - at); i++)
             part += (from[i] - centre) * (from[i] - centre);
         squares += part;
     }
-    /* the centre was rounded: its distance from the mean counts in every value */
+    /* corrects for the rounding of the centre to float32 */
     return (struct pair){mean, squares - (double)area * (mean - centre) * (mean - centre)};
 }
 
@@ -117,7 +120,7 @@ static struct pair join_planes(const struct norm *norm, size_t c)
     return (struct pair){mean, squares};
 }
 
-/* sums[i] over the images of value i of the channels in this task; SMALL_AREA values a channel. */
+/* Sets sums[i] to the sum over all images of value first + i of an image. */
 static void column_sums(const struct norm *norm, const float *x, size_t first, size_t count,
                         double *sums)
 {
@@ -143,7 +146,7 @@ static void measure_columns_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct norm *norm = context;
     const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
     const size_t first = begin * norm->area, count = channels * norm->area;
     const double values = (double)(norm->batch * norm->area);
     double sums[COLUMN_CHANNELS * SMALL_AREA], mean[COLUMN_CHANNELS * SMALL_AREA];
@@ -179,7 +182,7 @@ static void keep_statistics(const struct norm *norm, size_t c, struct pair stati
     saved[norm->shape.channels + c] =
         (float)(1.0 / sqrt(statistics.b / values + attributes->epsilon));
     move_towards(&call->parameters[RUNNING_MEAN][c], attributes->momentum, statistics.a);
-    /* one value alone has no unbiased variance; its spread, 0, is taken instead of 0 / 0 */
+    /* a single value has no unbiased variance (0 / 0); the variance becomes 0 */
     move_towards(&call->parameters[RUNNING_VAR][c], attributes->momentum,
                  statistics.b / (values > 1 ? values - 1 : 1));
 }
@@ -196,7 +199,7 @@ static void measure(const struct norm *norm)
 
 /* --- forward --- */
 
-/* The mean is taken off first, so that a large one costs no digits. */
+/* Subtracts the mean first, so that a large mean costs no precision. */
 static void apply_plane(const float *x, float *y, size_t area, float mean, float scale, float bias)
 {
 #pragma omp simd
@@ -217,7 +220,7 @@ static void apply_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* Planes of one value: along the channels of an image. */
+/* Normalises an image with planes of one value: the vectors run along the channels. */
 static void apply_vectors_task(void *context, size_t n, size_t thread)
 {
     (void)thread;
@@ -232,7 +235,7 @@ static void apply_vectors_task(void *context, size_t n, size_t thread)
         y[c] = (x[c] - mean[c]) * scale[c] + bias[c];
 }
 
-/* Inference by the statistics of each image: a plane is normalised while it is in the cache. */
+/* Inference with the statistics of each image: a plane is normalised while it is in the cache. */
 static void apply_instances_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -275,7 +278,7 @@ static void forward_batch_norm(const struct kernel_call *call)
 
 /* --- backward --- */
 
-/* Sums of g and of g (x - mean) of one plane. */
+/* Returns the sums of g and of g (x - mean) over one plane. */
 static struct pair correlate_plane(const float *x, const float *g, size_t area, float mean)
 {
     struct pair sums = {0, 0};
@@ -283,7 +286,7 @@ static struct pair correlate_plane(const float *x, const float *g, size_t area, 
         const float *values = x + at, *gradient = g + at;
         float sum = 0, product = 0;
 #pragma omp simd reduction(+ : sum, product)
-        for (size_t i = 0; i < least(PIECE, area - at); i++) {
+        for (size_t i = 0; i < min_size(PIECE, area - at); i++) {
             sum += gradient[i];
             product += gradient[i] * (values[i] - mean);
         }
@@ -309,7 +312,7 @@ static void correlate_columns_task(void *context, size_t task, size_t thread)
     (void)thread;
     const struct norm *norm = context;
     const size_t begin = task * COLUMN_CHANNELS;
-    const size_t channels = least(COLUMN_CHANNELS, norm->shape.channels - begin);
+    const size_t channels = min_size(COLUMN_CHANNELS, norm->shape.channels - begin);
     const size_t first = begin * norm->area, count = channels * norm->area;
     const float *saved = norm->call->saved;
     double sums[COLUMN_CHANNELS * SMALL_AREA];
@@ -344,7 +347,7 @@ static struct pair channel_sums(const struct norm *norm, size_t c)
     return sums;
 }
 
-/* With xhat = (x - mean) * invstd: x' = scale g + slope (x - mean) + offset. */
+/* Writes the gradients of weight and bias of channel c, and the factors of the input's gradient. */
 static void finish_channel(const struct norm *norm, size_t c)
 {
     const struct kernel_call *call = norm->call;

@@ -1,8 +1,9 @@
-/* channel_moves.h: channel_shift and channel_shuffle as an address. Not for use outside this room.
+/* channel_moves.h: channel_shift and channel_shuffle as addresses. Only the kernels of this folder
+ * use it.
  *
- * Both only say where a channel comes from and by how much it is moved. A kernel that copies a
- * plane anyway reads it from there, and writes its gradient back to there: the tensor between is
- * never made.
+ * Each output channel of these operators is one input channel, moved by at most one pixel. A kernel
+ * that copies planes anyway can read them at the moved address, and write their gradients back to
+ * it (a fused gather): the moved tensor is never stored.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_CHANNEL_MOVES_H
 #define TINCA_ENGINE_DEVICES_CPU_CHANNEL_MOVES_H
@@ -12,19 +13,21 @@
 
 #include <stddef.h>
 
-/* What lies between a kernel and its memory: a channel_shift, a channel_shuffle or, NULL, nothing.
- */
+/* The channel move that is fused into a kernel: a channel_shift or channel_shuffle node, or NULL
+ * for none. */
 struct channel_moves {
     const struct node *fused_move;
     size_t channels; /* of an image, over all groups */
 };
 
-/* Moved value (y, x) is value (y - dy, x - dx) of channel `channel`, or 0 where that is outside. */
+/* Value (y, x) of the moved channel is value (y - dy, x - dx) of channel `channel`, or 0 if that
+ * lies outside the image. */
 struct channel_move {
     size_t channel;
     ptrdiff_t dy, dx; /* -1, 0 or 1 */
 };
 
+/* Returns where `channel` of the moved image comes from. */
 static inline struct channel_move channel_move_of(const struct channel_moves *moves, size_t channel)
 {
     struct channel_move move = {.channel = channel};
@@ -43,9 +46,9 @@ static inline struct channel_move channel_move_of(const struct channel_moves *mo
     return move;
 }
 
-/* Where moved row or column `at` goes back to. One that came from outside is worth nothing; the
- * value at the other end went nowhere, and is what it is paired with: each place is reached once.
- */
+/* Returns where the gradient of moved row or column `at` goes back to. A row that came from outside
+ * the image has *outside set; the returned row is then the one at the other end, which moved out of
+ * the image and has the gradient 0. Over all `at`, each row is returned exactly once. */
 static inline size_t channel_move_back(size_t at, ptrdiff_t offset, size_t size, bool *outside)
 {
     const size_t to = at - (size_t)offset; /* -1 wraps to the largest size_t */

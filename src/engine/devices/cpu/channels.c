@@ -1,6 +1,6 @@
-/* channel_shuffle and channel_shift: planes copied to where they belong, where what follows does
- * not read through them (channel_moves.h). A task is a few planes of the output (forward) or of the
- * input's gradient (backward), so that no two write to one place. */
+/* channel_shuffle and channel_shift as copies of planes, for nodes that are not fused into a
+ * convolution (channel_moves.h). A task is a few planes of the output (forward) or of the output's
+ * gradient (backward); no two tasks write to the same memory. */
 #include "engine/devices/cpu/channel_moves.h"
 #include "engine/devices/cpu/simd.h"
 
@@ -21,11 +21,11 @@ static struct channel_move move_of(const struct kernel_call *call, size_t channe
 static size_t plane_end(const struct kernel_call *call, size_t task)
 {
     const struct shape shape = call->site->inputs[0];
-    return least(call->site->batch * shape.channels,
-                 (task + 1) * planes_in_task(shape_area(shape)));
+    return min_size(call->site->batch * shape.channels,
+                    (task + 1) * planes_in_task(shape_area(shape)));
 }
 
-/* --- shuffle: the channels as a table [groups, C / groups], transposed --- */
+/* --- shuffle: transposes the channels as a table [groups, C / groups] --- */
 
 static void shuffle_task(void *context, size_t task, size_t thread)
 {
@@ -76,12 +76,13 @@ const struct kernel KERNEL(channel_shuffle) = {
 
 /* --- shift --- */
 
-/* to[y + dy][x + dx] = from[y][x], zeros where nothing arrives; or added to what is there. */
+/* Writes to[y + dy][x + dx] = from[y][x], and zeros at the edge that becomes free. If `accumulate`
+ * is set, adds the values instead. */
 static void move_plane(const float *from, float *to, struct shape shape, ptrdiff_t dy, ptrdiff_t dx,
                        bool accumulate)
 {
     const ptrdiff_t height = (ptrdiff_t)shape.height, width = (ptrdiff_t)shape.width;
-    const ptrdiff_t begin = dx > 0 ? least(1, shape.width) : 0;
+    const ptrdiff_t begin = dx > 0 ? min_size(1, shape.width) : 0;
     const ptrdiff_t end = dx < 0 ? width - 1 : width;
     for (ptrdiff_t y = 0; y < height; y++, to += width) {
         const bool arrives = y - dy >= 0 && y - dy < height && begin < end;

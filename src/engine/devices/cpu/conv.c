@@ -1,453 +1,32 @@
-/* Direct convolution: the forward pass, and the gradient of the input as a convolution itself.
+/* Direct convolution: the forward pass, and the input's gradient, which is a convolution too.
  *
- * Both are correlations: a few output channels (the rows of a tile) at neighbouring positions (its
- * vectors) sum over terms, each a weight times the source at a constant distance (conv_layout.h).
+ * Both are correlations (correlation.h). A tile computes a few output channels (its rows) at
+ * neighbouring positions (its vectors). Each result is a sum over terms, and a term is a weight
+ * times the source at a constant distance from the position (conv_layout.h).
  *
  *   forward    source: the input in stride x stride phases. Rows: output channels; terms: (input
  *              channel, window element).
  *   backward   source: the output's gradient. Input position q gets weight[t] * gradient[(q + pad -
- *              t) / stride] where that divides: each residue of q by the stride has its own subset
- *              of window elements t and its own positions. Rows: input channels; terms: (output
- *              channel, window element of the subset).
+ *              t) / stride] if the stride divides it, so that each residue of q by the stride has a
+ *              subset of the window elements t and a subset of the positions. Rows: input channels;
+ *              terms: (output channel, window element of the subset).
  *
- * A channel_shift or channel_shuffle in front of the convolution costs nothing: the forward pass
- * copies each channel of the source from where it was, the backward pass stores each row of the
- * input's gradient where it came from.
+ * A channel_shift or channel_shuffle in front of the convolution can be fused into it at no cost:
+ * the forward pass copies each channel of the source from its place before the move, and the
+ * backward pass stores each row of the input's gradient there.
  *
- * Few images: all are copied first, then tiles and rows of positions are shared out. Many: a task
- * is one image and group, and the copy stays in that thread's cache. The limit is by the number of
- * images alone, so results do not depend on threads; the sums are the same either way.
+ * With few images, all of them are copied first, and tasks are tiles and bands of rows. With many,
+ * a task is one image and group, and the copy stays in the thread's cache. The choice depends on
+ * the number of images only, never on threads, and the sums are the same either way.
  */
-#include "engine/devices/cpu/conv.h"
-
 #include "base/language.h"
+#include "engine/devices/cpu/correlation.h"
 #include "engine/devices/cpu/tiles.h"
 
-enum {
-    FEW_IMAGES = 16,
-    WANTED_TASKS = 32,
-    MAX_STRIDE = 16,
-    PANEL_FLOATS = 1 << 16,                     /* of results: a quarter of a small level-2 cache */
-    PANEL_POSITIONS = 2 * TILE_VECTORS * LANES, /* fewer would leave vectors half empty */
-    BLOCK_SOURCE = 4096,     /* floats of the source that a step reads: they fit a level-1 cache */
-    BLOCK_WEIGHTS = 3 << 15, /* floats of weights that all tiles read: they fit the level 2 */
-};
+/* --- sums --- */
 
-/* One residue's positions along an axis, or all of them in the forward pass. */
-struct residue {
-    size_t first, step, count; /* in the destination */
-    size_t taps, first_tap, tap_step;
-    size_t base; /* the source position of position 0 and the first tap; each further tap: 1 less */
-};
-
-struct correlation {
-    struct conv_sizes sizes;
-    struct layout layout;
-    bool plain;                           /* its copy would be the source itself */
-    bool in_place;                        /* sums are taken in the destination */
-    size_t source_channels, rows, groups; /* channels of one group */
-    struct shape destination;
-    struct residue y[MAX_STRIDE], x[MAX_STRIDE];
-    size_t residues_y, residues_x;
-    size_t *offsets; /* the terms of all residues, y-major */
-    float *weights;  /* packed: [group][residue][tile][term][row] */
-    float *shared;   /* few images: all sources */
-    char *scratch;   /* by thread: a source (many images), then a tile of results */
-    size_t scratch_bytes, source_floats;
-    size_t tiles, panel_rows;
-    size_t block_terms; /* that are summed before the next ones begin, a multiple of TERM_BLOCK */
-    size_t bands, bands_rows, tile_blocks; /* few images: how results are shared out */
-    size_t task_rows;                      /* most rows of a task */
-    /* the call */
-    const struct kernel_call *call;
-    const float *from, *bias;
-    float *to;
-    bool accumulate, backward;
-};
-
-/* --- geometry --- */
-
-static struct axis input_axis(size_t size, size_t pad, size_t stride, size_t kernel, size_t out)
-{
-    return (struct axis){.size = size,
-                         .stride = stride,
-                         .phases = least(stride, kernel),
-                         .pad = pad,
-                         .length = out + (kernel - 1) / stride};
-}
-
-struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s)
-{
-    const struct window *w = &s->window;
-    return layout_make(
-        input_axis(s->in.height, w->pad_height, w->stride_height, w->kernel_height, s->out.height),
-        input_axis(s->in.width, w->pad_width, w->stride_width, w->kernel_width, s->out.width),
-        s->out.width);
-}
-
-void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout *layout,
-                                size_t *offsets)
-{
-    const struct axis *y = &layout->y, *x = &layout->x;
-    for (size_t i = 0; i < s->inputs; i++)
-        for (size_t ky = 0; ky < s->window.kernel_height; ky++)
-            for (size_t kx = 0; kx < s->window.kernel_width; kx++) {
-                size_t phase = ky % y->stride * x->phases + kx % x->stride;
-                *offsets++ = i * layout->plane + phase * y->length * layout->pitch +
-                             ky / y->stride * layout->pitch + kx / x->stride;
-            }
-}
-
-/* Which window elements reach the input positions q = residue (mod stride), and where from. */
-static struct residue residue_of(size_t residue, size_t size, size_t stride, size_t pad,
-                                 size_t kernel)
-{
-    const size_t first_tap = (residue + pad) % stride;
-    return (struct residue){
-        .first = residue,
-        .step = stride,
-        .count = size > residue ? divide_up(size - residue, stride) : 0,
-        .taps = kernel > first_tap ? divide_up(kernel - first_tap, stride) : 0,
-        .first_tap = first_tap,
-        .tap_step = stride,
-        .base = (residue + pad) / stride,
-    };
-}
-
-/* The axis of an output gradient that all residues can read, and their bases moved into it. */
-static struct axis gradient_axis(struct residue *residues, size_t count, size_t size)
-{
-    size_t zeros = 0, length = size;
-    for (size_t i = 0; i < count; i++)
-        if (residues[i].taps > residues[i].base + 1)
-            zeros = most(zeros, residues[i].taps - 1 - residues[i].base);
-    for (size_t i = 0; i < count; i++) {
-        residues[i].base += zeros;
-        if (residues[i].taps && residues[i].count)
-            length = most(length, residues[i].base + residues[i].count);
-    }
-    return (struct axis){
-        .size = size, .stride = 1, .phases = 1, .pad = zeros, .length = most(length, zeros + size)};
-}
-
-static size_t most_positions(const struct residue *residues, size_t count)
-{
-    size_t positions = 1;
-    for (size_t i = 0; i < count; i++)
-        positions = most(positions, residues[i].count);
-    return positions;
-}
-
-static void set_forward(struct correlation *c)
-{
-    const struct conv_sizes *s = &c->sizes;
-    c->layout = KERNEL(conv_input_layout)(s);
-    c->source_channels = s->inputs;
-    c->rows = s->outputs;
-    c->destination = s->out;
-    c->y[0] = (struct residue){.step = 1, .count = s->out.height};
-    c->x[0] = (struct residue){.step = 1, .count = s->out.width};
-}
-
-static void set_backward(struct correlation *c)
-{
-    const struct conv_sizes *s = &c->sizes;
-    const struct window *w = &s->window;
-    for (size_t i = 0; i < c->residues_y; i++)
-        c->y[i] = residue_of(i, s->in.height, w->stride_height, w->pad_height, w->kernel_height);
-    for (size_t i = 0; i < c->residues_x; i++)
-        c->x[i] = residue_of(i, s->in.width, w->stride_width, w->pad_width, w->kernel_width);
-    c->layout = layout_make(gradient_axis(c->y, c->residues_y, s->out.height),
-                            gradient_axis(c->x, c->residues_x, s->out.width),
-                            most_positions(c->x, c->residues_x));
-    c->source_channels = s->outputs;
-    c->rows = s->inputs;
-    c->destination = s->in;
-}
-
-static bool few_images(const struct conv_sizes *s)
-{
-    return s->batch * s->groups < FEW_IMAGES;
-}
-
-/* Shares the results of few images out: bands of rows, each of which reads its own part of the
- * source, and as far as there are too few of them tiles of channels. */
-static void share_out(struct correlation *c)
-{
-    const size_t height = most_positions(c->y, c->residues_y);
-    const size_t wanted =
-        few_images(&c->sizes) ? divide_up(WANTED_TASKS, c->sizes.batch * c->sizes.groups) : 1;
-    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
-    c->bands = most(1, least(height / least_rows, wanted));
-    c->tile_blocks = least(c->tiles, divide_up(wanted, c->bands));
-    c->bands_rows = divide_up(height, c->bands);
-    c->task_rows = least(c->rows, divide_up(c->tiles, c->tile_blocks) * TILE_ROWS);
-}
-
-/* How far a task goes before it begins anew, so that everything is read from a cache: results of
- * all its tiles for a panel of rows, summed a block of terms at a time. */
-static void set_blocking(struct correlation *c)
-{
-    const struct conv_sizes *s = &c->sizes;
-    const size_t least_rows = divide_up(PANEL_POSITIONS, c->layout.pitch);
-    const size_t panel = PANEL_FLOATS / (c->task_rows * c->layout.pitch);
-    const size_t panels = divide_up(c->bands_rows, most(least_rows, panel));
-    const size_t reach = s->window.kernel_height * (TILE_VECTORS + 1) * LANES; /* of a channel */
-    const size_t source = BLOCK_SOURCE * s->taps / reach, weights = BLOCK_WEIGHTS / c->task_rows;
-    c->panel_rows = divide_up(c->bands_rows, panels);
-    c->block_terms = most(1, least(source, weights) / TERM_BLOCK) * TERM_BLOCK;
-}
-
-/* Floats of one row of results: a panel of rows of positions, in whole vectors. */
-static size_t result_stride(const struct correlation *c)
-{
-    return round_up(c->panel_rows * c->layout.pitch, LANES) + LANES;
-}
-
-static void set_geometry(struct correlation *c, struct carve *carve, size_t threads)
-{
-    const struct conv_sizes *s = &c->sizes;
-    c->groups = s->groups;
-    if (c->backward)
-        set_backward(c);
-    else
-        set_forward(c);
-    c->tiles = divide_up(c->rows, TILE_ROWS);
-    c->plain = layout_is_plain(&c->layout) && (c->backward || !s->moves.fused_move);
-    c->in_place = c->residues_y == 1 && c->residues_x == 1 && c->y[0].step == 1 &&
-                  c->x[0].step == 1 && c->layout.pitch == c->destination.width &&
-                  !(c->backward && s->moves.fused_move);
-    share_out(c);
-    set_blocking(c);
-    c->source_floats = layout_floats(&c->layout, c->source_channels);
-    c->offsets = carve_bytes(carve, c->source_channels * s->taps * sizeof(size_t));
-    c->weights = carve_floats(carve, s->groups * s->inputs * s->outputs * s->taps);
-    size_t floats = result_stride(c) * c->task_rows;
-    if (few_images(s))
-        c->shared = carve_floats(carve, s->batch * s->groups * c->source_floats);
-    else
-        floats += c->source_floats;
-    c->scratch_bytes = round_up(floats * sizeof(float), 64);
-    c->scratch = carve_bytes(carve, c->scratch_bytes * threads);
-}
-
-static struct correlation correlation_make(const struct kernel_site *site, bool backward,
-                                           struct carve *carve)
-{
-    struct correlation c = {.sizes = conv_sizes_of(site), .backward = backward};
-    c.residues_y = backward ? c.sizes.window.stride_height : 1;
-    c.residues_x = backward ? c.sizes.window.stride_width : 1;
-    set_geometry(&c, carve, site->threads);
-    return c;
-}
-
-/* --- offsets and weights --- */
-
-static size_t residue_terms(const struct correlation *c, size_t ry, size_t rx)
-{
-    return c->backward ? c->source_channels * c->y[ry].taps * c->x[rx].taps
-                       : c->source_channels * c->sizes.taps;
-}
-
-static void backward_offsets(const struct correlation *c)
-{
-    size_t *at = c->offsets;
-    for (size_t ry = 0; ry < c->residues_y; ry++)
-        for (size_t rx = 0; rx < c->residues_x; rx++)
-            for (size_t o = 0; o < c->source_channels; o++)
-                for (size_t ty = 0; ty < c->y[ry].taps; ty++)
-                    for (size_t tx = 0; tx < c->x[rx].taps; tx++)
-                        *at++ = o * c->layout.plane + (c->y[ry].base - ty) * c->layout.pitch +
-                                c->x[rx].base - tx;
-}
-
-/* weights[term][row] of one tile of the forward pass: rows are output channels. */
-static void pack_forward(const struct correlation *c, size_t channel, size_t rows, float *to)
-{
-    const size_t terms = c->sizes.inputs * c->sizes.taps;
-    const float *from = c->call->parameters[0] + channel * terms;
-    for (size_t k = 0; k < terms; k++)
-        for (size_t r = 0; r < rows; r++)
-            *to++ = from[r * terms + k];
-}
-
-/* The same for a residue of the backward pass: rows are input channels. */
-static void pack_backward(const struct correlation *c, size_t group, size_t first, size_t rows,
-                          const struct residue *y, const struct residue *x, float *to)
-{
-    const struct conv_sizes *s = &c->sizes;
-    for (size_t o = 0; o < s->outputs; o++) {
-        const float *from =
-            c->call->parameters[0] + ((group * s->outputs + o) * s->inputs + first) * s->taps;
-        for (size_t ty = 0; ty < y->taps; ty++)
-            for (size_t tx = 0; tx < x->taps; tx++)
-                for (size_t r = 0; r < rows; r++)
-                    *to++ = from[r * s->taps +
-                                 (y->first_tap + ty * y->tap_step) * s->window.kernel_width +
-                                 x->first_tap + tx * x->tap_step];
-    }
-}
-
-/* Where tile `tile` of (group, residue) begins in the packed weights. */
-static float *packed_at(const struct correlation *c, size_t group, size_t ry, size_t rx,
-                        size_t tile)
-{
-    size_t terms = 0; /* of the residues before this one */
-    for (size_t i = 0; i < ry * c->residues_x + rx; i++)
-        terms += residue_terms(c, i / c->residues_x, i % c->residues_x);
-    return c->weights + group * c->rows * c->source_channels * c->sizes.taps + terms * c->rows +
-           residue_terms(c, ry, rx) * piece_begin(c->rows, c->tiles, tile);
-}
-
-static void pack_task(void *context, size_t task, size_t thread)
-{
-    (void)thread;
-    const struct correlation *c = context;
-    const size_t group = task / c->tiles, tile = task % c->tiles;
-    const size_t first = piece_begin(c->rows, c->tiles, tile);
-    const size_t rows = piece_begin(c->rows, c->tiles, tile + 1) - first;
-    if (!c->backward) {
-        pack_forward(c, group * c->rows + first, rows, packed_at(c, group, 0, 0, tile));
-        return;
-    }
-    for (size_t ry = 0; ry < c->residues_y; ry++)
-        for (size_t rx = 0; rx < c->residues_x; rx++)
-            pack_backward(c, group, first, rows, &c->y[ry], &c->x[rx],
-                          packed_at(c, group, ry, rx, tile));
-}
-
-/* --- what becomes of results --- */
-
-/* Some rows of one residue of an image, for tiles [begin, end) of a group. */
-struct panel {
-    size_t image, group, begin, end;
-    const struct residue *y, *x;
-    size_t first_row, rows;
-    const float *source, *weights; /* of row 0; of tile 0 */
-    const size_t *offsets;
-    size_t terms;
-    float *results; /* scratch: [channel][position] */
-};
-
-static size_t first_channel(const struct correlation *c, size_t tile)
-{
-    return piece_begin(c->rows, c->tiles, tile);
-}
-
-static size_t panel_positions(const struct correlation *c, const struct panel *p)
-{
-    return (p->rows - 1) * c->layout.pitch + p->x->count;
-}
-
-/* `channel` is counted over all groups. */
-static float *panel_plane(const struct correlation *c, const struct panel *p, size_t channel)
-{
-    return c->to + (p->image * c->groups * c->rows + channel) * shape_area(c->destination);
-}
-
-/* to[i * step] = results[i], or the results are added to what is there. */
-static void store_row(const struct correlation *c, const float *results, size_t count, float *to,
-                      size_t step)
-{
-    if (step == 1)
-        store_or_add(to, results, count, c->accumulate);
-    else if (c->accumulate)
-        for (size_t i = 0; i < count; i++)
-            to[i * step] += results[i];
-    else
-        for (size_t i = 0; i < count; i++)
-            to[i * step] = results[i];
-}
-
-/* Whole rows of the destination, results `pitch` apart. Rows are stored in whole vectors while
- * there is room behind them: the next row overwrites what is too much. */
-static void store_rows(const struct correlation *c, const float *results, float *to, size_t rows)
-{
-    const size_t width = c->destination.width, whole = round_up(width, LANES);
-    const float *end = to + rows * width;
-    for (; rows > 0 && !c->accumulate && (size_t)(end - to) >= whole; rows--) {
-        for (size_t i = 0; i < whole; i += LANES)
-            vector_store(to + i, vector_load(results + i));
-        to += width;
-        results += c->layout.pitch;
-    }
-    for (; rows > 0; rows--, to += width, results += c->layout.pitch)
-        store_row(c, results, width, to, 1);
-}
-
-/* A channel's results: rows of the destination. */
-static void store_results(const struct correlation *c, const struct panel *p, const float *results,
-                          float *plane)
-{
-    const struct residue *y = p->y, *x = p->x;
-    const size_t width = c->destination.width;
-    float *to = plane + (y->first + p->first_row * y->step) * width + x->first;
-    if (x->step == 1 && y->step == 1)
-        store_rows(c, results, to, p->rows);
-    else
-        for (size_t row = 0; row < p->rows; row++, to += y->step * width)
-            store_row(c, results + row * c->layout.pitch, x->count, to, x->step);
-}
-
-/* A row of the gradient of a shifted input, moved back by dx. The column that came from outside is
- * dropped, and the one that went outside gets nothing. */
-static void store_row_back(const struct correlation *c, const float *results, float *to,
-                           const struct residue *x, ptrdiff_t dx)
-{
-    bool drops_first = false, drops_last = false;
-    const size_t last = x->first + (x->count - 1) * x->step, width = c->destination.width;
-    size_t column = channel_move_back(x->first, dx, width, &drops_first);
-    if (x->count > 1)
-        channel_move_back(last, dx, width, &drops_last);
-    if ((drops_first || drops_last) && !c->accumulate)
-        to[dx > 0 ? width - 1 : 0] = 0;
-    if (drops_first)
-        column = x->first + x->step - (size_t)dx;
-    if (x->count > (size_t)drops_first + drops_last)
-        store_row(c, results + drops_first, x->count - drops_first - drops_last, to + column,
-                  x->step);
-}
-
-/* The same of all rows of a channel. */
-static void store_results_back(const struct correlation *c, const struct panel *p,
-                               const float *results, float *plane, const struct channel_move *move)
-{
-    const struct residue *y = p->y, *x = p->x;
-    for (size_t row = 0; row < p->rows; row++, results += c->layout.pitch) {
-        bool outside;
-        const size_t at = channel_move_back(y->first + (p->first_row + row) * y->step, move->dy,
-                                            c->destination.height, &outside);
-        float *to = plane + at * c->destination.width;
-        if (!outside)
-            store_row_back(c, results, to, x, move->dx);
-        else if (!c->accumulate)
-            for (size_t i = 0; i < x->count; i++)
-                to[x->first + i * x->step] = 0;
-    }
-}
-
-/* What was summed in scratch. */
-static void store_panel(const struct correlation *c, const struct panel *p)
-{
-    const struct channel_moves none = {.channels = c->groups * c->rows};
-    const float *results = p->results;
-    for (size_t r = first_channel(c, p->begin); r < first_channel(c, p->end); r++) {
-        const size_t channel = p->group * c->rows + r;
-        const struct channel_move move =
-            channel_move_of(c->backward ? &c->sizes.moves : &none, channel);
-        float *plane = panel_plane(c, p, move.channel);
-        if (move.dy || move.dx)
-            store_results_back(c, p, results, plane, &move);
-        else
-            store_results(c, p, results, plane);
-        results += result_stride(c);
-    }
-}
-
-/* --- the sums --- */
-
-/* `count` vectors of positions from vector v on, for the terms from k on. `out` is where they are
- * for the first channel. */
+/* Sums one block of terms, from term k on, for `count` vectors of positions from vector v on. `out`
+ * is where the results of the first channel lie. */
 static void correlate_vectors(const struct correlation *c, const struct panel *p, size_t k,
                               size_t v, size_t count, bool add, float *out, size_t stride)
 {
@@ -458,13 +37,13 @@ static void correlate_vectors(const struct correlation *c, const struct panel *p
         const float *bias = c->bias ? c->bias + p->group * c->rows + channel : NULL;
         tiles_correlate[channels - 1][count - 1](
             source, p->offsets + k, p->weights + channel * p->terms + k * channels,
-            least(c->block_terms, p->terms - k), bias, add || k > 0,
+            min_size(c->block_terms, p->terms - k), bias, add || k > 0,
             out + (channel - first_channel(c, p->begin)) * stride, stride);
     }
 }
 
-/* Sums vectors [begin, end) of positions at `out`, which begins with vector `begin`. The source of
- * a step and a block of terms is read by every tile while it is in the level-1 cache. */
+/* Sums vectors [begin, end) of positions into `out`, which begins with vector `begin`. Every tile
+ * reads the source of a step and a block of terms while it is in the level-1 cache. */
 static void correlate(const struct correlation *c, const struct panel *p, size_t begin, size_t end,
                       bool add, float *out, size_t stride)
 {
@@ -477,8 +56,13 @@ static void correlate(const struct correlation *c, const struct panel *p, size_t
         }
 }
 
-/* Where positions of the source are those of the destination, sums are taken there, and only those
- * that do not fill a vector in scratch. */
+static size_t panel_positions(const struct correlation *c, const struct panel *p)
+{
+    return (p->rows - 1) * c->layout.pitch + p->x->count;
+}
+
+/* Takes the sums in the destination, whose positions are those of the source; only positions that
+ * do not fill a vector go through scratch. */
 static void correlate_in_place(const struct correlation *c, const struct panel *p)
 {
     const size_t positions = panel_positions(c, p), whole = positions / LANES;
@@ -500,21 +84,21 @@ static void correlate_panel(const struct correlation *c, const struct panel *p)
     }
     correlate(c, p, 0, divide_up(panel_positions(c, p), LANES), false, p->results,
               result_stride(c));
-    store_panel(c, p);
+    KERNEL(correlation_store)(c, p);
 }
 
-/* The rows of a residue in a band, panel by panel. */
+/* Computes the rows of a residue in a band, panel by panel. */
 static void correlate_rows(const struct correlation *c, struct panel *p, size_t band)
 {
-    const size_t first = band * c->bands_rows, last = least(p->y->count, first + c->bands_rows);
+    const size_t first = band * c->bands_rows, last = min_size(p->y->count, first + c->bands_rows);
     for (size_t row = first; row < last && p->x->count; row += c->panel_rows) {
         p->first_row = row;
-        p->rows = least(c->panel_rows, last - row);
+        p->rows = min_size(c->panel_rows, last - row);
         correlate_panel(c, p);
     }
 }
 
-/* Tiles [begin, end) in band `band` of the rows, for every residue. */
+/* Computes tiles [begin, end) in band `band` of the rows, for every residue. */
 static void correlate_band(const struct correlation *c, const float *source, size_t image,
                            size_t group, size_t begin, size_t end, size_t band, size_t thread,
                            float *results)
@@ -532,7 +116,7 @@ static void correlate_band(const struct correlation *c, const float *source, siz
             panel.y = &c->y[ry];
             panel.x = &c->x[rx];
             panel.terms = residue_terms(c, ry, rx);
-            panel.weights = packed_at(c, group, ry, rx, 0);
+            panel.weights = KERNEL(correlation_packed)(c, group, ry, rx, 0);
             correlate_rows(c, &panel, band);
             panel.offsets += panel.terms;
         }
@@ -551,7 +135,7 @@ static void correlate_band(const struct correlation *c, const float *source, siz
 
 /* --- tasks --- */
 
-/* Copies channels [begin, end) of a group's source into its layout. */
+/* Copies channels [begin, end) of a group's source into the layout. */
 static void copy_source(const struct correlation *c, size_t image, size_t group, size_t begin,
                         size_t end, float *source)
 {
@@ -565,8 +149,9 @@ static void copy_source(const struct correlation *c, size_t image, size_t group,
         layout_fill_behind(&c->layout, c->source_channels, source);
 }
 
-/* Where source `source`, counted [image][group], is read without a copy: a 1x1 window of stride 1.
- * NULL: copy it. The last one is always copied, since vectors may read beyond its end. */
+/* Returns where source `source`, counted [image][group], can be read without a copy (1x1 windows of
+ * stride 1), or NULL if it must be copied. The last one is always copied, because vectors may read
+ * beyond its end. */
 static const float *direct_source(const struct correlation *c, size_t source)
 {
     const size_t floats = c->source_channels * c->layout.plane;
@@ -586,12 +171,12 @@ static void image_task(void *context, size_t task, size_t thread)
     correlate_band(c, direct ? direct : copy, image, group, 0, c->tiles, 0, thread, results);
 }
 
-/* Few images: copies some channels of a group's source. */
+/* With few images: copies some channels of a group's source. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
     const struct correlation *c = context;
-    const size_t pieces = least(c->source_channels, WANTED_TASKS), source = task / pieces;
+    const size_t pieces = min_size(c->source_channels, WANTED_TASKS), source = task / pieces;
     const size_t begin = piece_begin(c->source_channels, pieces, task % pieces);
     const size_t end = piece_begin(c->source_channels, pieces, task % pieces + 1);
     if (!direct_source(c, source))
@@ -614,9 +199,9 @@ static void band_task(void *context, size_t task, size_t thread)
 static void correlation_run(const struct correlation *c)
 {
     const size_t sources = c->sizes.batch * c->groups;
-    run_tasks(c->call, c->groups * c->tiles, pack_task, c);
+    KERNEL(correlation_pack)(c);
     if (few_images(&c->sizes)) {
-        run_tasks(c->call, sources * least(c->source_channels, WANTED_TASKS), copy_task, c);
+        run_tasks(c->call, sources * min_size(c->source_channels, WANTED_TASKS), copy_task, c);
         run_tasks(c->call, sources * c->tile_blocks * c->bands, band_task, c);
     } else {
         run_tasks(c->call, sources, image_task, c);
@@ -628,26 +213,26 @@ static void correlation_run(const struct correlation *c)
 void KERNEL(conv_forward)(const struct kernel_call *call, bool accumulate)
 {
     struct carve carve = {.base = call->workspace};
-    struct correlation c = correlation_make(call->site, false, &carve);
+    struct correlation c = KERNEL(correlation_make)(call->site, false, &carve);
     c.call = call;
     c.from = call->inputs[0];
     c.to = call->output;
     c.accumulate = accumulate;
     c.bias = call->site->node->attributes.conv.bias ? call->parameters[1] : NULL;
-    KERNEL(conv_input_offsets)(&c.sizes, &c.layout, c.offsets);
+    KERNEL(correlation_set_offsets)(&c);
     correlation_run(&c);
 }
 
 void KERNEL(conv_input_backward)(const struct kernel_call *call, const float *bias)
 {
     struct carve carve = {.base = call->workspace};
-    struct correlation c = correlation_make(call->site, true, &carve);
+    struct correlation c = KERNEL(correlation_make)(call->site, true, &carve);
     c.call = call;
     c.from = call->output_gradient;
     c.to = call->input_gradients[0];
     c.accumulate = call->accumulate[0];
     c.bias = bias;
-    backward_offsets(&c);
+    KERNEL(correlation_set_offsets)(&c);
     correlation_run(&c);
 }
 
@@ -666,35 +251,19 @@ static void backward_conv(const struct kernel_call *call)
         KERNEL(conv_bias_backward)(call);
 }
 
-static size_t correlation_bytes(const struct kernel_site *site, bool backward)
-{
-    struct carve carve = {0};
-    correlation_make(site, backward, &carve);
-    return carve.used;
-}
-
-/* A smaller batch than planned may be one of few images, which are laid out otherwise. */
-static size_t either_bytes(const struct kernel_site *site, bool backward)
-{
-    const size_t groups = site->node->attributes.conv.groups;
-    struct kernel_site few = *site;
-    few.batch = most(1, least(site->batch, (FEW_IMAGES - 1) / groups));
-    return most(correlation_bytes(site, backward), correlation_bytes(&few, backward));
-}
-
 size_t KERNEL(conv_input_workspace)(const struct kernel_site *site)
 {
-    return either_bytes(site, true);
+    return KERNEL(correlation_bytes)(site, true);
 }
 
 size_t KERNEL(conv_workspace)(const struct kernel_site *site)
 {
-    size_t bytes = either_bytes(site, false);
+    size_t bytes = KERNEL(correlation_bytes)(site, false);
     if (!site->training)
         return bytes;
     if (site->input_gradient[0]) /* the first layer of a network has none */
-        bytes = most(bytes, either_bytes(site, true));
-    return most(bytes, KERNEL(conv_weights_workspace)(site));
+        bytes = max_size(bytes, KERNEL(correlation_bytes)(site, true));
+    return max_size(bytes, KERNEL(conv_weights_workspace)(site));
 }
 
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason)

@@ -1,17 +1,18 @@
-/* conv.h: the pieces of direct convolution. Not for use outside this room. */
+/* conv.h: direct convolution, as the kernels conv, conv_gemm and conv_transpose share it. Only the
+ * kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_CONV_H
 #define TINCA_ENGINE_DEVICES_CPU_CONV_H
 
 #include "engine/devices/cpu/conv_layout.h"
 
-/* All sizes of one convolution; those of channels are of one group. */
+/* The sizes of one convolution; channels are counted within a group. */
 struct conv_sizes {
     struct shape in, out;
     struct window window;
     size_t batch, groups;
     size_t inputs, outputs;     /* channels of a group */
     size_t taps;                /* elements of the window */
-    struct channel_moves moves; /* of the input */
+    struct channel_moves moves; /* the move that is fused into the convolution */
 };
 
 static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
@@ -30,23 +31,30 @@ static inline struct conv_sizes conv_sizes_of(const struct kernel_site *site)
     };
 }
 
-/* The input's layout, for the forward pass and for the gradient of the weights. */
+/* Returns the input's layout, for the forward pass and for the gradient of the weights. */
 struct layout KERNEL(conv_input_layout)(const struct conv_sizes *s);
 
-/* Where input channel i's window elements lie in that layout: offsets[i * taps + element]. */
+/* Writes where the window elements of input channel i lie in that layout, to
+ * offsets[i * taps + element]. */
 void KERNEL(conv_input_offsets)(const struct conv_sizes *s, const struct layout *layout,
                                 size_t *offsets);
 
-/* conv.c: the two correlations, for transposed convolution too. `accumulate` adds to the output,
- * without bias; `bias` [input channels] or NULL is added to an input's gradient that is not
- * accumulated. The workspace is that of training or inference, or of the input's gradient alone. */
+/* conv.c: computes the output. If `accumulate` is set, adds to the output and leaves out the bias.
+ */
 void KERNEL(conv_forward)(const struct kernel_call *call, bool accumulate);
+
+/* conv.c: computes the input's gradient. Adds `bias` [input channels], unless it is NULL, to a
+ * gradient that is not accumulated; transposed convolution needs that. */
 void KERNEL(conv_input_backward)(const struct kernel_call *call, const float *bias);
+
+/* Return the bytes of workspace: for all passes of the site, and for the input's gradient only. */
 size_t KERNEL(conv_workspace)(const struct kernel_site *site);
 size_t KERNEL(conv_input_workspace)(const struct kernel_site *site);
+
+/* Returns whether direct convolution supports the site; if not, sets *reason. */
 bool KERNEL(conv_supports)(const struct kernel_site *site, const char **reason);
 
-/* conv_weights.c: the gradients of weight and bias. */
+/* conv_weights.c: compute the gradients of weight and bias. */
 size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site);
 void KERNEL(conv_weights_backward)(const struct kernel_call *call);
 void KERNEL(conv_bias_backward)(const struct kernel_call *call);

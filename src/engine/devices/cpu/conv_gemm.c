@@ -1,10 +1,10 @@
-/* Convolution as im2col and matrix products, for the shapes that direct convolution refuses.
+/* Convolution as im2col and matrix products, for shapes that direct convolution does not support.
  *
- * columns [inputs * taps, positions] of one image and group hold the value under each window
- * element at each output position. Then
+ * The matrix columns [inputs * taps, positions] of one image and group has the value under each
+ * window element at each output position. With ' for gradients:
  *   output         = weight  columns            (nn)
- *   columns'       = weight^T output'           (tn), added up into the input's gradient
- *   weight'       += output' columns^T          (nt), over a fixed share of the images
+ *   columns'       = weight^T output'           (tn), added into the input's gradient
+ *   weight'       += output' columns^T          (nt), over a fixed part of the images
  */
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/gemm.h"
@@ -15,7 +15,7 @@ struct gemm_job {
     struct conv_sizes sizes;
     size_t terms, positions, weight_floats, partials;
     float *results; /* [partial][weight] */
-    float *columns; /* by thread */
+    float *columns; /* one matrix for each thread */
     const struct kernel_call *call;
 };
 
@@ -26,8 +26,8 @@ static struct gemm_job job_make(const struct kernel_site *site, struct carve *ca
     job.terms = s->inputs * s->taps;
     job.positions = shape_area(s->out);
     job.weight_floats = s->groups * s->outputs * job.terms;
-    job.partials = least(s->batch, MAX_PARTIALS);
-    job.partials = least(job.partials, most(1, PARTIAL_FLOATS / job.weight_floats));
+    job.partials = min_size(s->batch, MAX_PARTIALS);
+    job.partials = min_size(job.partials, max_size(1, PARTIAL_FLOATS / job.weight_floats));
     job.results = carve_floats(carve, site->training ? job.partials * job.weight_floats : 0);
     job.columns = carve_floats(carve, job.terms * job.positions * site->threads);
     return job;
@@ -40,16 +40,17 @@ static size_t workspace_conv_gemm(const struct kernel_site *site)
     return carve.used;
 }
 
-/* Output positions [begin, end) along an axis whose window element k lies in the image. */
+/* Sets [*begin, *end) to the output positions of an axis at which window element k lies in the
+ * image. */
 static void inside(size_t k, size_t stride, size_t pad, size_t size, size_t out, size_t *begin,
                    size_t *end)
 {
-    *begin = least(out, pad > k ? divide_up(pad - k, stride) : 0);
-    *end = size + pad > k ? least(out, divide_up(size + pad - k, stride)) : 0;
-    *end = most(*begin, *end);
+    *begin = min_size(out, pad > k ? divide_up(pad - k, stride) : 0);
+    *end = size + pad > k ? min_size(out, divide_up(size + pad - k, stride)) : 0;
+    *end = max_size(*begin, *end);
 }
 
-/* One window element of one channel: a row of the columns, and its way back into the gradient. */
+/* Writes the row of the matrix for one window element of one channel. */
 static void fill_row(const struct conv_sizes *s, const float *plane, size_t ky, size_t kx,
                      float *columns)
 {
@@ -68,6 +69,7 @@ static void fill_row(const struct conv_sizes *s, const float *plane, size_t ky, 
     }
 }
 
+/* Adds such a row of gradients to the channel's plane of the input's gradient. */
 static void add_row(const struct conv_sizes *s, const float *columns, size_t ky, size_t kx,
                     float *plane)
 {

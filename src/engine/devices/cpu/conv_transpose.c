@@ -1,11 +1,11 @@
-/* Transposed convolution by the pieces of direct convolution (conv.c, conv_weights.c).
+/* Transposed convolution by the functions of direct convolution (conv.c, conv_weights.c).
  *
- * Its mirror is the convolution with the same window and weights that leads from the output's
- * shape to the input's: the weight's layout [I, O / groups, KH, KW] is that convolution's own. Then
+ * Its mirror is the convolution with the same window and weights from the output's shape to the
+ * input's; the weight's layout [I, O / groups, KH, KW] is the usual one of that convolution. Then
  *
  *   forward            the mirror's gradient of its input, plus the bias
  *   input's gradient   the mirror's forward pass over the output's gradient
- *   weight's gradient  the mirror's, with input and gradient in each other's place
+ *   weight's gradient  the mirror's weight gradient, with input and output gradient exchanged
  */
 #include "engine/devices/cpu/conv.h"
 
@@ -67,7 +67,7 @@ static size_t workspace_conv_transpose(const struct kernel_site *site)
     struct mirror mirror;
     mirror_site(&mirror, site);
     size_t bytes = KERNEL(conv_input_workspace)(&mirror.site);
-    return site->training ? most(bytes, KERNEL(conv_workspace)(&mirror.site)) : bytes;
+    return site->training ? max_size(bytes, KERNEL(conv_workspace)(&mirror.site)) : bytes;
 }
 
 static bool supports_conv_transpose(const struct kernel_site *site, const char **reason)

@@ -2,16 +2,15 @@
  *
  *   weight'[o][k] = sum over images and positions p of gradient[o][p] * input[offset(k) + p]
  *
- * with the input in the layout of the forward pass (conv_layout.h). Two ways, by the number of
- * output channels in a group:
- *   many  the gradient is transposed to [p][o]; a tile holds window elements k (its rows) for
- *         neighbouring output channels (its vectors) and runs over a chunk of positions, few enough
- *         for their part of the gradient to stay in the level-1 cache from tile to tile
- *   few   (depthwise) vectors run over positions, and each (o, k) ends with a sum over its lanes
+ * with the input in the layout of the forward pass (conv_layout.h). There are two ways, by the
+ * number of output channels in a group: many  the gradient is transposed to [p][o]. A tile has
+ * window elements k (its rows) for neighbouring output channels (its vectors) and runs over a chunk
+ * of positions, few enough that their part of the gradient stays in the level-1 cache from tile to
+ * tile few   (depthwise) vectors run over positions, and each (o, k) ends with a sum over the lanes
  *
- * A task is a share of the images for some input channels of a group and adds to its own partial
- * result; the partial results are added in order. How many there are depends on shapes alone. Where
- * many tasks need the same gradient it is transposed once for all of them, some images at a time.
+ * A task computes the partial result of some images for some input channels of a group; the partial
+ * results are added in order. Their number depends on shapes only. If many tasks need the same
+ * gradient, it is transposed once for all of them, some images at a time.
  */
 #include "engine/devices/cpu/conv.h"
 #include "engine/devices/cpu/tiles.h"
@@ -22,7 +21,7 @@ enum {
     WANTED_TASKS = 32,
     WANTED_POSITIONS = 256, /* images are taken together until they have so many */
     MAX_TOGETHER = 8,
-    CHUNK_POSITIONS = 200, /* whose gradient for a tile's columns fits a level-1 cache */
+    CHUNK_POSITIONS = 200, /* their gradient for a tile's columns fits a level-1 cache */
     TRANSPOSE = 8,
     SHARED_BLOCKS = 4, /* with more, the transposed gradient is shared */
     PREPARE_PIECES = 8,
@@ -31,16 +30,16 @@ enum {
 struct weights_job {
     struct conv_sizes sizes;
     struct layout layout;
-    bool plain; /* many: sources are read where they are */
+    bool plain; /* many: sources are read without a copy */
     bool many;
     size_t terms;    /* window elements of all input channels of a group */
-    size_t columns;  /* output channels of a group, in whole vectors where there are many */
-    size_t partials; /* shares of the images */
-    size_t blocks;   /* shares of the input channels */
-    size_t together; /* images */
-    size_t chunk_images, chunk_rows;       /* many: of output positions */
-    bool shared;                           /* the transposed gradient, by all blocks */
-    size_t round;                          /* shared: of `together` images of each partial */
+    size_t columns;  /* output channels of a group; with many, rounded up to whole vectors */
+    size_t partials; /* parts of the images */
+    size_t blocks;   /* parts of the input channels */
+    size_t together; /* images that are processed together */
+    size_t chunk_images, chunk_rows;       /* many: output positions of a chunk */
+    bool shared;                           /* all blocks share the transposed gradient */
+    size_t round;                          /* shared: counts `together` images of each partial */
     float *gradients;                      /* shared: [partial][group][image] */
     size_t gradient_floats, source_floats; /* of one image in scratch */
     size_t *offsets;
@@ -50,13 +49,13 @@ struct weights_job {
     const struct kernel_call *call;
 };
 
-/* Whole images, or rows of one. */
+/* A chunk is a number of whole images, or some rows of one image. */
 static void set_chunk(struct weights_job *job)
 {
     const struct shape out = job->sizes.out;
     const size_t chunks = divide_up(shape_area(out), CHUNK_POSITIONS);
-    job->chunk_rows = divide_up(out.height, least(chunks, out.height));
-    job->chunk_images = most(1, least(job->together, CHUNK_POSITIONS / shape_area(out)));
+    job->chunk_rows = divide_up(out.height, min_size(chunks, out.height));
+    job->chunk_images = max_size(1, min_size(job->together, CHUNK_POSITIONS / shape_area(out)));
 }
 
 static size_t copied_floats(const struct weights_job *job)
@@ -64,8 +63,8 @@ static size_t copied_floats(const struct weights_job *job)
     return job->plain ? 0 : job->together * job->source_floats;
 }
 
-/* What a task prepares of the gradient for itself, at a time. */
-static size_t own_floats(const struct weights_job *job)
+/* Returns the floats of the gradient that a task prepares at a time, if it is not shared. */
+static size_t prepared_floats(const struct weights_job *job)
 {
     return job->shared ? 0
            : job->many ? job->chunk_images * job->chunk_rows * job->sizes.out.width * job->columns
@@ -82,11 +81,11 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     job.plain = job.many && layout_is_plain(&job.layout) && !s->moves.fused_move;
     job.columns = job.many ? round_up(s->outputs, LANES) : s->outputs;
     const size_t floats = s->groups * job.terms * job.columns;
-    const size_t affordable = most(1, PARTIAL_FLOATS / floats);
-    job.partials = least(s->batch, least(MAX_PARTIALS, affordable));
-    job.blocks = least(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
-    job.together = least(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
-    job.together = least(job.together, divide_up(s->batch, job.partials));
+    const size_t affordable = max_size(1, PARTIAL_FLOATS / floats);
+    job.partials = min_size(s->batch, min_size(MAX_PARTIALS, affordable));
+    job.blocks = min_size(s->inputs, divide_up(WANTED_TASKS, job.partials * s->groups));
+    job.together = min_size(divide_up(WANTED_POSITIONS, shape_area(s->out)), MAX_TOGETHER);
+    job.together = min_size(job.together, divide_up(s->batch, job.partials));
     set_chunk(&job);
     job.gradient_floats = job.many ? shape_area(s->out) * job.columns
                                    : s->outputs * round_up(s->out.height * job.layout.pitch, LANES);
@@ -98,26 +97,26 @@ static struct weights_job job_make(const struct kernel_site *site, struct carve 
     if (job.shared)
         job.gradients =
             carve_floats(carve, job.partials * s->groups * job.together * job.gradient_floats);
-    job.scratch_bytes = round_up((copied_floats(&job) + own_floats(&job)) * sizeof(float), 64);
+    job.scratch_bytes = round_up((copied_floats(&job) + prepared_floats(&job)) * sizeof(float), 64);
     job.scratch = carve_bytes(carve, job.scratch_bytes * site->threads);
     return job;
 }
 
-/* Enough for any smaller batch too: few images make fewer partial results and more blocks, which
- * may share what more images do not. */
+/* Returns enough bytes for every smaller batch too: fewer images give fewer partial results and
+ * more blocks, which may share the gradient although more images would not. */
 size_t KERNEL(conv_weights_workspace)(const struct kernel_site *site)
 {
     size_t bytes = 0;
     struct kernel_site smaller = *site;
-    for (size_t batch = 1; batch <= least(site->batch, MAX_PARTIALS); batch++) {
+    for (size_t batch = 1; batch <= min_size(site->batch, MAX_PARTIALS); batch++) {
         struct carve carve = {0};
         smaller.batch = batch;
         job_make(&smaller, &carve);
-        bytes = most(bytes, carve.used);
+        bytes = max_size(bytes, carve.used);
     }
     struct carve carve = {0};
     job_make(site, &carve);
-    return most(bytes, carve.used);
+    return max_size(bytes, carve.used);
 }
 
 /* --- the gradient in scratch --- */
@@ -126,7 +125,7 @@ typedef float eight __attribute__((vector_size(32)));
 typedef eight eight_in_memory __attribute__((aligned(4), may_alias));
 typedef int eight_indices __attribute__((vector_size(32)));
 
-/* to[column][row] = from[row][column] for 8 x 8 values. */
+/* Writes to[column][row] = from[row][column] for 8 x 8 values. */
 static void transpose_block(const float *from, size_t from_stride, float *to, size_t to_stride)
 {
     const eight_indices low1 = {0, 8, 1, 9, 4, 12, 5, 13}, high1 = {2, 10, 3, 11, 6, 14, 7, 15};
@@ -164,7 +163,7 @@ static void transpose_plainly(const float *from, size_t from_stride, size_t rows
             to[c * to_stride + r] = from[r * from_stride + c];
 }
 
-/* to[column][row] = from[row][column], rows and columns of any number. */
+/* Writes to[column][row] = from[row][column] for any number of rows and columns. */
 static void transpose(const float *from, size_t from_stride, size_t rows, size_t columns, float *to,
                       size_t to_stride)
 {
@@ -180,7 +179,7 @@ static void transpose(const float *from, size_t from_stride, size_t rows, size_t
                       to + whole_rows, to_stride);
 }
 
-/* `positions` of a gradient, transposed. */
+/* Writes the gradient of `positions` positions, transposed. */
 static void prepare_many(const struct weights_job *job, const float *gradient, size_t positions,
                          float *to)
 {
@@ -191,7 +190,7 @@ static void prepare_many(const struct weights_job *job, const float *gradient, s
             to[p * job->columns + o] = 0;
 }
 
-/* Rows as far apart as the source's, zeros between them. */
+/* Writes the gradient with its rows as far apart as the source's, and zeros between them. */
 static void prepare_few(const struct weights_job *job, const float *gradient, float *to)
 {
     const struct conv_sizes *s = &job->sizes;
@@ -211,7 +210,7 @@ static void prepare_few(const struct weights_job *job, const float *gradient, fl
 
 /* --- the sums --- */
 
-/* What a task adds up: the images [first, last) for some input channels of a group. */
+/* The sums of one task: images [first, last) for some input channels of a group. */
 struct share {
     size_t partial, group, first, last;
     size_t channel, channels; /* of the group */
@@ -241,14 +240,14 @@ static const float *gradient_of(const struct weights_job *job, size_t image, siz
            group * job->sizes.outputs * shape_area(out);
 }
 
-/* Where the shared gradient of a round's images begins. */
+/* Returns where the shared gradient of a round's images begins. */
 static float *shared_at(const struct weights_job *job, size_t partial, size_t group)
 {
     return job->gradients +
            (partial * job->sizes.groups + group) * job->together * job->gradient_floats;
 }
 
-/* A chunk of positions, for the terms [0, terms) whose results begin at `out`. */
+/* Adds a chunk of positions to the terms [0, terms), whose results begin at `out`. */
 static void add_chunk(const struct weights_job *job, const struct tile_positions *positions,
                       const float *source, const float *gradient, size_t terms, float *out)
 {
@@ -267,23 +266,23 @@ static void add_chunk(const struct weights_job *job, const struct tile_positions
     }
 }
 
-/* Images [n, n + images), chunk by chunk. Their gradients are prepared in `own` first, unless
- * `shared` has all of them. */
+/* Adds images [n, n + images), chunk by chunk. Unless `shared` has their gradients, each chunk's is
+ * prepared in `prepared` first. */
 static void add_many(const struct weights_job *job, const struct share *share, size_t n,
-                     size_t images, const float *sources, const float *shared, float *own)
+                     size_t images, const float *sources, const float *shared, float *prepared)
 {
     const struct shape out = job->sizes.out;
     for (size_t i = 0; i < images; i += job->chunk_images)
         for (size_t y = 0; y < out.height; y += job->chunk_rows) {
             struct tile_positions positions = {
-                .images = least(job->chunk_images, images - i),
-                .height = least(job->chunk_rows, out.height - y),
+                .images = min_size(job->chunk_images, images - i),
+                .height = min_size(job->chunk_rows, out.height - y),
                 .width = out.width,
                 .pitch = job->layout.pitch,
                 .source_step = job->source_floats,
                 .gradient_step = job->gradient_floats,
             };
-            const float *gradient = own;
+            const float *gradient = prepared;
             if (shared) {
                 gradient = shared + i * job->gradient_floats + y * out.width * job->columns;
             } else {
@@ -291,7 +290,7 @@ static void add_many(const struct weights_job *job, const struct share *share, s
                 positions.gradient_step = count * job->columns;
                 for (size_t k = 0; k < positions.images; k++)
                     prepare_many(job, gradient_of(job, n + i + k, share->group) + y * out.width,
-                                 count, own + k * positions.gradient_step);
+                                 count, prepared + k * positions.gradient_step);
             }
             add_chunk(job, &positions, sources + i * job->source_floats + y * job->layout.pitch,
                       gradient, share->channels * job->sizes.taps, share->out);
@@ -314,7 +313,8 @@ static void add_few(const struct weights_job *job, const float *source, const fl
         }
 }
 
-/* Adds images [n, n + images); `shared`: their gradients, or NULL: to be prepared in scratch. */
+/* Adds images [n, n + images). `shared` has their gradients; if it is NULL, they are prepared in
+ * scratch. */
 static void add_images(const struct weights_job *job, const struct share *share, size_t n,
                        size_t images, const float *shared, size_t thread)
 {
@@ -323,17 +323,17 @@ static void add_images(const struct weights_job *job, const struct share *share,
     const size_t first = share->group * s->inputs + share->channel;
     const float *in = job->call->inputs[0] + n * shape_count(s->in);
     float *copies = (float *)(job->scratch + thread * job->scratch_bytes);
-    float *own = copies + copied_floats(job);
+    float *prepared = copies + copied_floats(job);
     const uint64_t start = profile_start(job->call->profile);
     for (size_t i = 0; i < images && !job->plain; i++)
         layout_copy(&job->layout, &s->moves, first, share->channels, in + i * shape_count(s->in),
                     copies + i * job->source_floats);
     if (job->many)
         add_many(job, share, n, images, job->plain ? in + first * job->layout.plane : copies,
-                 shared, own);
+                 shared, prepared);
     for (size_t i = 0; i < images && !job->many; i++) {
-        prepare_few(job, gradient_of(job, n + i, share->group), own);
-        add_few(job, copies + i * job->source_floats, own, terms, share->out);
+        prepare_few(job, gradient_of(job, n + i, share->group), prepared);
+        add_few(job, copies + i * job->source_floats, prepared, terms, share->out);
     }
     profile_add_gemm(job->call->profile, thread, GEMM_NT, s->outputs, terms,
                      images * shape_area(s->out), start);
@@ -344,17 +344,17 @@ static void clear_share(const struct weights_job *job, const struct share *share
     memset(share->out, 0, share->channels * job->sizes.taps * job->columns * sizeof *share->out);
 }
 
-/* All images of a task. */
+/* Adds all images of a task. */
 static void weights_task(void *context, size_t task, size_t thread)
 {
     const struct weights_job *job = context;
     const struct share share = share_of(job, task);
     clear_share(job, &share);
     for (size_t n = share.first; n < share.last; n += job->together)
-        add_images(job, &share, n, least(job->together, share.last - n), NULL, thread);
+        add_images(job, &share, n, min_size(job->together, share.last - n), NULL, thread);
 }
 
-/* A piece of one image's gradient, for all blocks. */
+/* Transposes a piece of one image's gradient, for all blocks. */
 static void prepare_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -368,14 +368,14 @@ static void prepare_task(void *context, size_t task, size_t thread)
         return;
     const size_t area = shape_area(job->sizes.out), blocks = divide_up(area, TRANSPOSE);
     const size_t begin = piece_begin(blocks, PREPARE_PIECES, piece) * TRANSPOSE;
-    const size_t end = least(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
+    const size_t end = min_size(area, piece_begin(blocks, PREPARE_PIECES, piece + 1) * TRANSPOSE);
     if (begin < end)
         prepare_many(job, gradient_of(job, n, group) + begin, end - begin,
                      shared_at(job, partial, group) + image * job->gradient_floats +
                          begin * job->columns);
 }
 
-/* One round of a task's images. */
+/* Adds one round of a task's images. */
 static void round_task(void *context, size_t task, size_t thread)
 {
     const struct weights_job *job = context;
@@ -384,7 +384,7 @@ static void round_task(void *context, size_t task, size_t thread)
     if (job->round == 0)
         clear_share(job, &share);
     if (n < share.last)
-        add_images(job, &share, n, least(job->together, share.last - n),
+        add_images(job, &share, n, min_size(job->together, share.last - n),
                    shared_at(job, share.partial, share.group), thread);
 }
 
@@ -402,7 +402,7 @@ static void run_rounds(const struct kernel_call *call, struct weights_job *job)
 
 enum { REDUCE_TERMS = 32 };
 
-/* weight'[o][k] for some terms k of a group, from all partial results. */
+/* Writes weight'[o][k] for some terms k of a group: the sum of all partial results. */
 static void reduce_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -410,7 +410,7 @@ static void reduce_task(void *context, size_t task, size_t thread)
     const struct conv_sizes *s = &job->sizes;
     const size_t pieces = divide_up(job->terms, REDUCE_TERMS), group = task / pieces;
     const size_t k = task % pieces * REDUCE_TERMS;
-    const size_t terms = least(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
+    const size_t terms = min_size(REDUCE_TERMS, job->terms - k), count = terms * job->columns;
     float *sum = job->results + (group * job->terms + k) * job->columns;
     for (size_t partial = 1; partial < job->partials; partial++) {
         const float *more = sum + partial * s->groups * job->terms * job->columns;

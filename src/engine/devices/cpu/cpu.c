@@ -1,5 +1,6 @@
-/* The device `cpu`: kernels for the strongest instruction set of this machine (or the one that
- * TINCA_CPU names), and OpenBLAS, which computes single-threaded here: the threads are ours. */
+/* The device `cpu`: the kernels of the strongest instruction set that this machine has (or of a
+ * weaker one that TINCA_CPU names). OpenBLAS runs on one thread here, because the engine's thread
+ * pool already uses every core. */
 #include "config.h"
 
 #include "engine/devices/cpu/cpu.h"
@@ -12,22 +13,24 @@
 #include <cblas.h>
 #include <stdio.h>
 
-extern const struct cpu_table cpu_table_generic, cpu_table_avx2, cpu_table_avx512;
+#if !defined(HAVE_X86_KERNELS)
+#define X86_INSTRUCTION_SET(constant, name)
+#endif
+#define INSTRUCTION_SET(constant, name) extern const struct cpu_table cpu_table_##name;
+#include "base/host/instruction_sets.inc"
+
+/* NULL where this build has no kernels for the instruction set. */
+static const struct cpu_table *const tables[INSTRUCTION_SETS] = {
+#if !defined(HAVE_X86_KERNELS)
+#define X86_INSTRUCTION_SET(constant, name)
+#endif
+#define INSTRUCTION_SET(constant, name) [ISA_##constant] = &cpu_table_##name,
+#include "base/host/instruction_sets.inc"
+};
 
 const struct cpu_table *cpu_table_for(enum instruction_set set)
 {
-    switch (set) {
-    case ISA_GENERIC:
-        return &cpu_table_generic;
-#ifdef HAVE_X86_KERNELS
-    case ISA_AVX2:
-        return &cpu_table_avx2;
-    case ISA_AVX512:
-        return &cpu_table_avx512;
-#endif
-    default:
-        return NULL;
-    }
+    return tables[set];
 }
 
 static const struct cpu_table *table_here(void)

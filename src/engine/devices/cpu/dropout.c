@@ -1,14 +1,14 @@
-/* Dropout: the mask of ops/dropout.c, drawn in vectors.
+/* Dropout: draws the mask of ops/dropout.c in vectors.
  *
- * Element i is kept when word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
- * generators run side by side, each lane the very same integer arithmetic as random_philox. */
+ * Element i keeps its value if word i % 4 of Philox block i / 4 is large enough (random.h). BLOCKS
+ * generators run side by side; each lane does the same integer arithmetic as random_philox. */
 #include "engine/devices/cpu/simd.h"
 
 #include "base/random.h"
 
 enum { BLOCKS = 64, DRAWN = 4 * BLOCKS };
 
-/* The factors of elements [first, first + DRAWN), first a multiple of 4. */
+/* Writes the factors of elements [first, first + DRAWN); `first` must be a multiple of 4. */
 static void draw_factors(const struct kernel_call *call, size_t first, float *factors)
 {
     const float rate = call->site->node->attributes.dropout.rate, keep = 1.0f / (1.0f - rate);
@@ -52,7 +52,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         float *y = call->output + at;
         draw_factors(call, at, factors);
 #pragma omp simd
-        for (size_t i = 0; i < least(DRAWN, end - at); i++)
+        for (size_t i = 0; i < min_size(DRAWN, end - at); i++)
             y[i] = x[i] * factors[i];
     }
 }
@@ -64,7 +64,7 @@ static void backward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float factors[DRAWN];
     for (size_t at = task * BLOCK; at < end; at += DRAWN) {
-        const size_t count = least(DRAWN, end - at);
+        const size_t count = min_size(DRAWN, end - at);
         const float *g = call->output_gradient + at;
         draw_factors(call, at, factors);
 #pragma omp simd
@@ -74,7 +74,8 @@ static void backward_task(void *context, size_t task, size_t thread)
     }
 }
 
-/* Outside training the plan takes the operator for a view; who asks all the same gets a copy. */
+/* Copies the input. Outside training the plan makes the node a view, so this runs only if a test
+ * calls the kernel there. */
 static void copy_task(void *context, size_t task, size_t thread)
 {
     (void)thread;

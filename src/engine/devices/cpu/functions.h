@@ -1,8 +1,8 @@
-/* functions.h: exp, log and their relatives without branches or tables, so that loops over them
- * become vector code. Not for use outside this room.
+/* functions.h: exp, log, sigmoid and tanh without branches or tables, so that the compiler turns
+ * loops over them into vector code. Only the kernels of this folder use it.
  *
- * The usual range reductions with minimax polynomials (coefficients as in Moshier's Cephes library,
- * single precision); errors are a few units in the last place. A value that is no number stays one.
+ * They use the usual range reductions and minimax polynomials (coefficients as in Moshier's Cephes
+ * library, single precision). Errors are a few units in the last place. NaN stays NaN.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_FUNCTIONS_H
 #define TINCA_ENGINE_DEVICES_CPU_FUNCTIONS_H
@@ -25,13 +25,13 @@ static inline int32_t bits_of_float(float value)
     return bits;
 }
 
-/* e^x: exactly 1 at 0, exactly 0 below -87.3, infinite above 88.7. */
+/* Returns e^x: exactly 1 at 0, exactly 0 below -87.3, infinity above 88.7. */
 static inline float fast_exp(float x)
 {
     const float lowest = -87.33f, highest = 88.72f, rounder = 0x1.8p23f;
     float clipped = x < lowest ? lowest : x;
     clipped = clipped > highest ? highest : clipped;
-    const float shifted = clipped * 1.44269504f + rounder; /* the nearest integer in its low bits */
+    const float shifted = clipped * 1.44269504f + rounder; /* low bits: the nearest integer */
     const float n = shifted - rounder;
     const float r = (clipped - n * 0.693359375f) - n * -2.12194440e-4f;
     float p = 1.9875691500e-4f;
@@ -41,16 +41,16 @@ static inline float fast_exp(float x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = (p * r) * r + r + 1.0f;
-    /* n is in [-126, 128]; 2^128 is no float, so the power is applied in two halves */
+    /* n is in [-126, 128]; 2^128 is not a finite float, so the power is applied in two halves */
     const int32_t power = bits_of_float(shifted) - bits_of_float(rounder), half = power / 2;
-    /* shifted without sign: for an x that is no number, power is arbitrary */
+    /* shifted as unsigned numbers, because power is arbitrary if x is NaN */
     const uint32_t low = (uint32_t)(half + 127) << 23, high = (uint32_t)(power - half + 127) << 23;
     float y = p * float_of_bits((int32_t)low) * float_of_bits((int32_t)high);
     y = x < lowest ? 0.0f : y;
     return x > highest ? INFINITY : y;
 }
 
-/* The natural logarithm of a positive, normal number. */
+/* Returns the natural logarithm of a positive, normal number. */
 static inline float fast_log(float x)
 {
     const int32_t bits = bits_of_float(x);
@@ -73,7 +73,7 @@ static inline float fast_log(float x)
     return m + p + n * 0.693359375f;
 }
 
-/* log(1 + z) for z in [0, 1]: what 1 + z rounds off is made up for. */
+/* Returns log(1 + z) for z in [0, 1], corrected for the rounding of 1 + z. */
 static inline float fast_log1p(float z)
 {
     const float u = 1.0f + z;
@@ -88,7 +88,7 @@ static inline float fast_sigmoid(float x)
 static inline float fast_tanh(float x)
 {
     const float size = fabsf(x), square = x * x;
-    float p = -5.70498872745e-3f; /* small x: an odd polynomial, exact to the last place near 0 */
+    float p = -5.70498872745e-3f; /* for small x: an odd polynomial, precise near 0 */
     p = p * square + 2.06390887954e-2f;
     p = p * square - 5.37397155531e-2f;
     p = p * square + 1.33314422036e-1f;

@@ -1,4 +1,5 @@
-/* gemm.h: SGEMM on row-major matrices, reported to the profile. Not for use outside this room. */
+/* gemm.h: SGEMM on row-major matrices, recorded in the profile. Only the kernels of this folder use
+ * it. */
 #ifndef TINCA_ENGINE_DEVICES_CPU_GEMM_H
 #define TINCA_ENGINE_DEVICES_CPU_GEMM_H
 
@@ -10,12 +11,13 @@ struct gemm_call {
     enum gemm_kind kind;
     size_t m, n, k;
     const float *a, *b;
-    size_t a_stride, b_stride, c_stride; /* floats from row to row, as the matrices lie */
-    float beta;                          /* 0: c is overwritten; 1: added to */
+    size_t a_stride, b_stride, c_stride; /* floats from row to row in memory */
+    float beta;                          /* 0: overwrites c; 1: adds to c */
     float *c;
 };
 
-/* c = op(a) op(b) + beta c, with op(a) [m, k], op(b) [k, n], c [m, n]. */
+/* Computes c = op(a) op(b) + beta c, with op(a) [m, k], op(b) [k, n], c [m, n]; op transposes as
+ * the kind says. */
 static inline void gemm(struct profile *profile, size_t thread, const struct gemm_call *g)
 {
     const uint64_t start = profile_start(profile);

@@ -1,9 +1,9 @@
-/* concat and add. */
+/* The operators that join several inputs: concat and add. */
 #include "engine/devices/cpu/simd.h"
 
 /* --- concat: a task is one input of one image --- */
 
-/* Where input k begins within an output image. */
+/* Returns where input k begins within an output image, in floats. */
 static size_t concat_offset(const struct kernel_site *site, size_t k)
 {
     size_t offset = 0;
@@ -36,8 +36,9 @@ static void concat_backward_task(void *context, size_t task, size_t thread)
                      count, call->accumulate[k]);
 }
 
-/* One layer given twice has one gradient, which its two shares must not add to at the same time. */
-static bool has_twins(const struct kernel_call *call)
+/* Returns whether two inputs are the same node. They share one gradient, to which two tasks must
+ * not add at the same time. */
+static bool has_repeated_input(const struct kernel_call *call)
 {
     const size_t count = call->site->node->input_count;
     for (size_t i = 0; i < count; i++)
@@ -55,7 +56,7 @@ static void concat_forward(const struct kernel_call *call)
 static void concat_backward(const struct kernel_call *call)
 {
     const size_t tasks = call->site->batch * call->site->node->input_count;
-    if (!has_twins(call)) {
+    if (!has_repeated_input(call)) {
         run_tasks(call, tasks, concat_backward_task, call);
         return;
     }
@@ -73,7 +74,7 @@ const struct kernel KERNEL(concat) = {
 
 /* --- add --- */
 
-/* A piece is summed up apart from memory that inputs, output or gradients may share. */
+/* Floats that are summed on the stack, because inputs, output and gradients may share memory. */
 enum { PIECE = 256 };
 
 static void add_forward_task(void *context, size_t task, size_t thread)
@@ -83,7 +84,7 @@ static void add_forward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float sum[PIECE];
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = least(PIECE, end - at);
+        const size_t count = min_size(PIECE, end - at);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             store_or_add(sum, call->inputs[k] + at, count, k > 0);
         store_or_add(call->output + at, sum, count, false);
@@ -97,7 +98,7 @@ static void add_backward_task(void *context, size_t task, size_t thread)
     const size_t end = block_end(output_values(call), task);
     float gradient[PIECE];
     for (size_t at = task * BLOCK; at < end; at += PIECE) {
-        const size_t count = least(PIECE, end - at);
+        const size_t count = min_size(PIECE, end - at);
         store_or_add(gradient, call->output_gradient + at, count, false);
         for (size_t k = 0; k < call->site->node->input_count; k++)
             if (call->input_gradients[k])

@@ -1,19 +1,19 @@
-/* Loops that do nothing but reach one of the machine's limits: multiplications and additions that
- * touch no memory, and passes over memory that compute next to nothing. */
+/* Loops that reach one limit of the machine each: multiply-adds that access no memory, and passes
+ * over memory with next to no arithmetic. limits.c times them. */
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/simd.h"
 
 /* --- arithmetic --- */
 
-/* Several tasks a thread: one that was held up leaves its share to the others. */
+/* Several tasks for each thread, so that other threads take over the tasks of a delayed one. */
 enum { TASKS_A_THREAD = 8, ROUNDS = 1 << 16, CHAINS = TILE_ROWS * TILE_VECTORS };
 
 struct line {
     float slope, intercept;
 };
 
-/* So many independent chains as a convolution's tile has accumulators: enough to hide that each
- * step waits for the one before. The values settle at intercept / (1 - slope). */
+/* There are as many independent chains as a convolution's tile has accumulators, enough to hide
+ * that each step waits for the one before. The values converge to intercept / (1 - slope). */
 static void multiply_add_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -31,7 +31,7 @@ static void multiply_add_task(void *context, size_t task, size_t thread)
 #pragma GCC unroll 24
     for (int i = 0; i < CHAINS; i++)
         sum += value[i];
-    volatile float kept = vector_sum(sum); /* or the compiler would leave all of it out */
+    volatile float kept = vector_sum(sum); /* without it the compiler would drop the loop */
     (void)kept;
 }
 
@@ -53,12 +53,12 @@ struct arrays {
     size_t count;
 };
 
-/* Long enough for the hardware to fetch ahead. */
+/* Floats of a task: enough for the hardware to prefetch. */
 enum { STRETCH = 64 * BLOCK };
 
 static size_t stretch_end(const struct arrays *arrays, size_t task)
 {
-    return least(arrays->count, (task + 1) * STRETCH);
+    return min_size(arrays->count, (task + 1) * STRETCH);
 }
 
 static void triad_task(void *context, size_t task, size_t thread)
@@ -88,7 +88,7 @@ static void read_task(void *context, size_t task, size_t thread)
     const size_t end = stretch_end(arrays, task);
     volatile float kept = 0;
     for (size_t at = task * STRETCH; at < end; at += BLOCK)
-        kept = sum_floats(arrays->b + at, least(BLOCK, end - at));
+        kept = sum_floats(arrays->b + at, min_size(BLOCK, end - at));
     (void)kept;
 }
 

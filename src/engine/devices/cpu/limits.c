@@ -1,11 +1,11 @@
-/* What this machine can do, with the threads of the run: each limit is the best of a few repeats,
- * since whatever disturbs a repeat can only slow it down.
+/* Measures the limits of this machine with the threads of the run. Each limit is the best of a few
+ * repeats, because a disturbance can only slow a repeat down.
  *
- * Arithmetic: multiply-adds in registers, and OpenBLAS with one product of its own on each thread.
- * Memory: the faster of STREAM's triad and a pass that only reads, over arrays that no cache holds.
- * Bytes are counted as in traffic.h, what is read once and what is written once: a write that makes
- * the processor load the line first is slower than it looks here, so the triad alone would be no
- * limit for layers that mostly read. */
+ * Arithmetic: multiply-adds in registers, and OpenBLAS with one matrix product on each thread.
+ * Memory: the faster of STREAM's triad and a pass that only reads, over arrays larger than every
+ * cache. Bytes are counted as in traffic.h: each read and each write once. A write can make the
+ * processor load the cache line first, which is not counted; the triad alone would therefore not be
+ * a limit for layers that mostly read. */
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/clock.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 enum { SGEMM_SIZE = 1536, REPEATS = 2, PIECES = 64 };
-static const double SECONDS = 0.08; /* for the repeats of one limit, if they are that short */
+static const double SECONDS = 0.08; /* repeats of one limit go on for at least this long */
 
 struct trial {
     const struct cpu_table *table;
@@ -29,7 +29,7 @@ struct trial {
     size_t count; /* floats of each array */
 };
 
-/* Does the work once; returns how much it was. */
+/* Does the work once; returns its amount, in FLOPs or bytes. */
 typedef double trial_run(const struct trial *trial);
 
 static double best_rate(trial_run *run, const struct trial *trial)
@@ -51,7 +51,7 @@ static double run_multiply_add(const struct trial *trial)
     return trial->table->multiply_add(trial->pool);
 }
 
-/* Threads read the same matrices and write one each. */
+/* All threads read the same matrices; each writes a product of its own. */
 static void sgemm_task(void *context, size_t task, size_t thread)
 {
     (void)thread;
@@ -92,8 +92,8 @@ static size_t largest_cache(void)
     return (size_t)largest;
 }
 
-/* Each twice the largest cache, and so much a thread that the caches of several processors are
- * passed as well. */
+/* Returns the floats of an array: twice the largest cache, and at least 8 MiB for each thread, so
+ * that the caches of several processors are exceeded too. */
 static size_t array_floats(size_t threads)
 {
     const size_t least = (size_t)64 << 20, each = ((size_t)8 << 20) * threads;
@@ -104,7 +104,7 @@ static size_t array_floats(size_t threads)
     return floats > product ? floats : product;
 }
 
-/* A measurement is not worth pushing other programs out of memory. */
+/* Refuses arrays that could push other programs out of memory: a measurement is not worth that. */
 static bool check_free_memory(size_t bytes, struct error *error)
 {
     const uint64_t memory = host_available_bytes();

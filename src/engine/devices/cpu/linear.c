@@ -1,9 +1,10 @@
 /* Fully connected layers: y = x W^T + b, with x [N, I], W [O, I], y [N, O].
  *
- * With several images these are matrix products, cut into blocks of columns or rows by shape:
+ * With several images these are matrix products, divided into blocks of columns or rows by shape
+ * (with ' for gradients):
  *   y  = x W^T  (nt)    x' = y' W  (nn)    W' = y'^T x  (tn)
- * With one or a few images every weight is read once and used once or a few times, so that memory
- * sets the pace: rows of W are read in order, by vectors ("linear rows").
+ * With one or a few images each weight is used so rarely that memory limits the speed. Then vectors
+ * read the rows of W in order ("linear rows").
  */
 #include "base/language.h"
 #include "engine/devices/cpu/gemm.h"
@@ -14,10 +15,10 @@
 
 enum { WANTED_BLOCKS = 16, LEAST_BLOCK = 64 };
 
-/* The size of a block of columns or rows when `count` of them are shared out. */
+/* Returns the size of a block when `count` columns or rows are divided into blocks. */
 static size_t block_of(size_t count)
 {
-    return most(LEAST_BLOCK, round_up(divide_up(count, WANTED_BLOCKS), 16));
+    return max_size(LEAST_BLOCK, round_up(divide_up(count, WANTED_BLOCKS), 16));
 }
 
 static size_t inputs_of(const struct kernel_call *call)
@@ -40,7 +41,7 @@ static void forward_block(void *context, size_t task, size_t thread)
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call), batch = call->site->batch;
     const size_t begin = task * block_of(outputs);
-    const size_t count = least(block_of(outputs), outputs - begin);
+    const size_t count = min_size(block_of(outputs), outputs - begin);
     for (size_t n = 0; has_bias(call) && n < batch; n++)
         memcpy(call->output + n * outputs + begin, call->parameters[1] + begin,
                count * sizeof(float));
@@ -66,7 +67,7 @@ static void backward_input_block(void *context, size_t task, size_t thread)
     gemm(call->profile, thread,
          &(struct gemm_call){.kind = GEMM_NN,
                              .m = call->site->batch,
-                             .n = least(block_of(inputs), inputs - begin),
+                             .n = min_size(block_of(inputs), inputs - begin),
                              .k = outputs,
                              .a = call->output_gradient,
                              .a_stride = outputs,
@@ -84,7 +85,7 @@ static void backward_weight_block(void *context, size_t task, size_t thread)
     const size_t begin = task * block_of(outputs);
     gemm(call->profile, thread,
          &(struct gemm_call){.kind = GEMM_TN,
-                             .m = least(block_of(outputs), outputs - begin),
+                             .m = min_size(block_of(outputs), outputs - begin),
                              .n = inputs,
                              .k = call->site->batch,
                              .a = call->output_gradient + begin,
@@ -133,19 +134,20 @@ const struct kernel KERNEL(linear) = {
 
 enum {
     FEW_IMAGES = 4,
-    ROWS = 4,       /* of W, read side by side */
+    ROWS = 4,       /* rows of W that are read side by side */
     ROW_BLOCK = 32, /* outputs in a task */
     COLUMN_BLOCK = 512,
 };
 
-/* ROWS rows of W times one image. `rows` may be fewer: the last is then read again. */
+/* Multiplies `rows` rows of W, at most ROWS, with one image. With fewer rows than ROWS the last one
+ * is read several times. */
 static void dot_rows(const float *weight, size_t inputs, size_t rows, const float *x, float *y)
 {
     const float *w[ROWS];
     vector sum[ROWS][2];
     float tail[ROWS] = {0};
     for (size_t r = 0; r < ROWS; r++) {
-        w[r] = weight + least(r, rows - 1) * inputs;
+        w[r] = weight + min_size(r, rows - 1) * inputs;
         sum[r][0] = sum[r][1] = (vector){0};
     }
     size_t i = 0;
@@ -168,12 +170,12 @@ static void forward_rows(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call);
-    const size_t begin = task * ROW_BLOCK, end = least(outputs, begin + ROW_BLOCK);
+    const size_t begin = task * ROW_BLOCK, end = min_size(outputs, begin + ROW_BLOCK);
     const uint64_t start = profile_start(call->profile);
     for (size_t o = begin; o < end; o += ROWS)
         for (size_t n = 0; n < call->site->batch; n++) {
             float *y = call->output + n * outputs + o;
-            const size_t rows = least(ROWS, end - o);
+            const size_t rows = min_size(ROWS, end - o);
             dot_rows(call->parameters[0] + o * inputs, inputs, rows, call->inputs[0] + n * inputs,
                      y);
             for (size_t r = 0; has_bias(call) && r < rows; r++)
@@ -182,7 +184,7 @@ static void forward_rows(void *context, size_t task, size_t thread)
     profile_add_gemm(call->profile, thread, GEMM_NT, call->site->batch, end - begin, inputs, start);
 }
 
-/* sum[i] += g[0] W[0][i] + ... + g[3] W[3][i] */
+/* Adds g[0] W[0][i] + ... + g[3] W[3][i] to sum[i]. */
 static void add_four_rows(const float *weight, size_t stride, const float *g, size_t count,
                           float *sum)
 {
@@ -196,7 +198,7 @@ static void backward_input_columns(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call), batch = call->site->batch;
-    const size_t begin = task * COLUMN_BLOCK, count = least(COLUMN_BLOCK, inputs - begin);
+    const size_t begin = task * COLUMN_BLOCK, count = min_size(COLUMN_BLOCK, inputs - begin);
     const uint64_t start = profile_start(call->profile);
     float sum[FEW_IMAGES][COLUMN_BLOCK] = {{0}};
     size_t o = 0;
@@ -222,7 +224,7 @@ static void backward_weight_rows(void *context, size_t task, size_t thread)
 {
     const struct kernel_call *call = context;
     const size_t inputs = inputs_of(call), outputs = outputs_of(call);
-    const size_t begin = task * ROW_BLOCK, end = least(outputs, begin + ROW_BLOCK);
+    const size_t begin = task * ROW_BLOCK, end = min_size(outputs, begin + ROW_BLOCK);
     const uint64_t start = profile_start(call->profile);
     for (size_t o = begin; o < end; o++)
         for (size_t n = 0; n < call->site->batch; n++) {

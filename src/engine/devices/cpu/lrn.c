@@ -1,9 +1,9 @@
-/* Local response normalisation (see ops/lrn.c for the formulas).
+/* Local response normalisation (formulas in ops/lrn.c).
  *
- * An image [C, area] is taken as one row of values: the neighbour d channels away lies d * area
- * values away, and the values that have such a neighbour are a range. So every pass runs along
+ * An image [C, area] is treated as one row of values: the neighbour d channels away lies d * area
+ * values away, and the values that have such a neighbour are a range. Every pass thus runs along
  * memory, whatever the area. A task is a piece of the row; for the gradient it first computes the
- * ratios g y / scale that its own values need, half a window beyond its ends.
+ * ratios g y / scale of its values and of half a window before and after them.
  */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
@@ -23,12 +23,13 @@ static struct lrn lrn_of(const struct kernel_site *site)
     const struct lrn_attributes *a = &site->node->attributes.lrn;
     struct lrn lrn = {.count = shape_count(site->inputs[0]),
                       .area = shape_area(site->inputs[0]),
-                      .half = least(a->size / 2, site->inputs[0].channels),
+                      .half = min_size(a->size / 2, site->inputs[0].channels),
                       .alpha = a->alpha / (float)a->size,
                       .beta = a->beta,
                       .k = a->k};
     const size_t reach = lrn.half * lrn.area;
-    lrn.piece = least(lrn.count, most(LEAST_PIECE, 8 * reach)); /* a quarter more ratios at most */
+    lrn.piece =
+        min_size(lrn.count, max_size(LEAST_PIECE, 8 * reach)); /* a quarter more ratios at most */
     lrn.pieces = divide_up(lrn.count, lrn.piece);
     lrn.ratios = round_up(lrn.piece + 2 * reach, LANES);
     return lrn;
@@ -45,7 +46,7 @@ static size_t workspace_lrn(const struct kernel_site *site)
     return site->training ? lrn.ratios * site->threads * sizeof(float) : 0;
 }
 
-/* scale^-beta */
+/* Returns scale^-beta. */
 static inline float power(float scale, float beta)
 {
     return fast_exp(-beta * fast_log(scale));
@@ -57,18 +58,19 @@ static inline float power_three_quarters(float scale)
     return 1.0f / (root * sqrtf(root));
 }
 
-/* sum[i] += from[i + distance] (squared) for the i in [0, count) where that lies in the row. `at`
- * is value 0's place in the row of `row` values. */
+/* Adds from[i + distance], squared if asked, to sum[i] for those i in [0, count) for which it lies
+ * in the row. `at` is the position of value 0 in the row of `row` values. */
 static void add_neighbours(const float *from, float *sum, size_t at, size_t count, size_t row,
                            ptrdiff_t distance, bool squared)
 {
-    const ptrdiff_t before = -distance - (ptrdiff_t)at; /* these have no such neighbour */
-    const ptrdiff_t room = (ptrdiff_t)row - distance - (ptrdiff_t)at;
-    const size_t begin = before > 0 ? least((size_t)before, count) : 0;
-    const size_t end = room > 0 ? least((size_t)room, count) : 0;
+    const ptrdiff_t before = -distance - (ptrdiff_t)at; /* values that have no such neighbour */
+    const ptrdiff_t until = (ptrdiff_t)row - distance - (ptrdiff_t)at;
+    const size_t begin = before > 0 ? min_size((size_t)before, count) : 0;
+    const size_t end = until > 0 ? min_size((size_t)until, count) : 0;
     if (begin >= end)
         return;
-    /* plain pointers and a count: with an index that is added to, GCC makes no vector code */
+    /* plain pointers and a count: GCC does not vectorise a loop with an offset added to its index
+     */
     const float *neighbours = from + (ptrdiff_t)begin + distance;
     float *sums = sum + begin;
     const size_t in_row = end - begin;
@@ -115,9 +117,9 @@ static void forward_task(void *context, size_t task, size_t thread)
     const struct lrn *lrn = context;
     const struct kernel_call *call = lrn->call;
     const size_t image = task / lrn->pieces * lrn->count, piece = task % lrn->pieces;
-    const size_t end = least(lrn->count, (piece + 1) * lrn->piece);
+    const size_t end = min_size(lrn->count, (piece + 1) * lrn->piece);
     for (size_t at = piece * lrn->piece; at < end; at += STRIP)
-        forward_strip(lrn, call->inputs[0] + image, at, least(STRIP, end - at),
+        forward_strip(lrn, call->inputs[0] + image, at, min_size(STRIP, end - at),
                       call->output + image,
                       call->site->training ? (float *)call->saved + image : NULL);
 }
@@ -129,7 +131,7 @@ static void forward_lrn(const struct kernel_call *call)
     run_tasks(call, call->site->batch * lrn.pieces, forward_task, &lrn);
 }
 
-/* ratio[i] = g y / scale = g x scale^(-beta - 1) */
+/* Writes ratio[i] = g y / scale = g x scale^(-beta - 1). */
 static void compute_ratios(const struct lrn *lrn, const float *x, const float *g,
                            const float *scale, size_t count, float *ratio)
 {
@@ -145,7 +147,8 @@ static void compute_ratios(const struct lrn *lrn, const float *x, const float *g
     }
 }
 
-/* `ratio` is that of value `at` of the row. */
+/* Writes the gradient of `count` values from position `at` of the row on, or adds to it. `ratio` is
+ * the ratio of the first of them. */
 static void backward_strip(const struct lrn *lrn, const float *x, const float *g,
                            const float *scale, const float *ratio, size_t at, size_t count,
                            float *to, bool accumulate)
@@ -173,15 +176,16 @@ static void backward_task(void *context, size_t task, size_t thread)
     const struct kernel_call *call = lrn->call;
     const size_t image = task / lrn->pieces * lrn->count, reach = lrn->half * lrn->area;
     const size_t begin = task % lrn->pieces * lrn->piece;
-    const size_t end = least(lrn->count, begin + lrn->piece);
-    const size_t from = begin > reach ? begin - reach : 0, until = least(lrn->count, end + reach);
+    const size_t end = min_size(lrn->count, begin + lrn->piece);
+    const size_t from = begin > reach ? begin - reach : 0,
+                 until = min_size(lrn->count, end + reach);
     const float *x = call->inputs[0] + image, *g = call->output_gradient + image;
     const float *scale = (const float *)call->saved + image;
     float *ratio = (float *)call->workspace + thread * lrn->ratios;
     compute_ratios(lrn, x + from, g + from, scale + from, until - from, ratio);
     for (size_t at = begin; at < end; at += STRIP)
         backward_strip(lrn, x + at, g + at, scale + at, ratio + (at - from), at,
-                       least(STRIP, end - at), call->input_gradients[0] + image + at,
+                       min_size(STRIP, end - at), call->input_gradients[0] + image + at,
                        call->accumulate[0]);
 }
 

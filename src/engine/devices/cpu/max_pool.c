@@ -1,18 +1,19 @@
 /* Max pooling, a plane at a time.
  *
- * The plane is copied as for convolution (conv_layout.h), with minus infinity for padding. Then
- * every window element lies at a constant distance from the output's position, and a strip of
- * positions is compared with one window element after the other, by vectors, whatever stride and
- * width. Equal values and values that are no numbers are treated as in ops/max_pool.c.
+ * The plane is copied as for convolution (conv_layout.h), with minus infinity as padding. Every
+ * window element then lies at a constant distance from the output's position, and vectors compare a
+ * strip of positions with one window element after the other, for any stride and width. Equal
+ * values and NaN are treated as in ops/max_pool.c.
  *
- * Saved: where each maximum was in its plane (int32).
+ * Saved: the position of each maximum in its plane (int32).
  */
 #include "engine/devices/cpu/conv_layout.h"
 #include "engine/devices/cpu/pool_window.h"
 
 #include <math.h>
 
-enum { STRIP = 4, NOWHERE = -1 }; /* a strip: so many vectors */
+enum { STRIP = 4 };    /* vectors of a strip */
+enum { NOWHERE = -1 }; /* the position of a maximum that no value has */
 
 static size_t saved_max_pool(const struct kernel_site *site)
 {
@@ -23,7 +24,7 @@ static struct axis axis_of(size_t size, size_t kernel, size_t stride, size_t pad
 {
     return (struct axis){.size = size,
                          .stride = stride,
-                         .phases = least(stride, kernel),
+                         .phases = min_size(stride, kernel),
                          .pad = pad,
                          .length = out + (kernel - 1) / stride};
 }
@@ -43,11 +44,11 @@ struct max_pooling {
     struct pooling p;
     struct layout layout;
     size_t positions;
-    /* Window elements: where they lie in the copied plane, and in the image, both counted from
-     * those of the window's first element. */
+    /* For each window element, how far it lies behind the window's first element: in the copied
+     * plane and in the image. */
     size_t taps, *offsets;
     int32_t *distances;
-    char *scratch; /* by thread: the copied plane, then the maxima and their places by position */
+    char *scratch; /* per thread: the copied plane, then the maxima and their positions */
     size_t scratch_bytes;
 };
 
@@ -84,12 +85,13 @@ static void set_taps(struct max_pooling *m)
         }
 }
 
+/* Returns a in the lanes in which all bits of `which` are set, else b. */
 static inline vector_indices choose(vector_indices which, vector_indices a, vector_indices b)
 {
     return (which & a) | (~which & b);
 }
 
-/* Some vectors of positions, whose maxima stay in registers. `vectors` is known to the compiler. */
+/* Finds the maxima of some vectors of positions, in registers. The compiler knows `vectors`. */
 static inline __attribute__((always_inline)) void pool_vectors(const struct max_pooling *m,
                                                                const float *source, float *best,
                                                                int32_t *distances,
@@ -117,8 +119,9 @@ static inline __attribute__((always_inline)) void pool_vectors(const struct max_
     }
 }
 
-/* All positions of a plane. Returns whether some that may be stored have no maximum: those behind
- * the last row, which fill the last vector, see padding alone. */
+/* Finds the maxima of all positions of a plane. Returns whether a position that may be stored has
+ * no maximum. Positions behind the last row, which fill the last vector, are not counted: they see
+ * only padding. */
 static bool pool_positions(const struct max_pooling *m, const float *source, float *best,
                            int32_t *distances)
 {
@@ -135,7 +138,7 @@ static bool pool_positions(const struct max_pooling *m, const float *source, flo
     return lowest == NOWHERE;
 }
 
-/* The place of the first window element in the image, at output (y, x). */
+/* Returns the position of the first window element in the image, at output (y, x). */
 static int32_t first_place(const struct pooling *p, size_t y, size_t x)
 {
     const struct window *w = &p->w;
@@ -146,8 +149,8 @@ static int32_t first_place(const struct pooling *p, size_t y, size_t x)
                      (x * w->stride_width + kx - w->pad_width));
 }
 
-/* Places of `count` outputs from x = 0 in row y. Where nothing was larger than minus infinity, it
- * is the first element's. */
+/* Writes the positions of the maxima of `count` outputs from x = 0 on in row y. Where no value was
+ * larger than minus infinity, it is the position of the window's first element. */
 static void store_places(const struct pooling *p, const int32_t *distances, bool nowhere, size_t y,
                          size_t count, int32_t *places)
 {
@@ -163,8 +166,8 @@ static void store_places(const struct pooling *p, const int32_t *distances, bool
             places[x] = first_place(p, y, x);
 }
 
-/* Rows of results are stored in whole vectors where the plane has room behind them: the next row
- * overwrites what is too much. */
+/* Pools one plane. Rows of results are stored in whole vectors if the plane goes on behind them:
+ * the next row overwrites the excess. */
 static void forward_plane(const struct max_pooling *m, size_t plane, float *out, int32_t *places,
                           float *scratch)
 {
@@ -178,15 +181,15 @@ static void forward_plane(const struct max_pooling *m, size_t plane, float *out,
     for (size_t y = 0; y < p->out.height; y++) {
         const size_t at = y * layout->pitch, to = y * p->out.width;
         const size_t whole = round_up(p->out.width, LANES);
-        const bool room = to + whole <= p->out_area && at + whole <= m->positions;
-        const size_t count = room ? whole : p->out.width;
+        const bool whole_fits = to + whole <= p->out_area && at + whole <= m->positions;
+        const size_t count = whole_fits ? whole : p->out.width;
         store_or_add(out + to, best + at, count, false);
         if (places)
             store_places(p, distances + at, nowhere, y, count, places + to);
     }
 }
 
-/* The maximum of a whole plane: its value by vectors first, then its place. */
+/* Finds the maximum of a whole plane: first its value, with vectors, then its position. */
 static void pool_plane(const float *plane, size_t area, float *best, int32_t *place)
 {
     float largest = -INFINITY;
@@ -200,7 +203,7 @@ static void pool_plane(const float *plane, size_t area, float *best, int32_t *pl
     if (numbers) {
         while (plane[at] != largest)
             at++;
-    } else { /* the last that is no number, as in the order of the windows' elements */
+    } else { /* the last NaN, as in the order of the windows' elements */
         at = area - 1;
         while (plane[at] == plane[at])
             at--;

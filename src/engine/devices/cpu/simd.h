@@ -1,10 +1,12 @@
-/* simd.h: what the kernel sources share. Not for use outside this room.
+/* simd.h: helpers of the kernels: vectors, division of work into tasks, elementwise loops. Only the
+ * kernels of this folder use it.
  *
- * Every kernel source is compiled once for each instruction set, with TINCA_ISA naming it; KERNEL()
- * adds that name to what a source exports. Vectors are GCC's, of the widest register: LANES floats.
+ * Every kernel source is compiled once for each instruction set of base/host/instruction_sets.inc,
+ * with TINCA_ISA as its name; KERNEL() adds that name to every exported symbol. Vectors are those
+ * of GCC, as wide as the widest register: LANES floats.
  *
- * Results must not depend on the number of threads: work is cut into tasks by shapes alone, and
- * sums that several tasks share go through a fixed number of partial results, added in order.
+ * Results must not depend on the number of threads. Work is therefore divided into tasks by shapes
+ * only, and a sum that several tasks share is a fixed number of partial results, added in order.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_SIMD_H
 #define TINCA_ENGINE_DEVICES_CPU_SIMD_H
@@ -22,9 +24,10 @@
 #define KERNEL_EXPAND(name, isa) KERNEL_PASTE(name, isa)
 #define KERNEL(name)             KERNEL_EXPAND(name, TINCA_ISA)
 
-/* TILE_ROWS x TILE_VECTORS accumulators, a row of vectors and one broadcast fit the registers. On
- * aarch64, whose multiply-add takes the factor from a register, all TILE_ROWS factors must fit with
- * them: 18 + 3 + 6 of 32; with 8 rows the compiler keeps some accumulators in memory. */
+/* TILE_ROWS x TILE_VECTORS accumulators, a row of vectors and one broadcast fit into the registers.
+ * On aarch64, whose multiply-add reads the factor from a register, all TILE_ROWS factors must fit
+ * as well: 18 + 3 + 6 of 32 registers; with 8 rows the compiler would keep accumulators in memory.
+ */
 #if defined(__AVX512F__)
 enum { LANES = 16, TILE_ROWS = 8, TILE_VECTORS = 3 };
 #define ISA_NAME "avx512"
@@ -53,7 +56,7 @@ static inline void vector_store(float *to, vector value)
     *(vector_in_memory *)to = value;
 }
 
-/* The sum of all lanes, in a fixed order. */
+/* Returns the sum of all lanes, added in a fixed order. */
 static inline float vector_sum(vector value)
 {
     float lane[LANES];
@@ -64,33 +67,38 @@ static inline float vector_sum(vector value)
     return lane[0];
 }
 
+/* Returns a / b, rounded up. */
 static inline size_t divide_up(size_t a, size_t b)
 {
     return (a + b - 1) / b;
 }
 
+/* Returns the next multiple of b, a itself included. */
 static inline size_t round_up(size_t a, size_t b)
 {
     return divide_up(a, b) * b;
 }
 
-static inline size_t least(size_t a, size_t b)
+/* Returns the smaller of two sizes. */
+static inline size_t min_size(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static inline size_t most(size_t a, size_t b)
+/* Returns the larger of two sizes. */
+static inline size_t max_size(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
-/* The beginning of piece i when `count` is cut into `pieces` as equal as can be. */
+/* Returns where piece i begins when `count` items are divided into `pieces` of nearly equal size.
+ */
 static inline size_t piece_begin(size_t count, size_t pieces, size_t i)
 {
     return count * i / pieces;
 }
 
-/* Parts of the workspace, handed out in order; with a NULL base it only counts. */
+/* Divides a workspace into arrays, in order. With a NULL base it only counts the bytes. */
 struct carve {
     char *base;
     size_t used;
@@ -108,7 +116,7 @@ static inline float *carve_floats(struct carve *carve, size_t count)
     return carve_bytes(carve, count * sizeof(float));
 }
 
-/* Elementwise work: tasks of so many floats, and how many tasks that makes. */
+/* Floats of a task of an elementwise operator. */
 enum { BLOCK = 16384 };
 
 static inline size_t block_count(size_t count)
@@ -118,13 +126,14 @@ static inline size_t block_count(size_t count)
 
 static inline size_t block_end(size_t count, size_t task)
 {
-    return least(count, (task + 1) * BLOCK);
+    return min_size(count, (task + 1) * BLOCK);
 }
 
-/* Planes (one channel of one image) in a task, so that a task is worth starting. */
+/* Returns the number of planes (one channel of one image) in a task: enough to be worth starting a
+ * task. */
 static inline size_t planes_in_task(size_t area)
 {
-    return most(1, BLOCK / most(1, area));
+    return max_size(1, BLOCK / max_size(1, area));
 }
 
 static inline size_t input_values(const struct kernel_call *call)
@@ -137,13 +146,20 @@ static inline size_t output_values(const struct kernel_call *call)
     return call->site->batch * shape_count(call->site->node->output);
 }
 
+/* Returns the factor of one image's gradient of a loss: weight / N, since the loss is a mean over
+ * the batch. */
+static inline float loss_scale(const struct kernel_call *call)
+{
+    return call->site->node->attributes.loss.weight / (float)call->site->batch;
+}
+
 static inline void run_tasks(const struct kernel_call *call, size_t tasks, pool_task *task,
                              const void *context)
 {
     pool_run(call->pool, tasks, task, (void *)context);
 }
 
-/* to = from, or to += from. */
+/* Copies `from` to `to`, or adds it to `to` if `accumulate` is set. */
 static inline void store_or_add(float *to, const float *from, size_t count, bool accumulate)
 {
     if (accumulate) {
@@ -157,7 +173,8 @@ static inline void store_or_add(float *to, const float *from, size_t count, bool
     }
 }
 
-/* A sum in LANES interleaved parts: short enough for float32, the caller adds many in double. */
+/* Returns the sum of a few thousand values at most, in LANES interleaved float32 sums. Callers with
+ * more values add such sums in double. */
 static inline float sum_floats(const float *values, size_t count)
 {
     float sum = 0;

@@ -1,5 +1,5 @@
-/* Softmax across channels. Vectors run along the channels where an image is one position, else
- * along neighbouring positions, a strip of them at a time. */
+/* Softmax across channels. If an image is one position, vectors run along the channels; otherwise
+ * they run along neighbouring positions, a strip of positions at a time. */
 #include "engine/devices/cpu/functions.h"
 #include "engine/devices/cpu/simd.h"
 
@@ -54,7 +54,7 @@ static void backward_vector(const float *y, const float *g, float *to, size_t ch
     }
 }
 
-/* --- a strip of positions, their channels `area` apart --- */
+/* --- a strip of positions, whose channels lie `area` floats apart --- */
 
 static void forward_strip(const float *x, float *y, size_t channels, size_t area, size_t count)
 {
@@ -111,7 +111,7 @@ static void forward_task(void *context, size_t task, size_t thread)
         forward_vector(s->call->inputs[0] + at, s->call->output + at, s->channels);
     else
         forward_strip(s->call->inputs[0] + at, s->call->output + at, s->channels, s->area,
-                      least(STRIP, s->area - position));
+                      min_size(STRIP, s->area - position));
 }
 
 static void backward_task(void *context, size_t task, size_t thread)
@@ -126,7 +126,8 @@ static void backward_task(void *context, size_t task, size_t thread)
                         call->input_gradients[0] + at, s->channels, call->accumulate[0]);
     else
         backward_strip(call->output + at, call->output_gradient + at, call->input_gradients[0] + at,
-                       s->channels, s->area, least(STRIP, s->area - position), call->accumulate[0]);
+                       s->channels, s->area, min_size(STRIP, s->area - position),
+                       call->accumulate[0]);
 }
 
 static void forward_softmax(const struct kernel_call *call)

@@ -1,15 +1,15 @@
-/* tiles.h: the inner loops of convolution. Not for use outside this room.
+/* tiles.h: the inner loops of convolution. Only the kernels of this folder use it.
  *
- * A tile keeps rows x vectors accumulators in registers. Its size is known to the compiler: one
- * function for each size, in a table.
+ * A tile has rows x vectors accumulators in registers. The compiler must know its size, so there is
+ * one function for each size; the tables at the end list them.
  *
  *   tile_correlate   out[r][p] = sum over k of weights[k][r] * source[offsets[k] + p]
  *   tile_gradient    out[r][o] += sum over positions p of source[offsets[r] + p] * gradient[p][o]
  *   tile_dot         sums[r] = sum over p of source[offsets[r] + p] * gradient[p]
  *
- * Sums are taken in blocks, which are then added: the rounding errors of one float32 sum of K terms
- * grow as K, those of blocks as the root of K times the block, and batch norms multiply what is
- * left from layer to layer.
+ * Sums are taken in blocks of terms, which are then added. The rounding error of one float32 sum of
+ * K terms grows with K, that of a sum of blocks with the root of K times the block size; batch
+ * norms multiply these errors from layer to layer.
  */
 #ifndef TINCA_ENGINE_DEVICES_CPU_TILES_H
 #define TINCA_ENGINE_DEVICES_CPU_TILES_H
@@ -18,14 +18,15 @@
 
 #define TILE_INLINE static inline __attribute__((always_inline))
 
-enum { TERM_BLOCK = 64 }; /* the adding up costs one step in so many */
+enum { TERM_BLOCK = 64 }; /* terms of a block; adding the block costs one step more */
 
-/* `add`: to what is in `out` already. Else sums begin with bias[r], or 0 where that is NULL. */
+/* If `add` is set, adds the sums to `out`. Else the sums begin with bias[r], or with 0 if `bias` is
+ * NULL. */
 typedef void tile_correlate(const float *source, const size_t *offsets, const float *weights,
                             size_t terms, const float *bias, bool add, float *out,
                             size_t out_stride);
 
-/* One block of terms, that begins the results or is added to them. */
+/* Sums one block of terms, which begins the results or is added to them. */
 TILE_INLINE void correlate_block(const float *source, const size_t *offsets, const float *weights,
                                  size_t terms, const float *bias, bool add, float *out,
                                  size_t out_stride, const int rows, const int vectors)
@@ -63,7 +64,7 @@ TILE_INLINE void correlate_body(const float *source, const size_t *offsets, cons
 {
     size_t k = 0;
     do {
-        const size_t block = least(terms - k, TERM_BLOCK);
+        const size_t block = min_size(terms - k, TERM_BLOCK);
         const bool more = add || k > 0;
         correlate_block(source, offsets + k, weights + k * (size_t)rows, block, more ? NULL : bias,
                         more, out, out_stride, rows, vectors);
@@ -121,7 +122,7 @@ TILE_INLINE void gradient_body(const struct tile_positions *positions, const flo
         }
 }
 
-/* `count` is a multiple of LANES; gradient is 0 where a position does not count. */
+/* `count` is a multiple of LANES; the gradient is 0 at positions that do not count. */
 typedef void tile_dot(const float *source, const size_t *offsets, const float *gradient,
                       size_t count, float *sums);
 
@@ -199,7 +200,7 @@ TILE_ROW_FUNCTIONS(8)
 #define TILE_DOTS        dot_1, dot_2, dot_3, dot_4
 #endif
 
-/* By [rows - 1][vectors - 1], and [rows - 1]. */
+/* The functions by [rows - 1][vectors - 1]; tiles_dot by [rows - 1]. */
 static tile_correlate *const tiles_correlate[TILE_ROWS][TILE_VECTORS] = {TILE_TABLE(correlate)};
 static tile_gradient *const tiles_gradient[TILE_ROWS][TILE_VECTORS] = {TILE_TABLE(gradient)};
 static tile_dot *const tiles_dot[TILE_ROWS] = {TILE_DOTS};

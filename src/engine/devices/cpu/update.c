@@ -1,5 +1,5 @@
-/* The solver's step: one pass over weights, gradients and state, the rule of solver_update_range
- * (see solver.h) one value at a time. */
+/* The solver's step: one pass over weights, gradients and state that applies the rule of
+ * solver_update_range (solver.h) to each value. */
 #include "engine/devices/cpu/cpu.h"
 #include "engine/devices/cpu/simd.h"
 

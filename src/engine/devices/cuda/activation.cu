@@ -1,14 +1,15 @@
-/* relu, leaky_relu, sigmoid and tanh: a value at a time, four to a load where they are aligned. */
+/* relu, leaky_relu, sigmoid and tanh, element by element; loads take four values if the arrays are
+ * aligned. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
 #include <math.h>
 
-/* Each with its value, and its gradient from the output y and the output's gradient g. */
+/* Each activation has its value, and its gradient from the output y and the output's gradient g. */
 struct relu {
     static __device__ __forceinline__ float value(float x, float)
     {
-        return x < 0 ? 0 : x; /* what is no number stays so */
+        return x < 0 ? 0 : x; /* NaN stays NaN */
     }
     static __device__ __forceinline__ float gradient(float y, float g, float)
     {
@@ -138,14 +139,50 @@ static void backward_tanh(const struct kernel_call *call)
 enum { TRAITS = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE };
 
 struct cuda_kernel cuda_relu = {
-    "relu",
-    {"relu", "cuda", NULL, TRAITS, supports_counts, NULL, NULL, forward_relu, backward_relu}};
-struct cuda_kernel cuda_leaky_relu = {"leaky_relu",
-                                      {"leaky_relu", "cuda", NULL, TRAITS, supports_counts, NULL,
-                                       NULL, forward_leaky_relu, backward_leaky_relu}};
-struct cuda_kernel cuda_sigmoid = {"sigmoid",
-                                   {"sigmoid", "cuda", NULL, TRAITS, supports_counts, NULL, NULL,
-                                    forward_sigmoid, backward_sigmoid}};
+    .op = "relu",
+    .kernel =
+        {
+            .name = "relu",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_counts,
+            .forward = forward_relu,
+            .backward = backward_relu,
+        },
+};
+struct cuda_kernel cuda_leaky_relu = {
+    .op = "leaky_relu",
+    .kernel =
+        {
+            .name = "leaky_relu",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_counts,
+            .forward = forward_leaky_relu,
+            .backward = backward_leaky_relu,
+        },
+};
+struct cuda_kernel cuda_sigmoid = {
+    .op = "sigmoid",
+    .kernel =
+        {
+            .name = "sigmoid",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_counts,
+            .forward = forward_sigmoid,
+            .backward = backward_sigmoid,
+        },
+};
 struct cuda_kernel cuda_tanh = {
-    "tanh",
-    {"tanh", "cuda", NULL, TRAITS, supports_counts, NULL, NULL, forward_tanh, backward_tanh}};
+    .op = "tanh",
+    .kernel =
+        {
+            .name = "tanh",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_counts,
+            .forward = forward_tanh,
+            .backward = backward_tanh,
+        },
+};

@@ -1,10 +1,11 @@
-/* Average pooling. A small window is one thread's sum; a large one, as in global pooling, is summed
- * by the 32 lanes of a warp. Backward gathers the share of every window that covers an element. */
+/* Average pooling. One thread sums a small window; the 32 lanes of a warp sum a large one, as in
+ * global pooling. In the backward pass each element of the input adds the gradients of all windows
+ * that cover it. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/pool_window.h"
 #include "engine/devices/cuda/reduce.h"
 
-/* Sums what lies under a window, every `step`-th element from `first`. */
+/* Returns the sum of every `step`-th element under a window, from element `first` on. */
 static __device__ __forceinline__ float window_sum(const float *plane, const struct pool_window *w,
                                                    int y, int x, int first, int step)
 {
@@ -26,7 +27,7 @@ static __device__ __forceinline__ float window_area(const struct pool_window *w,
                window_counted(x, w->kernel_width, w->stride_width, w->pad_width, w->in_width));
 }
 
-/* LANES threads to a window: 1 or WARP. */
+/* LANES threads, 1 or WARP, compute a window. */
 template <int LANES>
 static __global__ void average(const float *in, float *out, struct pool_window w, uint32_t count)
 {
@@ -83,6 +84,14 @@ static void backward_average_pool(const struct kernel_call *call)
            pool_window_of(call), (uint32_t)count);
 }
 
-struct cuda_kernel cuda_average_pool = {"average_pool",
-                                        {"average_pool", "cuda", NULL, 0, supports_counts, NULL,
-                                         NULL, forward_average_pool, backward_average_pool}};
+struct cuda_kernel cuda_average_pool = {
+    .op = "average_pool",
+    .kernel =
+        {
+            .name = "average_pool",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_average_pool,
+            .backward = backward_average_pool,
+        },
+};

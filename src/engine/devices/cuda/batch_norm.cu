@@ -1,18 +1,18 @@
-/* Batch normalisation. The values of a channel are cut into parts, a block for each:
+/* Batch normalisation. The values of a channel are divided into parts, with a block for each part:
  *
- *   forward   1. every part's mean and sum of squared differences
- *             2. every block adds up its channel's parts, in their order, and normalises its own
+ *   forward   1. the mean and the sum of squared differences of every part
+ *             2. every block combines the parts of its channel, in order, and normalises its part
  *   backward  the same with sum g and sum g xhat
  *
- * so that few channels of many images fill the GPU too. Where one part is enough there is one
- * launch, that does both. A part's sum of squares is taken after its mean is known, from values
- * that the cache still has, and parts are joined by Chan, Golub & LeVeque (1979): nothing cancels.
+ * With parts, few channels of many images fill the GPU too. If one part is enough, one launch does
+ * both steps. The sum of squares of a part is taken after its mean, from values that are still in
+ * the cache, and parts are combined by Chan, Golub & LeVeque (1979), so that nothing cancels.
  *
- * The add and the relu behind it are done as values are written, and backward as gradients are
- * read: the same bits as by kernels of their own, for one pass over memory instead of three.
+ * A fused add and relu are applied when values are written, and in the backward pass when gradients
+ * are read. The bits are those of separate kernels, for one pass over memory instead of three.
  *
- * Where several cards share a batch the parts of all of them are gathered between the two launches,
- * card after card: statistics and sums are the batch's on each.
+ * If several GPUs share a batch, the parts of all GPUs are gathered between the two launches, in
+ * the order of the ranks: every GPU has the statistics and sums of the whole batch.
  */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -24,8 +24,8 @@ enum { MAX_PARTS = 64, LEAST_OF_A_PART = 2048 };
 
 struct norm {
     struct divisor area, channels, parts;
-    uint32_t values, part_values; /* of a channel; of its parts but the last */
-    uint32_t all_parts;           /* of a channel, of all cards */
+    uint32_t values, part_values; /* of a channel; of each of its parts except the last */
+    uint32_t all_parts;           /* of a channel, on all GPUs */
     float all_values, all_but_one, ranks;
     float epsilon, momentum;
 };
@@ -45,7 +45,7 @@ static __device__ __forceinline__ struct part part_of_block(const struct norm *n
     return part;
 }
 
-/* Where value i of a channel lies. */
+/* Returns the index of value i of a channel. */
 static __device__ __forceinline__ uint32_t place(const struct norm *norm, uint32_t channel,
                                                  uint32_t i)
 {
@@ -73,7 +73,8 @@ static __device__ struct moments measure_part(const float *x, const struct norm 
     return m;
 }
 
-/* Part i of a channel, of all cards: where it is, and how many values it has. */
+/* Returns the index of part i of a channel, counted over all GPUs, and sets *count to the number of
+ * its values. */
 static __device__ __forceinline__ uint32_t place_of_part(const struct norm *norm, uint32_t channel,
                                                          uint32_t i, float *count)
 {
@@ -105,14 +106,14 @@ static __device__ struct moments join_parts(const struct moments *parts, const s
 
 /* --- forward --- */
 
-/* One function, so that a pass that is run again gives the same bits. */
+/* Every kernel calls this one function, so that a recomputed pass gives the same bits. */
 static __device__ __forceinline__ float normalised(float x, float mean, float invstd, float weight,
                                                    float bias)
 {
     return fmaf(weight, (x - mean) * invstd, bias);
 }
 
-/* What is done to a value before it is written: the other summand, NULL for none, and a relu. */
+/* The fused epilogue: adds the other summand, unless it is NULL, and applies a relu. */
 struct ending {
     const float *other;
     bool rectify;
@@ -122,7 +123,7 @@ static __device__ __forceinline__ float ended(float y, const struct ending *endi
 {
     if (ending->other)
         y += ending->other[at];
-    return ending->rectify && y < 0 ? 0 : y; /* what is no number stays so */
+    return ending->rectify && y < 0 ? 0 : y; /* NaN stays NaN */
 }
 
 static __global__ void measure(const float *x, struct moments *parts, struct norm norm)
@@ -135,7 +136,7 @@ static __global__ void measure(const float *x, struct moments *parts, struct nor
 
 struct statistics {
     float *mean, *invstd;              /* saved */
-    float *running_mean, *running_var; /* NULL: not moved */
+    float *running_mean, *running_var; /* NULL: they stay as they are */
 };
 
 static __device__ void keep_statistics(const struct statistics *to, const struct norm *norm,
@@ -149,8 +150,9 @@ static __device__ void keep_statistics(const struct statistics *to, const struct
     to->running_var[channel] = (1.0f - momentum) * to->running_var[channel] + momentum * unbiased;
 }
 
-/* By the statistics of the batch; parts NULL: those of the block's own, only part. Without `to` a
- * channel is one plane of one image, and there are as many weights as an image has channels. */
+/* Normalises with the statistics of the batch. If `parts` is NULL, the channel has one part, which
+ * the block measures. Without `to` a channel is one plane of one image, and there are as many
+ * weights as an image has channels. */
 static __global__ void normalise(const float *x, float *y, const float *weight, const float *bias,
                                  const struct moments *parts, struct statistics to,
                                  struct divisor weights, struct norm norm, struct ending ending)
@@ -169,7 +171,7 @@ static __global__ void normalise(const float *x, float *y, const float *weight, 
     }
 }
 
-/* By statistics that are known: the running ones, or those saved. */
+/* Normalises with given statistics: the running ones or the saved ones. */
 static __global__ void scale(const float *x, float *y, const float *weight, const float *bias,
                              const float *mean, const float *invstd, const float *variance,
                              uint32_t count, struct norm norm, struct ending ending)
@@ -184,8 +186,9 @@ static __global__ void scale(const float *x, float *y, const float *weight, cons
 
 /* --- backward --- */
 
-/* The gradient of what was normalised: the output's, where a relu let values through. Which ones it
- * did is seen from its output y or, where nothing was added, found again from the input. */
+/* The gradient of the normalised values: the output's gradient where the fused relu let the value
+ * pass. That is known from the relu's output y or, if no summand was added, recomputed from the
+ * input. */
 struct gradient {
     const float *g;
     const float *y;             /* else NULL */
@@ -247,15 +250,15 @@ static __global__ void sum_gradients(const float *x, struct gradient of, const f
 }
 
 struct norm_gradients {
-    float *input, *weight, *bias; /* NULL: not wanted */
+    float *input, *weight, *bias; /* NULL: not needed */
     bool accumulate;
-    float *other; /* the other summand; NULL as above */
+    float *other; /* of the other summand; NULL: not needed */
     bool accumulate_other;
 };
 
-/* The input's gradient may lie where g does, the other summand's there or where y does. Both may be
- * one: the other adds then. Gradients of weights are averaged over the cards afterwards: each has
- * the same sum already. */
+/* The input's gradient may overwrite g, and the other summand's gradient g or y. Both gradients may
+ * be the same array; then the other one is added. The gradients of the weights are averaged over
+ * the GPUs afterwards; here every GPU has the same sum already. */
 static __global__ void normalise_back(const float *x, struct gradient of, const float *weight,
                                       const float *saved, const struct sums *parts,
                                       struct norm_gradients to, struct norm norm)
@@ -297,7 +300,8 @@ static size_t parts_of(size_t channels, size_t values)
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
 
-/* Where `cards` share the batch; a channel's values are this card's. */
+/* Sets the counts for `cards` GPUs that share the batch; `values` are those of a channel on this
+ * GPU. */
 static void set_counts(struct norm *norm, size_t values, size_t part_values, size_t cards)
 {
     const size_t parts = (values + part_values - 1) / part_values, all = cards * values;
@@ -322,11 +326,11 @@ static struct norm norm_of(const struct kernel_call *call)
     norm.channels = divisor_of(shape.channels);
     norm.epsilon = attributes->epsilon;
     norm.momentum = attributes->momentum;
-    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_cards(context_of(call)));
+    set_counts(&norm, values, (values + wanted - 1) / wanted, cuda_rank_count(context_of(call)));
     return norm;
 }
 
-/* And a thread for each part at least, for parts are longer than they are many. */
+/* Returns the threads of a block: at least one for each part of the channel. */
 static unsigned threads_of(const struct norm *norm)
 {
     return block_threads(norm->part_values);
@@ -363,14 +367,14 @@ static size_t saved_batch_norm(const struct kernel_site *site)
 static size_t workspace_batch_norm(const struct kernel_site *site)
 {
     const size_t channels = site->inputs[0].channels;
-    const size_t cards = site->ranks > 1 ? site->ranks + 1 : 1; /* its own, and all of them */
+    const size_t cards = site->ranks > 1 ? site->ranks + 1 : 1; /* this GPU's parts, then all */
     return site->training
                ? cards * channels * parts_of(channels, site->batch * shape_area(site->inputs[0])) *
                      sizeof(struct moments)
                : 0;
 }
 
-/* Every plane of every image is a channel of one image. */
+/* Normalises every plane with its own statistics: each plane counts as a channel of one image. */
 static void forward_instances(const struct kernel_call *call)
 {
     struct norm norm = norm_of(call);
@@ -399,20 +403,20 @@ static void forward_known(const struct kernel_call *call)
            (uint32_t)output_values(call), norm_of(call), ending_of(call));
 }
 
-/* Where the parts of all cards are: behind its own, or those, when there is one card. */
+/* Returns the parts of all GPUs. With several GPUs they are gathered behind this GPU's parts. */
 template <class Part> static const Part *gather_parts(const struct kernel_call *call, Part *own)
 {
     const struct norm norm = norm_of(call);
     const size_t count = norm.channels.value * norm.parts.value;
-    if (cuda_cards(context_of(call)) == 1)
+    if (cuda_rank_count(context_of(call)) == 1)
         return own;
-    cuda_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
+    cuda_all_gather(context_of(call), "batch_norm of all cards", own + count, own, count * sizeof *own);
     return own + count;
 }
 
 static bool takes_two_launches(const struct kernel_call *call, const struct norm *norm)
 {
-    return norm->parts.value > 1 || cuda_cards(context_of(call)) > 1;
+    return norm->parts.value > 1 || cuda_rank_count(context_of(call)) > 1;
 }
 
 static void forward_measured(const struct kernel_call *call)
@@ -421,7 +425,7 @@ static void forward_measured(const struct kernel_call *call)
     const unsigned blocks = norm.channels.value * norm.parts.value;
     float *saved = (float *)call->saved;
     struct moments *own = (struct moments *)call->workspace;
-    const struct moments *parts = NULL; /* one launch does without */
+    const struct moments *parts = NULL; /* NULL: one launch does both steps */
     const struct statistics to = {saved, saved + norm.channels.value,
                                   call->parameters[RUNNING_MEAN], call->parameters[RUNNING_VAR]};
     if (takes_two_launches(call, &norm)) {
@@ -450,7 +454,7 @@ static void backward_batch_norm(const struct kernel_call *call)
     const unsigned blocks = norm.channels.value * norm.parts.value;
     const float *saved = (const float *)call->saved;
     struct sums *own = (struct sums *)call->workspace;
-    const struct sums *parts = NULL; /* one launch does without */
+    const struct sums *parts = NULL; /* NULL: one launch does both steps */
     const bool sum = call->site->fused_add;
     const struct gradient of = gradient_of(call);
     const struct norm_gradients to = {call->input_gradients[0],
@@ -468,10 +472,18 @@ static void backward_batch_norm(const struct kernel_call *call)
            call->inputs[0], of, (const float *)call->parameters[WEIGHT], saved, parts, to, norm);
 }
 
-struct cuda_kernel cuda_batch_norm = {"batch_norm",
-                                      {"batch_norm", "cuda", NULL,
-                                       KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT |
-                                           KERNEL_GRADIENT_IN_PLACE | KERNEL_REUSES_SAVED |
-                                           KERNEL_FUSES_EPILOGUE,
-                                       supports_counts, saved_batch_norm, workspace_batch_norm,
-                                       forward_batch_norm, backward_batch_norm}};
+struct cuda_kernel cuda_batch_norm = {
+    .op = "batch_norm",
+    .kernel =
+        {
+            .name = "batch_norm",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_INPUT | KERNEL_GRADIENT_IN_PLACE |
+                      KERNEL_REUSES_SAVED | KERNEL_FUSES_EPILOGUE,
+            .supports = supports_counts,
+            .saved_bytes = saved_batch_norm,
+            .workspace_bytes = workspace_batch_norm,
+            .forward = forward_batch_norm,
+            .backward = backward_batch_norm,
+        },
+};

@@ -1,6 +1,6 @@
-/* channel_shift and channel_shuffle by themselves: where no convolution reads through them. A
- * thread takes a place of the moved image, and each place of the other one belongs to one of them.
- */
+/* channel_shift and channel_shuffle as copies, for nodes that are not fused into a convolution. A
+ * thread copies one value of the moved image; each value of the other image belongs to exactly one
+ * thread. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 #include "engine/devices/cuda/moves.h"
@@ -10,7 +10,8 @@ struct planes {
     uint32_t count; /* values of the batch */
 };
 
-/* Where a value lies before the move; *outside: it is a zero, and the place has no other. */
+/* Returns the index of a value before the move. If *outside is set, the moved value is 0, and the
+ * returned element is one that moved out of the image. */
 static __host__ __device__ __forceinline__ uint32_t place_before(const struct planes *p,
                                                                  const struct moves *moves,
                                                                  uint32_t at, bool *outside)
@@ -71,9 +72,25 @@ static void backward_moves(const struct kernel_call *call)
            moves_of(call->site->node, call->site->inputs[0].channels));
 }
 
-struct cuda_kernel cuda_channel_shuffle = {"channel_shuffle",
-                                           {"channel_shuffle", "cuda", NULL, 0, supports_counts,
-                                            NULL, NULL, forward_moves, backward_moves}};
+struct cuda_kernel cuda_channel_shuffle = {
+    .op = "channel_shuffle",
+    .kernel =
+        {
+            .name = "channel_shuffle",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_moves,
+            .backward = backward_moves,
+        },
+};
 struct cuda_kernel cuda_channel_shift = {
-    "channel_shift",
-    {"channel_shift", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_moves, backward_moves}};
+    .op = "channel_shift",
+    .kernel =
+        {
+            .name = "channel_shift",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_moves,
+            .backward = backward_moves,
+        },
+};

@@ -1,6 +1,7 @@
-/* Convolution: forward and the input's gradient as walks, the weights' gradient by its own kernels.
- * 1x1 windows that need no walking are one matrix product an image, and cuBLAS's business where
- * they are large. Either takes its input through a channel_shift or channel_shuffle. */
+/* Convolution. The forward pass and the input's gradient are walks (conv_walk.h); the weights'
+ * gradient has its own kernels (conv_weights.cu). A large 1x1 convolution with stride 1 is one
+ * matrix product for each image, which cuBLAS computes. A channel_shift or channel_shuffle can be
+ * fused into either. */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
@@ -13,7 +14,7 @@ static struct conv_shape shape_of(const struct kernel_site *site)
     return {site->inputs[0], site->node->output, conv->window, conv->groups, site->batch};
 }
 
-/* Kernel grids are at most 65535 deep and high. */
+/* The depth of a kernel's grid is at most 65535. */
 bool conv_supports(const struct kernel_site *site, const char **reason)
 {
     if (site->node->attributes.conv.groups * WALK_PHASES * WALK_PHASES > 65535) {
@@ -73,7 +74,7 @@ static void backward_conv(const struct kernel_call *call)
     conv_backward_weights(call);
 }
 
-/* --- for products of libraries --- */
+/* --- for the matrix products of libraries --- */
 
 static __global__ void repeat_positions(const float *bias, float *y, struct divisor area,
                                         struct divisor channels, uint32_t count)
@@ -112,7 +113,7 @@ size_t conv_least_work(void)
 
 /* --- 1x1 by cuBLAS --- */
 
-enum { POINTWISE_AREA = 64 }; /* positions of an image that make a product of it */
+enum { POINTWISE_AREA = 64 }; /* least positions of an image for one product for each image */
 
 static bool is_pointwise(const struct window *w)
 {
@@ -180,10 +181,29 @@ static void backward_pointwise(const struct kernel_call *call)
 
 enum { TRAITS = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES };
 
-struct cuda_kernel cuda_conv_pointwise = {"conv",
-                                          {"conv 1x1 cuBLAS", "cuda", NULL, TRAITS,
-                                           supports_pointwise, NULL, conv_workspace,
-                                           forward_pointwise, backward_pointwise}};
-struct cuda_kernel cuda_conv = {"conv",
-                                {"conv implicit gemm", "cuda", NULL, TRAITS, conv_supports, NULL,
-                                 conv_workspace, conv_forward, backward_conv}};
+struct cuda_kernel cuda_conv_pointwise = {
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv 1x1 cuBLAS",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = supports_pointwise,
+            .workspace_bytes = conv_workspace,
+            .forward = forward_pointwise,
+            .backward = backward_pointwise,
+        },
+};
+struct cuda_kernel cuda_conv = {
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv implicit gemm",
+            .instruction_set = "cuda",
+            .traits = TRAITS,
+            .supports = conv_supports,
+            .workspace_bytes = conv_workspace,
+            .forward = conv_forward,
+            .backward = backward_conv,
+        },
+};

@@ -1,25 +1,32 @@
-/* conv.h: what the kernels of a convolution share. Not for use outside this room.
- *
- * The passes of the general kernel, which others fall back to for what they cannot do.
+/* conv.h: the passes of the general convolution kernel. The other convolution kernels call them for
+ * what they do not support. Only the kernels of this folder use it.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_H
 
 #include "engine/devices/cuda/conv_walk.h"
 
+/* Returns whether the general kernel supports the site; if not, sets *reason. */
 bool conv_supports(const struct kernel_site *site, const char **reason);
-size_t conv_workspace(const struct kernel_site *site);
-void conv_forward(const struct kernel_call *call);
-void conv_backward_input(const struct kernel_call *call);   /* if it is wanted */
-void conv_backward_weights(const struct kernel_call *call); /* and the bias's, if they are */
 
-/* Writes the bias to every position of the output, for products to be added to. Returns what they
- * multiply that by: 0 where there is no bias, and nothing is written. */
+/* Returns the bytes of workspace of the general kernel. */
+size_t conv_workspace(const struct kernel_site *site);
+
+/* Queue the forward pass, the input's gradient, and the gradients of weight and bias. The last two
+ * do nothing if the call does not need the gradient. */
+void conv_forward(const struct kernel_call *call);
+void conv_backward_input(const struct kernel_call *call);
+void conv_backward_weights(const struct kernel_call *call);
+
+/* Writes the bias to every position of the output, so that a matrix product can be added to it.
+ * Returns the factor for the present output in that product: 1, or 0 if there is no bias and
+ * nothing was written. */
 float conv_begin_output(const struct kernel_call *call);
 
-/* Multiply-adds of a pass over the site's batch, and below how many of them a call of a library
- * costs more than it gains. */
+/* Returns the multiply-adds of one pass over the site's batch. */
 size_t conv_work(const struct kernel_site *site);
+
+/* Returns the least multiply-adds for which calling a library is worth its cost. */
 size_t conv_least_work(void);
 
 #endif

@@ -1,7 +1,7 @@
-/* Convolution by cuDNN, in modules that are built with it: the same values as by our own kernels,
- * and meant to be faster where there is much to multiply. Only algorithms that give the same bits
- * every time. What cuDNN cannot do, or only in more memory than it is given, is done by our own: a
- * move of channels that is read through, bfloat16, a window that it refuses. */
+/* Convolution by cuDNN, in modules that are built with it. It is meant for large convolutions,
+ * which it may compute faster than our kernels. Only algorithms that always give the same bits are
+ * used. The general kernel (conv.h) does what cuDNN does not support or needs too much memory for:
+ * fused channel moves, bfloat16, some windows. */
 #include "engine/devices/cuda/conv.h"
 #include "engine/devices/cuda/kernels.h"
 
@@ -36,8 +36,8 @@ void cuda_dnn_close(struct cuda_context *context)
     context->dnn = NULL;
 }
 
-/* A site is planned where there is no handle to ask: so much is there for each, and used if enough.
- */
+/* Bytes of workspace for each site. The plan is made without a cuDNN handle, so cuDNN cannot be
+ * asked then; an algorithm that needs more is not used. */
 static const size_t budget = (size_t)32 << 20;
 
 static const cudnnConvolutionFwdAlgo_t forward_algorithm =
@@ -45,7 +45,7 @@ static const cudnnConvolutionFwdAlgo_t forward_algorithm =
 static const cudnnConvolutionBwdDataAlgo_t input_algorithm = CUDNN_CONVOLUTION_BWD_DATA_ALGO_1;
 static const cudnnConvolutionBwdFilterAlgo_t weight_algorithm = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1;
 
-/* A convolution as cuDNN describes it. */
+/* The cuDNN descriptors of a convolution. */
 struct described {
     cudnnHandle_t handle;
     cudnnTensorDescriptor_t in, out;
@@ -98,7 +98,8 @@ static bool describe_conv(struct described *d, const struct conv_attributes *con
            cudnnSetConvolutionMathType(d->conv, math_of(precision)) == CUDNN_STATUS_SUCCESS;
 }
 
-/* False: not for cuDNN. To be forgotten in either case. */
+/* Creates the descriptors. Returns false if cuDNN does not support the call. The caller destroys
+ * the descriptors in either case. */
 static bool describe(struct described *d, const struct kernel_call *call)
 {
     const struct kernel_site *site = call->site;
@@ -118,7 +119,7 @@ static void note(const struct kernel_call *call, const char *what, cudnnStatus_t
         cuda_note(context_of(call), what, cudaErrorUnknown);
 }
 
-/* --- passes; false: not done --- */
+/* --- passes; each returns false if it did nothing --- */
 
 static bool run_forward(const struct described *d, const struct kernel_call *call)
 {
@@ -213,7 +214,16 @@ static void backward_cudnn(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_cudnn = {
-    "conv",
-    {"conv cuDNN", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
-     supports_cudnn, NULL, workspace_cudnn, forward_cudnn, backward_cudnn}};
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv cuDNN",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
+            .supports = supports_cudnn,
+            .workspace_bytes = workspace_cudnn,
+            .forward = forward_cudnn,
+            .backward = backward_cudnn,
+        },
+};
 #endif

@@ -1,14 +1,14 @@
-/* Depthwise convolution: a group has one input channel, and one output channel or a few. There is
- * too little to multiply for matrix products: a thread sums up one window, and the neighbours in
- * its warp find most of it in the cache. Weights' gradients: a block takes one output channel and a
- * part of all positions, nine taps of the window at a time. */
+/* Depthwise convolution: a group has one input channel, and one output channel or a few. That is
+ * too little arithmetic for matrix products. One thread sums one window, most of which its
+ * neighbours in the warp have brought into the cache. For the weights' gradients a block takes one
+ * output channel, a part of all positions, and nine window elements (taps) at a time. */
 #include "engine/devices/cuda/conv_walk.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
 #include "base/language.h"
 
-enum { TAPS = 9 }; /* that a thread sums up at once: a window of 3 x 3 */
+enum { TAPS = 9 }; /* taps that a thread sums at once: a window of 3 x 3 */
 
 struct depthwise {
     int kernel_height, kernel_width, stride_height, stride_width, pad_height, pad_width;
@@ -16,12 +16,12 @@ struct depthwise {
     struct divisor in_across, in_down, in_channels, out_across, out_down, out_channels;
     struct divisor copies;       /* output channels of a group */
     struct divisor down, across; /* the strides */
-    struct moves moves;          /* between the input and the convolution */
+    struct moves moves;          /* the fused channel move */
 };
 
 /* --- forward --- */
 
-/* The plane of the input that channel c of image n reads, and how it is shifted. */
+/* Returns the plane of the input that channel c of image n reads, and sets *move to its shift. */
 static __device__ __forceinline__ const float *plane_of(const struct depthwise *d, const float *in,
                                                         uint32_t n, uint32_t c, struct move *move)
 {
@@ -30,7 +30,7 @@ static __device__ __forceinline__ const float *plane_of(const struct depthwise *
                     (uint32_t)(d->in_height * d->in_width);
 }
 
-/* Value (y, x) of a plane as the convolution sees it. */
+/* Returns value (y, x) of a plane after the move; 0 in the padding. */
 static __device__ __forceinline__ float value_at(const struct depthwise *d, const float *plane,
                                                  const struct move *move, int y, int x)
 {
@@ -68,7 +68,7 @@ static __global__ void sum_windows(const float *in, const float *weight, const f
 
 /* --- the input's gradient --- */
 
-/* The sum over the windows of one output plane that cover (y, x). */
+/* Returns the sum over the windows of one output plane that cover (y, x). */
 static __device__ __forceinline__ float covering_sum(const struct depthwise *d, const float *g,
                                                      const float *taps, int y, int x)
 {
@@ -123,10 +123,11 @@ static __global__ void gather_windows(const float *g, const float *weight, float
 struct depthwise_weights {
     uint32_t positions, part_positions; /* of an output channel, over all images */
     uint32_t parts;
-    float *weights, *bias; /* parts 1: the gradients; else [part][channel][window + 1] in weights */
+    /* with one part, the gradients; with more, `weights` is [part][channel][window + 1] */
+    float *weights, *bias;
 };
 
-/* blockIdx: output channel, part, and which nine taps. */
+/* blockIdx counts the output channel, the part and the group of nine taps. */
 static __global__ void sum_taps(const float *in, const float *g,
                                 const __grid_constant__ struct depthwise d,
                                 const struct depthwise_weights job)
@@ -272,6 +273,15 @@ static void backward_depthwise(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_depthwise = {
-    "conv",
-    {"conv depthwise", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
-     supports_depthwise, NULL, workspace_depthwise, forward_depthwise, backward_depthwise}};
+    .op = "conv",
+    .kernel =
+        {
+            .name = "conv depthwise",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT | KERNEL_FUSES_CHANNEL_MOVES,
+            .supports = supports_depthwise,
+            .workspace_bytes = workspace_depthwise,
+            .forward = forward_depthwise,
+            .backward = backward_depthwise,
+        },
+};

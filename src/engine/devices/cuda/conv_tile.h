@@ -1,15 +1,15 @@
-/* conv_tile.h: a block's tile of a matrix product. Not for use outside this room.
+/* conv_tile.h: a block's tile of a matrix product. Only the convolution kernels use it.
  *
- * ROWS x COLUMNS of the product to a block, TERMS of the sums at a time from shared memory. What
- * the matrices are is the business of those who fill the memory; how they are multiplied is said by
+ * A block computes ROWS x COLUMNS of the product, from TERMS terms at a time in shared memory. The
+ * kernels that use a tile fill the memory; one of two types multiplies:
  *
- *   plain_products    in float32: SIDE x SIDE of the tile to a thread, in squares of four so that
- *                     shared memory is read 16 bytes at a time
- *   tensor_products   by the tensor cores, from values rounded to `E`, added up in float32: 16 x 16
- *                     of the tile at a time to a warp
+ *   plain_products    in float32: a thread has SIDE x SIDE of the tile, in squares of four so that
+ *                     it reads shared memory 16 bytes at a time
+ *   tensor_products   on the tensor cores, from values rounded to `E` and added in float32: a warp
+ *                     has 16 x 16 of the tile at a time
  *
- * which have the same members: the memory, what a thread keeps of the sums, and what is done with
- * them.
+ * Both have the same members: the shared memory, a thread's sums, and the functions that begin, add
+ * to and store the sums.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_TILE_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_TILE_H
@@ -27,15 +27,15 @@ template <int ROWS_, int COLUMNS_, int TERMS_, int SIDE_> struct tile {
         TERMS = TERMS_,
         SIDE = SIDE_,
         THREADS = ROWS * COLUMNS / (SIDE * SIDE),
-        OF_A_TERM = THREADS / TERMS, /* threads that bring values of the same term */
-        WEIGHTS = ROWS / OF_A_TERM,  /* of the left side, that a thread brings for each step */
+        OF_A_TERM = THREADS / TERMS, /* threads that load values of the same term */
+        WEIGHTS = ROWS / OF_A_TERM,  /* values of the left side that a thread loads in each step */
         VALUES = COLUMNS / OF_A_TERM,
     };
     static_assert(ROWS % OF_A_TERM == 0 && COLUMNS % OF_A_TERM == 0, "a thread brings all or none");
 };
 
-/* Shared memory, two of each side: one is multiplied while the other is filled. PAD: another term
- * is in other banks. */
+/* Shared memory, with two buffers for each side: one is multiplied while the other is filled. PAD
+ * puts successive terms into different banks. */
 template <class T, class E, int PAD> struct tile_memory {
     E left[2][T::TERMS][T::ROWS + PAD];
     E right[2][T::TERMS][T::COLUMNS + PAD];
@@ -46,7 +46,7 @@ template <class T, class E, int PAD> struct tile_memory {
 template <class T_> struct plain_products {
     typedef T_ T;
     enum { ACROSS = T::COLUMNS / T::SIDE, SQUARES = T::SIDE / 4 };
-    enum { BLOCKS = T::SIDE > 4 ? 2 : 3 }; /* that share a multiprocessor, by their registers */
+    enum { BLOCKS = T::SIDE > 4 ? 2 : 3 }; /* per multiprocessor; their registers allow so many */
     struct alignas(16) memory : tile_memory<T, float, 4> {
     };
     struct sums {
@@ -67,7 +67,7 @@ template <class T_> struct plain_products {
                 sums->of[i][j] = 0;
     }
 
-    /* Four numbers of each square of a thread's rows or columns. */
+    /* Loads the four numbers of each square of a thread's rows or columns. */
     template <int SIZE>
     static __device__ __forceinline__ void take(const float *line, int thread, float *out)
     {
@@ -81,7 +81,7 @@ template <class T_> struct plain_products {
         }
     }
 
-    /* sums += left * right, over the TERMS that lie in `buffer`. */
+    /* Adds left * right to the sums, over the TERMS in `buffer`. */
     static __device__ __forceinline__ void add(struct sums *sums, const struct memory *memory,
                                                int buffer)
     {
@@ -98,7 +98,7 @@ template <class T_> struct plain_products {
         }
     }
 
-    /* result(row, column, sum) of each of the thread's sums. */
+    /* Calls result(row, column, sum) for each of the thread's sums. */
     template <class F>
     static __device__ __forceinline__ void end(const struct sums *sums, struct memory *, F result)
     {
@@ -114,8 +114,8 @@ template <class T_> struct plain_products {
 
 /* --- by tensor cores --- */
 
-/* What a tensor core is told, and how many terms it takes, for values rounded to float32 with 10
- * bits (TF32), bfloat16 and float16. */
+/* The type and the number of terms of a tensor core's product, for values rounded to TF32 (float32
+ * with 10 bits of mantissa), bfloat16 and float16. */
 template <class E> struct tensor_type;
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -144,7 +144,7 @@ template <> struct tensor_type<__half> {
     }
 };
 
-/* Eight warps, four down and two across. */
+/* Eight warps, four over the rows and two over the columns. */
 template <class T_, class E> struct tensor_products {
     typedef T_ T;
     typedef tensor_type<E> type;
@@ -207,8 +207,8 @@ template <class T_, class E> struct tensor_products {
         }
     }
 
-    /* A square at a time by way of the warp's piece of shared memory: which lane holds what of it
-     * is the hardware's secret. */
+    /* Calls result(row, column, sum) a square at a time, through the warp's part of shared memory,
+     * because CUDA does not define which lane has which element. */
     template <class F>
     static __device__ __forceinline__ void end(const struct sums *sums, struct memory *memory,
                                                F result)
@@ -229,7 +229,7 @@ template <class T_, class E> struct tensor_products {
     }
 };
 #else
-/* Older GPUs are never asked (conv_precision): what there is for them does nothing. */
+/* Older GPUs never run this (conv_precision), so the functions do nothing there. */
 template <class T_, class E> struct tensor_products {
     typedef T_ T;
     enum { BLOCKS = 1 };
@@ -253,8 +253,8 @@ template <class T_, class E> struct tensor_products {
 };
 #endif
 
-/* Which of four kernels multiplies as the device was told to: those of the precisions, in their
- * order. Below compute capability 8.0 that is always float32. */
+/* Returns the precision in which convolutions multiply: that of the device, or float32 below
+ * compute capability 8.0. It is the index into the four kernels of a choice. */
 static inline enum cuda_precision conv_precision(const struct cuda_context *context)
 {
     int major = 0;

@@ -1,11 +1,11 @@
-/* Transposed convolution: the walks of the convolution that it is the gradient of, the other way
- * round. */
+/* Transposed convolution is the input's gradient of a convolution: it uses that convolution's walks
+ * in the opposite direction. */
 #include "engine/devices/cuda/conv_walk.h"
 #include "engine/devices/cuda/kernels.h"
 
 #include "base/language.h"
 
-/* The convolution from this operator's output to its input. */
+/* Returns the convolution from this operator's output to its input. */
 static struct conv_shape shape_of(const struct kernel_site *site)
 {
     const struct conv_attributes *conv = &site->node->attributes.conv;
@@ -60,6 +60,15 @@ static void backward_transpose(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_conv_transpose = {
-    "conv_transpose",
-    {"conv_transpose implicit gemm", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_transpose,
-     NULL, workspace_transpose, forward_transpose, backward_transpose}};
+    .op = "conv_transpose",
+    .kernel =
+        {
+            .name = "conv_transpose implicit gemm",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_transpose,
+            .workspace_bytes = workspace_transpose,
+            .forward = forward_transpose,
+            .backward = backward_transpose,
+        },
+};

@@ -1,12 +1,12 @@
-/* The walk's kernels.
+/* The kernels of a walk (conv_walk.h).
  *
- * Tiled: a block computes a tile of rows x columns. Step by step it brings the weights and the
- * source values of a few terms to shared memory, the next ones already on their way to registers
- * while these are multiplied, and every thread adds up a small square of the tile.
+ * Tiled: a block computes a tile of rows x columns. Step by step it loads the weights and the
+ * source values of a few terms into shared memory. While these are multiplied, the next ones are
+ * loaded into registers. Every thread sums a small square of the tile.
  *
- * Sliced: where there are not enough tiles to keep the GPU busy, as for single images, a tile is
- * smaller and each of the block's eight warps adds up every eighth step of its terms. The warps'
- * sums are added in their order at the end: short in time, and still one launch.
+ * Sliced: if there are too few tiles to keep the GPU busy, as for single images, a tile is smaller,
+ * and each of the block's eight warps sums every eighth step of the terms. At the end the sums of
+ * the warps are added in order. It is still one launch.
  */
 #include "engine/devices/cuda/conv_tile.h"
 #include "engine/devices/cuda/conv_walk.h"
@@ -38,8 +38,8 @@ static struct walk_axis axis_forward(size_t in, size_t out, size_t kernel, size_
     return axis;
 }
 
-/* Position q of `in` is under tap k of window (q + pad - k) / stride of `out`. Of remainder r are
- * q = first, first + stride, ...; their taps are r, r + stride, ... */
+/* Position q of `in` is under tap k of window (q + pad - k) / stride of `out`. The positions of
+ * remainder r are q = first, first + stride, ...; their taps are r, r + stride, ... */
 static struct walk_axis axis_back(size_t in, size_t out, size_t kernel, size_t stride, size_t pad,
                                   size_t remainder)
 {
@@ -123,8 +123,8 @@ static __device__ __forceinline__ void store(const struct walk *w, const struct 
 
 /* --- tiled --- */
 
-/* What a thread brings of tile T: one term's weights for several rows, another one's values for
- * several columns. */
+/* The values of tile T that a thread loads: the weights of one term for several rows, and the
+ * source values of another term for several columns. */
 template <class T> struct walk_load {
     int weight_term, weight_row, value_term, value_column;
     struct walk_column columns[T::VALUES];
@@ -185,8 +185,8 @@ static __device__ __forceinline__ void bring_values(struct walk_load<T> *load, c
 }
 
 template <class A>
-static __device__ __forceinline__ void put(const struct walk_load<typename A::T> *load,
-                                           typename A::memory *memory, int buffer)
+static __device__ __forceinline__ void store_to_shared(const struct walk_load<typename A::T> *load,
+                                                       typename A::memory *memory, int buffer)
 {
     typedef typename A::T T;
 #pragma unroll
@@ -199,7 +199,7 @@ static __device__ __forceinline__ void put(const struct walk_load<typename A::T>
             A::convert(load->values[v]);
 }
 
-/* A: how products are taken, of which tile. */
+/* A is plain_products or tensor_products of a tile. */
 template <class A, bool MOVED>
 static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     walk_tiled(const __grid_constant__ struct walk w, const float *weight, const float *source,
@@ -209,7 +209,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     __shared__ typename A::memory memory;
     const struct walk_block block = walk_block_of(&w, blockIdx.z);
     const uint32_t first_column = blockIdx.x * T::COLUMNS, first_row = blockIdx.y * T::ROWS;
-    if (first_column >= block.columns) /* another phase has more */
+    if (first_column >= block.columns) /* another phase has more columns */
         return;
     typename A::sums sums;
     struct walk_load<T> load;
@@ -217,7 +217,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     load_begin<T>(&load, &w, &block, first_column);
     bring_weights<T>(&load, &w, &block, weight, first_row, 0);
     bring_values<T, MOVED>(&load, &w, &block, source, 0);
-    put<A>(&load, &memory, 0);
+    store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = T::TERMS; next < block.terms + T::TERMS; next += T::TERMS) {
@@ -228,7 +228,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
         A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < block.terms)
-            put<A>(&load, &memory, buffer);
+            store_to_shared<A>(&load, &memory, buffer);
         __syncthreads();
     }
     A::end(&sums, &memory, [&](int row, int column, float sum) {
@@ -241,7 +241,7 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
 
 /* --- sliced --- */
 
-/* 32 x 32 of the target to a block of eight warps. A lane adds up 4 rows x 8 columns. */
+/* A block of eight warps computes 32 x 32 of the target. A lane sums 4 rows x 8 columns. */
 enum { SLICE = 32, SLICE_TERMS = 8, SLICES = BLOCK_WARPS };
 
 struct alignas(16) slice_memory {
@@ -254,8 +254,8 @@ union slices_memory {
     float sums[SLICES][SLICE * SLICE];
 };
 
-/* Of SLICE_TERMS terms from `first`, a lane brings one column's values and one term's weights of
- * every fourth row. */
+/* Loads SLICE_TERMS terms from `first` on: a lane loads the values of one column, and the weights
+ * of one term in every fourth row. */
 template <bool MOVED>
 static __device__ __forceinline__ void
 bring_slice(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
@@ -281,7 +281,7 @@ static __device__ __forceinline__ void put_slice(struct slice_memory *memory, co
                                                  const float *values)
 {
     const uint32_t lane = threadIdx.x % WARP;
-    __syncwarp(); /* the warp has read what was there */
+    __syncwarp(); /* the warp has read the previous values */
 #pragma unroll
     for (uint32_t k = 0; k < SLICE_TERMS; k++) {
         memory->weights[lane % SLICE_TERMS][lane / SLICE_TERMS + k * (WARP / SLICE_TERMS)] =
@@ -316,7 +316,7 @@ static __device__ __forceinline__ void add_slice(const struct slice_memory *memo
     }
 }
 
-/* Adds the warps' sums in their order and stores them: a thread takes every 256th. */
+/* Adds the sums of the warps in order and stores them; a thread takes every 256th sum. */
 template <bool MOVED>
 static __device__ __forceinline__ void
 store_slices(const struct walk *w, const struct walk_block *block,
@@ -366,7 +366,7 @@ static __global__ void __launch_bounds__(BLOCK)
                            first + step, weights, values);
         add_slice(&memory.of_warps[warp], sums);
     }
-    __syncthreads(); /* the warps' memory becomes that of their sums */
+    __syncthreads(); /* from here on the warps' memory has their sums */
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll
@@ -400,7 +400,8 @@ typedef tile<16, 128, 8, 4> lowest_tile;
             walk_tiled<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                        \
             walk_tiled<tensor_products<tensor_tile, __half>, moved>                                \
     }
-/* Too low or too small to gain from tensor cores. */
+/* For tiles that are too low or too small to gain from tensor cores: one kernel for all precisions.
+ */
 #define ALWAYS(kernel)                                                                             \
     {                                                                                              \
         kernel, kernel, kernel, kernel                                                             \
@@ -418,7 +419,7 @@ static const struct walk_choice choices[] = {
 static const struct walk_choice sliced = {SLICE, SLICE, BLOCK, ALWAYS(walk_sliced<false>),
                                           ALWAYS(walk_sliced<true>)};
 
-/* The largest count of columns among the phases. */
+/* Returns the largest number of columns among the phases. */
 static size_t most_columns(const struct walk *w)
 {
     size_t down = 0, across = 0;
@@ -437,7 +438,7 @@ static dim3 grid_of(const struct walk *w, const struct walk_choice *choice)
                 w->groups * (unsigned)(w->down.phase_count * w->across.phase_count));
 }
 
-/* The tallest tile that the rows fill, if it makes blocks enough. */
+/* Returns the tallest tile that the rows fill, if it gives enough blocks. */
 static const struct walk_choice *choose(const struct walk *w)
 {
     const size_t count = sizeof choices / sizeof *choices;

@@ -1,21 +1,21 @@
-/* conv_walk.h: convolution as one matrix product whose right side is never stored. Not for use
- * outside this room.
+/* conv_walk.h: convolution as one matrix product (implicit GEMM) whose right side is never stored.
+ * Only the convolution kernels use it. A walk is:
  *
  *   target[n, row, ty, tx] = sum over channels c and taps (jy, jx) of
  *       weight[row, c, jy, jx] * source[n, c, y(ty, jy), x(tx, jx)]
  *
- * with rows and terms (c, jy, jx) as a matrix of weights, and as many columns as there are
- * positions in all images. Along an axis
+ * The weights are a matrix of rows and terms (c, jy, jx); the source is a matrix of terms and
+ * columns, which are the positions (ty, tx) in all images. Along an axis
  *
  *   source = t * source_step + source_first + j * source_tap
  *   target = t * target_step + target_first
  *   tap of the window = weight_first + j * weight_step
  *
- * A convolution's forward pass is one such walk, one step of t an output. Its gradient for the
- * input is one for each remainder that an input position, counted from the padding, leaves by the
- * stride: positions that leave the same one see the same taps, every stride-th of the window, and
- * no term is multiplied in vain. The same two walks are the gradient and the forward pass of a
- * transposed convolution.
+ * The forward pass of a convolution is one walk, in which each t is an output position. The
+ * gradient of its input is a walk for each remainder (phase) of the input position, counted from
+ * the padding, by the stride: positions with the same remainder see the same taps, every stride-th
+ * of the window, so that no term is multiplied in vain. For a transposed convolution the same two
+ * walks are the gradient and the forward pass.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
 #define TINCA_ENGINE_DEVICES_CUDA_CONV_WALK_H
@@ -23,13 +23,13 @@
 #include "engine/devices/cuda/launch.h"
 #include "engine/devices/cuda/moves.h"
 
-/* Remainders that one launch takes; wider strides need several. */
+/* Phases of an axis that one launch takes; wider strides need several launches. */
 enum { WALK_PHASES = 4 };
 
 struct walk_phase {
-    struct divisor columns, taps; /* 1 where there are none */
-    bool empty;                   /* no columns */
-    bool untapped;                /* no taps: the target is zero */
+    struct divisor columns, taps; /* 1 if there are none */
+    bool empty;                   /* there are no columns */
+    bool untapped;                /* there are no taps: the target is zero */
     int source_first, target_first, weight_first;
 };
 
@@ -44,13 +44,13 @@ struct walk {
     struct walk_axis down, across;
     uint32_t images, groups;
     uint32_t rows, channels; /* of one group: of the target, of the source */
-    /* weight[group * by_group + row * by_row + channel * by_channel + tap], taps as the window has
-     * them, so many to a line of it */
+    /* weight[group * by_group + row * by_row + channel * by_channel + tap], where tap counts the
+     * window's elements row by row; a row has window_width of them */
     uint32_t by_group, by_row, by_channel, window_width;
     struct moves source_moves, target_moves;
 };
 
-/* The numbers of one block's phase and group, where its kernel needs them again and again. */
+/* The phase and group of a block, with the counts that its kernel uses often. */
 struct walk_block {
     struct walk_phase down, across;
     uint32_t group, columns, terms;
@@ -74,7 +74,7 @@ static __host__ __device__ __forceinline__ struct walk_block walk_block_of(const
     return block;
 }
 
-/* One column: its image and where its window begins in the source. */
+/* A column: its image, its position, and where its window begins in the source. */
 struct walk_column {
     uint32_t image;
     int y, x; /* source position of tap (0, 0) */
@@ -95,7 +95,7 @@ walk_column_of(const struct walk *w, const struct walk_block *block, uint32_t co
     return at;
 }
 
-/* One term: a channel of the group, and its tap as an offset in the source and in the window. */
+/* A term: a channel of the group, and its tap as an offset in the source and in the weights. */
 struct walk_term {
     uint32_t channel, weight;
     int y, x;
@@ -115,8 +115,8 @@ walk_term_of(const struct walk *w, const struct walk_block *block, uint32_t term
     return at;
 }
 
-/* Where a term finds its value in the source, from the start of an image; -1 in the padding, or
- * where a shift moved nothing in. MOVED: the source is read through a move of channels. */
+/* Returns the index of a term's value in the source, from the start of an image, or -1 in the
+ * padding and at the edge that a shift left free. MOVED means that a channel move is fused. */
 template <bool MOVED>
 static __host__ __device__ __forceinline__ int
 walk_source(const struct walk *w, const struct walk_block *block, const struct walk_column *column,
@@ -138,8 +138,8 @@ walk_source(const struct walk *w, const struct walk_block *block, const struct w
     return ((int)channel * height + y) * width + x;
 }
 
-/* Where the sum of a row and a column belongs in the target. *outside: a shift moved it out, and
- * the place, that nothing moved to, is due a zero. */
+/* Returns the index of the sum of a row and a column in the target. If *outside is set, a shift
+ * moved that value out of the image, and the returned element gets 0. */
 template <bool MOVED>
 static __host__ __device__ __forceinline__ uint32_t walk_target(const struct walk *w,
                                                                 const struct walk_block *block,
@@ -163,7 +163,8 @@ static __host__ __device__ __forceinline__ uint32_t walk_target(const struct wal
     return ((column->image * channels + channel) * height + y) * width + x;
 }
 
-/* --- the walks of a convolution from `in` to `out` (which a transposed one goes back) --- */
+/* --- the walks of a convolution from `in` to `out`; a transposed one leads from `out` to `in` ---
+ */
 
 struct conv_shape {
     struct shape in, out;
@@ -171,48 +172,53 @@ struct conv_shape {
     size_t groups, batch;
 };
 
-/* From `in` to `out`. Weights lie [out, in / groups, window]. */
+/* Returns the walk from `in` to `out`. The weights are [out, in / groups, window]. */
 struct walk walk_forward(const struct conv_shape *conv, const struct node *fused_move);
 
-/* From `out` to `in`, for remainders [first_y, first_y + WALK_PHASES) and the same across. */
+/* Returns the walk from `out` to `in` for the remainders [first_y, first_y + WALK_PHASES) of the
+ * rows and [first_x, first_x + WALK_PHASES) of the columns. */
 struct walk walk_back(const struct conv_shape *conv, const struct node *fused_move, size_t first_y,
                       size_t first_x);
 
-/* What is done with the sums. */
+/* Where the sums go. */
 struct walk_result {
     const float *bias; /* NULL: none */
     float *at;
     bool accumulate;
 };
 
-/* Enqueues a walk over all of `source`. */
+/* Queues a walk over all of `source`. */
 void walk_run(struct cuda_context *context, const char *what, const struct walk *walk,
               const float *weight, const float *source, const struct walk_result *result);
 
 /* --- gradients of the weights: conv_weights.cu --- */
 
 /* weights[o, i, window] = sum over images and positions p of `out` of small[n, o, p] * large[n, i,
- * p under the tap]: both sides as a convolution has them. `bias` receives the sums of small's
- * channels. Either may be NULL. */
+ * p under the tap], where `large` is the convolution's input and `small` its output's gradient.
+ * `bias` receives the sums of the channels of `small`. `weights` and `bias` may be NULL. */
 struct weight_gradients {
     const float *small, *large;
     float *weights, *bias;
-    const struct node *fused_move; /* between `large` and the convolution */
+    const struct node *fused_move; /* the fused channel move of `large`, or NULL */
 };
+
+/* Returns the bytes of workspace. */
 size_t weight_gradients_workspace(const struct conv_shape *conv);
+
+/* Queues the sums. */
 void weight_gradients_run(struct cuda_context *context, const char *what,
                           const struct conv_shape *conv, const struct weight_gradients *gradients,
                           float *workspace);
 
-/* Into how many parts a sum over `positions` is cut when `blocks` blocks do one part. */
+/* Returns the number of parts of a sum over `positions` when `blocks` blocks compute one part. */
 size_t split_count(size_t blocks, size_t positions);
 
-/* weights[o, t] and bias[o] from parts[part][o][terms + 1], added up in order; either may be NULL.
- */
+/* Queues the sums of parts[part][o][terms + 1], in order, into weights[o, t] and bias[o]; either
+ * may be NULL. */
 void sum_parts(struct cuda_context *context, const char *what, const float *parts, size_t count,
                size_t outputs, size_t terms, float *weights, float *bias);
 
-/* sums[c] = the sum of channel c of [batch, channels, area]. */
+/* Queues sums[c] = the sum of channel c of [batch, channels, area]. */
 void sum_channels(struct cuda_context *context, const char *what, const float *values, size_t batch,
                   size_t channels, size_t area, float *sums);
 

@@ -1,11 +1,11 @@
-/* Gradients of a convolution's weights: the walk of its forward pass with the sum over positions
+/* The gradients of a convolution's weights: the walk of its forward pass, summed over positions
  * instead of terms,
  *
  *   weights[row, term] = sum over columns p of small[row, p] * large[term under p]
  *
- * in tiles of rows x terms. There are few tiles and many positions, so the sum is cut into parts,
- * one for a block, whose results are added up in order by a second launch. One more term that is
- * always 1 makes the bias's gradient.
+ * in tiles of rows x terms. There are few tiles and many positions, so the sum is divided into
+ * parts with a block for each, and a second launch adds the parts in order. One more term, which is
+ * always 1, gives the gradient of the bias.
  */
 #include "engine/devices/cuda/conv_tile.h"
 #include "engine/devices/cuda/conv_walk.h"
@@ -21,16 +21,16 @@ size_t split_count(size_t blocks, size_t positions)
     return parts < 1 ? 1 : parts > MAX_PARTS ? (size_t)MAX_PARTS : parts;
 }
 
-/* What a block of the kernel does. */
+/* The sizes and results of the kernel. */
 struct weights_job {
     uint32_t positions, part_positions;
     uint32_t parts, terms; /* terms of a group */
-    uint32_t columns;      /* the same, and one more when the bias is wanted */
-    float *weights, *bias; /* parts 1: the gradients themselves; else [part][row][terms + 1] */
+    uint32_t columns;      /* terms, and one more if the bias is needed */
+    float *weights, *bias; /* with one part, the gradients; else weights[part][row][terms + 1] */
 };
 
 template <class T> struct weights_load {
-    int position, first; /* of a step; of the rows and of the terms that this thread brings */
+    int position, first; /* of a step; of the rows and of the terms that this thread loads */
     struct walk_term terms[T::VALUES];
     float rows[T::WEIGHTS], values[T::VALUES];
 };
@@ -51,9 +51,9 @@ load_begin(struct weights_load<T> *load, const struct walk *w, const struct walk
 
 template <class T, bool MOVED>
 static __device__ __forceinline__ void
-bring(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
-      const float *small, const float *large, uint32_t first_row, uint32_t first_term,
-      uint32_t first_position, uint32_t end)
+load_values(struct weights_load<T> *load, const struct walk *w, const struct walk_block *block,
+            const float *small, const float *large, uint32_t first_row, uint32_t first_term,
+            uint32_t first_position, uint32_t end)
 {
     const uint32_t position = first_position + load->position;
     const bool inside = position < end;
@@ -78,8 +78,9 @@ bring(struct weights_load<T> *load, const struct walk *w, const struct walk_bloc
 }
 
 template <class A>
-static __device__ __forceinline__ void put(const struct weights_load<typename A::T> *load,
-                                           typename A::memory *memory, int buffer)
+static __device__ __forceinline__ void
+store_to_shared(const struct weights_load<typename A::T> *load, typename A::memory *memory,
+                int buffer)
 {
     typedef typename A::T T;
 #pragma unroll
@@ -92,7 +93,7 @@ static __device__ __forceinline__ void put(const struct weights_load<typename A:
             A::convert(load->values[v]);
 }
 
-/* `row` counts over all groups. */
+/* Stores a sum; `row` counts over all groups. */
 static __device__ __forceinline__ void store(const struct weights_job *job, uint32_t rows,
                                              uint32_t part, uint32_t row, uint32_t term, float sum)
 {
@@ -120,17 +121,18 @@ static __global__ void __launch_bounds__(A::T::THREADS, A::BLOCKS)
     struct weights_load<T> load;
     A::begin(&sums);
     load_begin<T>(&load, &w, &block, first_term);
-    bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
-    put<A>(&load, &memory, 0);
+    load_values<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, begin, end);
+    store_to_shared<A>(&load, &memory, 0);
     __syncthreads();
     int buffer = 0;
     for (uint32_t next = begin + T::TERMS; next < end + T::TERMS; next += T::TERMS) {
         if (next < end)
-            bring<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next, end);
+            load_values<T, MOVED>(&load, &w, &block, small, large, first_row, first_term, next,
+                                  end);
         A::add(&sums, &memory, buffer);
         buffer ^= 1;
         if (next < end)
-            put<A>(&load, &memory, buffer);
+            store_to_shared<A>(&load, &memory, buffer);
         __syncthreads();
     }
     A::end(&sums, &memory, [&](int row, int term, float sum) {
@@ -216,7 +218,7 @@ typedef tile<16, 128, 8, 4> lowest_tile;
             add_weights<tensor_products<tensor_tile, __nv_bfloat16>, moved>,                       \
             add_weights<tensor_products<tensor_tile, __half>, moved>                               \
     }
-/* Too low to gain from tensor cores. */
+/* For tiles that are too low to gain from tensor cores: one kernel for all precisions. */
 #define ALWAYS(kernel)                                                                             \
     {                                                                                              \
         kernel, kernel, kernel, kernel                                                             \
@@ -232,14 +234,14 @@ static const struct weights_choice choices[] = {
      ALWAYS(TILED(lowest_tile, true))},
 };
 
-/* Of a group. */
+/* Returns the number of terms of a group. */
 static size_t terms_of(const struct conv_shape *conv)
 {
     return conv->in.channels / conv->groups * conv->window.kernel_height *
            conv->window.kernel_width;
 }
 
-/* Positions from which on large tiles leave enough parts to be added up at the same time. */
+/* The least number of positions for which large tiles have enough parts to keep the GPU busy. */
 enum { MANY_POSITIONS = 16 * LEAST_OF_A_PART };
 
 static const struct weights_choice *choose(const struct conv_shape *conv)
@@ -268,7 +270,8 @@ static size_t part_floats(const struct conv_shape *conv)
     return conv->out.channels * (terms_of(conv) + 1);
 }
 
-/* The parts grow with the batch, but a batch too small for large tiles may have more of them. */
+/* The number of parts grows with the batch, but a batch that is too small for large tiles may have
+ * more of them; the larger number counts. */
 size_t weight_gradients_workspace(const struct conv_shape *conv)
 {
     const size_t parts = parts_of(conv), few = (MANY_POSITIONS - 1) / shape_area(conv->out);

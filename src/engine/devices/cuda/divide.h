@@ -1,8 +1,8 @@
 /* divide.h: division by a number that is known before the kernel runs.
  *
- * Element numbers are taken apart into image, channel, row and column all the time, and a GPU has
- * no instruction for it. n / d is a multiplication by 2^(32 + s) / d and a shift (Granlund &
- * Montgomery 1994), exact for every n below 2^31.
+ * Kernels often split an index into image, channel, row and column, and a GPU has no instruction
+ * for integer division. n / d is computed as a multiplication by 2^(32 + s) / d and a shift
+ * (Granlund & Montgomery 1994), which is exact for every n below 2^31.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_DIVIDE_H
 #define TINCA_ENGINE_DEVICES_CUDA_DIVIDE_H
@@ -15,7 +15,7 @@ struct divisor {
     uint32_t value, multiplier, shift;
 };
 
-/* For 1 <= value < 2^31. */
+/* Returns the divisor for 1 <= value < 2^31. */
 static inline struct divisor divisor_of(size_t value)
 {
     struct divisor divisor = {(uint32_t)value, 0, 0};
@@ -36,7 +36,7 @@ static __host__ __device__ __forceinline__ uint32_t divide(uint32_t n, struct di
     return (high + n) >> by.shift;
 }
 
-/* n / by, and what is left in *rest. */
+/* Returns n / by and sets *rest to the remainder. */
 static __host__ __device__ __forceinline__ uint32_t divide_rest(uint32_t n, struct divisor by,
                                                                 uint32_t *rest)
 {

@@ -1,12 +1,12 @@
-/* Dropout: the mask is drawn again wherever it is needed, from the same Philox blocks as on every
- * other device (base/random.h). A thread takes the four values of a block. Where several cards
- * share a batch, values are counted over all of its images. */
+/* Dropout. Both passes draw the mask from the same Philox blocks as every other device
+ * (base/random.h); a thread takes the four values of a block. If several GPUs share a batch, values
+ * are counted over all images of the batch. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
 #include "base/random.h"
 
-/* random_philox() for a GPU: the constants are the algorithm's. */
+/* Returns what random_philox() of base/random.h returns. */
 static __device__ __forceinline__ struct random_block philox(uint64_t seed, uint32_t purpose,
                                                              uint32_t stream, uint64_t index)
 {
@@ -30,7 +30,7 @@ struct draws {
     uint64_t seed;
     uint32_t node;
     float rate, scale;
-    uint32_t first, skipped; /* the first value's block, and values before it there */
+    uint32_t first, skipped; /* the block of the first value, and the values before it in there */
 };
 
 static __device__ __forceinline__ float factor(const struct draws *draws, uint32_t word)
@@ -39,7 +39,8 @@ static __device__ __forceinline__ float factor(const struct draws *draws, uint32
     return unit >= draws->rate ? draws->scale : 0.0f;
 }
 
-/* out = (out +) in * mask, in blocks of four. `out` may be `in`. */
+/* Writes in * mask to `out`, or adds it if `accumulate` is set, in blocks of four. `out` may be
+ * `in`. */
 static __global__ void mask(const float *in, float *out, bool accumulate, uint32_t count,
                             bool aligned, struct draws draws, const struct cuda_iteration *now)
 {
@@ -57,7 +58,7 @@ static __global__ void mask(const float *in, float *out, bool accumulate, uint32
         }
 #pragma unroll
         for (uint32_t k = 0; k < 4; k++) {
-            const uint32_t at = 4 * i + k - skipped; /* before the first value: a huge number */
+            const uint32_t at = 4 * i + k - skipped; /* wraps to a huge number before value 0 */
             if (at < count)
                 gradient_store(&out[at], accumulate, in[at] * factor(&draws, block.word[k]));
         }
@@ -94,7 +95,15 @@ static void backward_dropout(const struct kernel_call *call)
               call->accumulate[0]);
 }
 
-struct cuda_kernel cuda_dropout = {"dropout",
-                                   {"dropout", "cuda", NULL,
-                                    KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE, supports_counts,
-                                    NULL, NULL, forward_dropout, backward_dropout}};
+struct cuda_kernel cuda_dropout = {
+    .op = "dropout",
+    .kernel =
+        {
+            .name = "dropout",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_dropout,
+            .backward = backward_dropout,
+        },
+};

@@ -1,12 +1,12 @@
-/* gemm.h: matrix products by cuBLAS, row by row as this house writes matrices. Not for use outside
- * this room. */
+/* gemm.h: products of row-major matrices by cuBLAS. Only the kernels of this folder use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_GEMM_H
 #define TINCA_ENGINE_DEVICES_CUDA_GEMM_H
 
 #include "engine/devices/cuda/launch.h"
 
-/* C[m, n] = A B + beta C, all float32; `transposed` says that A lies as [k, m] or B as [n, k]. With
- * `count` above 1 that many products, whose matrices lie so many floats apart; 0: the same. */
+/* C[m, n] = A B + beta C in float32. If transposed, A is stored as [k, m] or B as [n, k]. There are
+ * `count` products, whose matrices lie a_step, b_step and c_step floats apart; with a step of 0 all
+ * products use the same matrix. */
 struct product {
     size_t m, n, k;
     const float *a, *b;
@@ -30,7 +30,8 @@ static inline cublasComputeType_t compute_type(enum cuda_precision precision)
     }
 }
 
-/* cuBLAS counts by columns: what it sees are the transposed matrices, C^T = B^T A^T. */
+/* Queues the products. cuBLAS expects columns first, so it gets the transposed matrices:
+ * C^T = B^T A^T. */
 static inline void multiply(struct cuda_context *context, const char *what, const struct product *p)
 {
     const float one = 1.0f;

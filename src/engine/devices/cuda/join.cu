@@ -1,18 +1,18 @@
-/* add and concat: values of several inputs, element by element, in one launch.
+/* add and concat: they join several inputs, element by element, in one launch.
  *
- * An element of the output is one thread's business for all inputs, in their order: two inputs may
- * be the same node, whose gradient is then added to after it was written.
+ * One thread handles an element of the output for all inputs, in order. Two inputs may be the same
+ * node; its gradient is then first written and then added to.
  */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
 struct sources {
     const float *at[NODE_MAX_INPUTS];
-    uint32_t begin[NODE_MAX_INPUTS + 1]; /* concat: the part of an output image, in items */
+    uint32_t begin[NODE_MAX_INPUTS + 1]; /* concat: where each input begins in an output image */
     uint32_t count;
 };
 struct targets {
-    float *at[NODE_MAX_INPUTS]; /* NULL: no gradient is wanted */
+    float *at[NODE_MAX_INPUTS]; /* NULL: the gradient is not needed */
     bool accumulate[NODE_MAX_INPUTS];
     uint32_t begin[NODE_MAX_INPUTS + 1];
     uint32_t count;
@@ -56,7 +56,7 @@ static __global__ void add_back(const float *gradient, const __grid_constant__ s
 
 /* --- concat --- */
 
-/* Which input item `at` of an output image belongs to. */
+/* Returns the input to which item `at` of an output image belongs. */
 static __host__ __device__ __forceinline__ uint32_t part_of(const uint32_t *begin, uint32_t count,
                                                             uint32_t at)
 {
@@ -98,8 +98,8 @@ static __global__ void concat_back(const float *gradient, const __grid_constant_
 
 /* --- both --- */
 
-/* Values to an item: four where every array is aligned and every part of an image has whole fours.
- */
+/* Returns the values of an item: four if every array is aligned and every input of an image has a
+ * multiple of four values, else one. */
 static uint32_t item_values(const struct kernel_call *call)
 {
     bool fours = aligned16(call->output ? call->output : call->output_gradient) &&
@@ -163,8 +163,8 @@ static bool is_there_before(const struct targets *to, uint32_t k)
     return false;
 }
 
-/* Gradients of one node that was put in twice are added one after the other: in launches of their
- * own, for here other threads hold them. */
+/* If a node is an input twice, its gradients are added in separate launches, one after the other,
+ * because different threads handle them. */
 static void backward_concat(const struct kernel_call *call)
 {
     const uint32_t values = item_values(call), items = (uint32_t)output_values(call) / values;
@@ -187,9 +187,26 @@ static void backward_concat(const struct kernel_call *call)
     }
 }
 
-struct cuda_kernel cuda_add = {"add",
-                               {"add", "cuda", NULL, KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
-                                supports_counts, NULL, NULL, forward_add, backward_add}};
+struct cuda_kernel cuda_add = {
+    .op = "add",
+    .kernel =
+        {
+            .name = "add",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_add,
+            .backward = backward_add,
+        },
+};
 struct cuda_kernel cuda_concat = {
-    "concat",
-    {"concat", "cuda", NULL, 0, supports_counts, NULL, NULL, forward_concat, backward_concat}};
+    .op = "concat",
+    .kernel =
+        {
+            .name = "concat",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .forward = forward_concat,
+            .backward = backward_concat,
+        },
+};

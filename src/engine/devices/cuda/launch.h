@@ -1,7 +1,7 @@
-/* launch.h: how this device's files start kernels. Not for use outside this room.
+/* launch.h: how the files of this folder start kernels. Only they use it.
  *
- * One function instead of <<<>>>, so that the same source is plain C++ for the emulator of
- * tests/cuda. Every launch is checked; what fails is remembered by the context.
+ * One function replaces <<<>>>, so that the same source is plain C++ for the emulator of
+ * tests/cuda. Every launch is checked; the context records the first failure.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_LAUNCH_H
 #define TINCA_ENGINE_DEVICES_CUDA_LAUNCH_H
@@ -16,12 +16,12 @@
 
 enum { WARP = 32, BLOCK = 256, BLOCK_WARPS = BLOCK / WARP };
 
-/* Blocks that keep a large GPU busy: two for each of 132 multiprocessors. The same on every GPU, so
- * that how sums are split, and with it the bits, is too. Tests set it low, so that small cases take
- * the ways of large ones. */
+/* The number of blocks that keeps a large GPU busy: two for each of 132 multiprocessors. It is the
+ * same on every GPU, so that sums are divided, and rounded, in the same way. Tests set it low, so
+ * that small cases take the code paths of large ones. */
 extern unsigned cuda_busy_blocks;
 
-/* The arguments have the kernel's types: deduced from it alone. */
+/* Makes the compiler deduce the types of the arguments from the kernel only. */
 template <class T> struct same {
     typedef T type;
 };
@@ -36,32 +36,35 @@ static inline void launch(struct cuda_context *context, const char *what, void (
               cudaLaunchKernel(kernel, grid, block, list, shared_bytes, context->stream));
 }
 
+/* Returns the context of the device that the call is for. */
 static inline struct cuda_context *context_of(const struct kernel_call *call)
 {
     return (struct cuda_context *)call->context;
 }
 
+/* Returns the number of blocks for `items`, with `of_a_block` items in each. */
 static inline unsigned blocks_for(size_t items, size_t of_a_block)
 {
     return (unsigned)((items + of_a_block - 1) / of_a_block);
 }
 
-/* Threads of a block that has `items` to do: whole warps. */
+/* Returns the threads of a block that has `items` items: whole warps, at most BLOCK. */
 static inline unsigned block_threads(size_t items)
 {
     const unsigned threads = WARP * blocks_for(items, WARP);
     return threads < BLOCK ? threads : (unsigned)BLOCK;
 }
 
-/* Blocks of a kernel that strides over `items`: enough for all, but no more than run at once. */
+/* Returns the blocks of a kernel that strides over `items`: enough for all items, but no more than
+ * the GPU runs at once. */
 static inline unsigned stride_blocks(size_t items)
 {
     const size_t limit = 8 * (size_t)cuda_busy_blocks, blocks = blocks_for(items, BLOCK);
     return (unsigned)(blocks < limit ? blocks : limit);
 }
 
-/* The first item and the step of a kernel that strides. Counts are below 2^31 (supports_counts), so
- * that first + step does not overflow. */
+/* Return the first item and the step of a thread in a kernel that strides. Counts are below 2^31
+ * (supports_counts), so that first + step does not overflow. */
 static __device__ __forceinline__ uint32_t stride_first(void)
 {
     return blockIdx.x * blockDim.x + threadIdx.x;
@@ -71,7 +74,7 @@ static __device__ __forceinline__ uint32_t stride_step(void)
     return gridDim.x * blockDim.x;
 }
 
-/* Values in the batch: of an input, of the output. */
+/* Return the values in the whole batch: of input k, and of the output. */
 static inline size_t input_values(const struct kernel_call *call, size_t k)
 {
     return call->site->batch * shape_count(call->site->inputs[k]);
@@ -81,18 +84,19 @@ static inline size_t output_values(const struct kernel_call *call)
     return call->site->batch * shape_count(call->site->node->output);
 }
 
+/* Returns whether an array can be read 16 bytes at a time. */
 static inline bool aligned16(const void *memory)
 {
     return (uintptr_t)memory % 16 == 0;
 }
 
-/* Adds to what is there, or overwrites it. */
+/* Stores a gradient, or adds it to the one that is there. */
 static __device__ __forceinline__ void gradient_store(float *at, bool accumulate, float value)
 {
     *at = accumulate ? *at + value : value;
 }
 
-/* Element numbers are 32 bits wide. For kernel->supports. */
+/* A kernel's `supports`: refuses 2^31 values or more in a batch, because indices have 32 bits. */
 bool supports_counts(const struct kernel_site *site, const char **reason);
 
 #endif

@@ -1,5 +1,5 @@
-/* Fully connected layers by cuBLAS. For a few images forward is bound by reading the weights: there
- * a warp takes an output and all of the images, and the bias with it, in one launch. */
+/* Fully connected layers by cuBLAS. With a few images the forward pass is limited by reading the
+ * weights; then one launch computes everything, with a warp for each output of all images. */
 #include "engine/devices/cuda/gemm.h"
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
@@ -30,7 +30,7 @@ static __global__ void few_images(const float *x, const float *weight, const flo
     }
 }
 
-/* The bias in every row, for the product to be added to. */
+/* Writes the bias to every row of the output; the matrix product is then added. */
 static __global__ void repeat_rows(const float *bias, float *y, struct divisor outputs,
                                    uint32_t count)
 {
@@ -41,7 +41,7 @@ static __global__ void repeat_rows(const float *bias, float *y, struct divisor o
     }
 }
 
-/* Sums of columns: 32 columns to a block, a warp to every eighth row. */
+/* Sums columns: a block takes 32 columns, and a warp every eighth row. */
 static __global__ void sum_columns(const float *g, float *sums, uint32_t rows, uint32_t columns)
 {
     __shared__ float of_warps[BLOCK_WARPS][WARP];
@@ -140,6 +140,15 @@ static void backward_linear(const struct kernel_call *call)
                (uint32_t)outputs);
 }
 
-struct cuda_kernel cuda_linear = {"linear",
-                                  {"linear cuBLAS", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                   supports_counts, NULL, NULL, forward_linear, backward_linear}};
+struct cuda_kernel cuda_linear = {
+    .op = "linear",
+    .kernel =
+        {
+            .name = "linear cuBLAS",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_linear,
+            .backward = backward_linear,
+        },
+};

@@ -1,5 +1,5 @@
-/* The losses. Forward: a block, or for classes a warp, takes an image and sums up. Backward: a
- * value at a time, scaled by weight / batch. */
+/* The losses. In the forward pass a block, or for softmax_cross_entropy a warp, sums one image. The
+ * backward pass goes value by value and scales by weight / batch. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -10,7 +10,7 @@ static float loss_scale(const struct kernel_call *call)
     return call->site->node->attributes.loss.weight / (float)call->site->batch;
 }
 
-/* --- softmax_cross_entropy: a warp to an image --- */
+/* --- softmax_cross_entropy: a warp for each image --- */
 
 struct logits {
     float largest, sum; /* of exp(x - largest) */
@@ -75,7 +75,7 @@ static void backward_cross_entropy(const struct kernel_call *call)
            (uint32_t)call->site->inputs[0].channels, (uint32_t)call->site->batch);
 }
 
-/* --- losses over values: with their gradients for value x and for target t --- */
+/* --- losses of pairs of values, with the gradients of value x and of target t --- */
 
 struct l1 {
     static __device__ __forceinline__ float loss(float x, float t)
@@ -140,7 +140,7 @@ static __global__ void mean_loss(const float *x, struct loss_target target, floa
 }
 
 struct loss_gradients {
-    float *at[2]; /* NULL: not wanted. Both may be the same: the first is stored first */
+    float *at[2]; /* NULL: not needed. If both are the same, the first is stored first */
     bool accumulate[2];
 };
 
@@ -210,16 +210,50 @@ static void backward_binary(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_softmax_cross_entropy = {
-    "softmax_cross_entropy",
-    {"softmax_cross_entropy", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
-     NULL, forward_cross_entropy, backward_cross_entropy}};
-struct cuda_kernel cuda_binary_cross_entropy = {"binary_cross_entropy",
-                                                {"binary_cross_entropy", "cuda", NULL,
-                                                 KERNEL_BACKWARD_READS_INPUT, supports_counts, NULL,
-                                                 NULL, forward_binary, backward_binary}};
-struct cuda_kernel cuda_l1_loss = {"l1_loss",
-                                   {"l1_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                    supports_counts, NULL, NULL, forward_l1, backward_l1}};
-struct cuda_kernel cuda_l2_loss = {"l2_loss",
-                                   {"l2_loss", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT,
-                                    supports_counts, NULL, NULL, forward_l2, backward_l2}};
+    .op = "softmax_cross_entropy",
+    .kernel =
+        {
+            .name = "softmax_cross_entropy",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_cross_entropy,
+            .backward = backward_cross_entropy,
+        },
+};
+struct cuda_kernel cuda_binary_cross_entropy = {
+    .op = "binary_cross_entropy",
+    .kernel =
+        {
+            .name = "binary_cross_entropy",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_binary,
+            .backward = backward_binary,
+        },
+};
+struct cuda_kernel cuda_l1_loss = {
+    .op = "l1_loss",
+    .kernel =
+        {
+            .name = "l1_loss",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_l1,
+            .backward = backward_l1,
+        },
+};
+struct cuda_kernel cuda_l2_loss = {
+    .op = "l2_loss",
+    .kernel =
+        {
+            .name = "l2_loss",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .forward = forward_l2,
+            .backward = backward_l2,
+        },
+};

@@ -1,5 +1,5 @@
-/* Local response normalisation: a thread takes one value and looks at the channels around it, which
- * its neighbours in the warp find in the cache. Saved: scale. */
+/* Local response normalisation: a thread computes one value from the channels around it, which
+ * neighbouring threads of the warp read from the cache. Saved: scale. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -12,7 +12,7 @@ struct lrn {
     uint32_t count;
 };
 
-/* scale^-beta. AlexNet's and GoogLeNet's beta takes two roots instead of a power. */
+/* Returns scale^-beta. For the beta of AlexNet and GoogLeNet, 3/4, two roots replace the power. */
 static __device__ __forceinline__ float damping(float scale, float beta)
 {
     if (beta == 0.75f) {
@@ -22,7 +22,7 @@ static __device__ __forceinline__ float damping(float scale, float beta)
     return powf(scale, -beta);
 }
 
-/* The channel of element `i`. */
+/* Returns the channel of element `i`. */
 static __device__ __forceinline__ int channel_of(const struct lrn *l, uint32_t i)
 {
     uint32_t channel;
@@ -30,7 +30,7 @@ static __device__ __forceinline__ int channel_of(const struct lrn *l, uint32_t i
     return (int)channel;
 }
 
-/* How far the channels around `channel` go: from -*below to *above. */
+/* Sets how far the channels around `channel` reach: from -*below to *above. */
 static __device__ __forceinline__ void reach(const struct lrn *l, int channel, int *below,
                                              int *above)
 {
@@ -107,6 +107,16 @@ static void backward_lrn(const struct kernel_call *call)
            call->input_gradients[0], call->accumulate[0], lrn_of(call));
 }
 
-struct cuda_kernel cuda_lrn = {"lrn",
-                               {"lrn", "cuda", NULL, KERNEL_BACKWARD_READS_INPUT, supports_counts,
-                                saved_lrn, NULL, forward_lrn, backward_lrn}};
+struct cuda_kernel cuda_lrn = {
+    .op = "lrn",
+    .kernel =
+        {
+            .name = "lrn",
+            .instruction_set = "cuda",
+            .traits = KERNEL_BACKWARD_READS_INPUT,
+            .supports = supports_counts,
+            .saved_bytes = saved_lrn,
+            .forward = forward_lrn,
+            .backward = backward_lrn,
+        },
+};

@@ -1,11 +1,12 @@
-/* Max pooling. Backward gathers: an element of the input asks every window that covers it, in
- * order, whether it was the maximum there, so that no two threads add to the same place. */
+/* Max pooling. In the backward pass an element of the input checks each window that covers it, in
+ * order, for whether it was the maximum there. No two threads thus add to the same element. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/pool_window.h"
 
 #include <math.h>
 
-/* The first maximum in raster order; what is no number wins. Windows are never all padding. */
+/* Returns the position of the first maximum in raster order; NaN counts as the largest value. No
+ * window is padding only. */
 static __device__ __forceinline__ int find_maximum(const float *plane, const struct pool_window *w,
                                                    int y, int x)
 {
@@ -86,6 +87,15 @@ static void backward_max_pool(const struct kernel_call *call)
            call->accumulate[0], pool_window_of(call), (uint32_t)count);
 }
 
-struct cuda_kernel cuda_max_pool = {"max_pool",
-                                    {"max_pool", "cuda", NULL, 0, supports_counts, saved_max_pool,
-                                     NULL, forward_max_pool, backward_max_pool}};
+struct cuda_kernel cuda_max_pool = {
+    .op = "max_pool",
+    .kernel =
+        {
+            .name = "max_pool",
+            .instruction_set = "cuda",
+            .supports = supports_counts,
+            .saved_bytes = saved_max_pool,
+            .forward = forward_max_pool,
+            .backward = backward_max_pool,
+        },
+};

@@ -1,4 +1,4 @@
-/* The module's table, and the life of an opened card. */
+/* The module's table, and how a GPU is opened and closed. */
 #include "config.h"
 
 #include "engine/devices/cuda/context.h"
@@ -12,7 +12,7 @@
 #define CUDA_ARCHITECTURES ""
 #endif
 
-/* --- cards --- */
+/* --- GPUs --- */
 
 static void report_status(struct cuda_report *report, cudaError_t status)
 {
@@ -62,10 +62,10 @@ static uint64_t memory_free_on(size_t number)
     return available;
 }
 
-/* --- an opened card --- */
+/* --- an opened GPU --- */
 
-/* What cuBLAS may use; given to it here, since it could not allocate within a recording. NVIDIA
- * advises 32 MiB on Hopper and 4 MiB on what came before. */
+/* Returns the bytes of cuBLAS's workspace. It is allocated here, because cuBLAS cannot allocate
+ * while a CUDA graph is captured. NVIDIA recommends 32 MiB on Hopper and 4 MiB before it. */
 static size_t workspace_bytes(const struct cudaDeviceProp *properties)
 {
     return (size_t)(properties->major >= 9 ? 32 : 4) << 20;
@@ -78,19 +78,19 @@ static void open_blas(struct cuda_context *context, const struct cudaDeviceProp 
     if (context->failure[0])
         return;
     cuda_note_blas(context, "cublasSetStream", cublasSetStream(context->blas, context->stream));
-    context->workspace = cuda_take(context, bytes);
+    context->workspace = cuda_allocate_device(context, bytes);
     if (context->workspace)
         cuda_note_blas(context, "cublasSetWorkspace",
                        cublasSetWorkspace(context->blas, context->workspace, bytes));
 }
 
-/* The first launch of a kernel tells whether there is code for this card. */
+/* Launches a kernel: it fails if the module has no code for this GPU. */
 static void try_code(struct cuda_context *context)
 {
     struct device device = {};
     const struct iteration_values moment = {};
     device.state = context;
-    cuda_set_moment(&device, &moment);
+    cuda_set_iteration_values(&device, &moment);
     cuda_note(context, "the first kernel", cudaStreamSynchronize(context->stream));
 }
 
@@ -107,7 +107,7 @@ static void open_card(struct cuda_context *context)
               cudaStreamCreateWithFlags(&context->stream, cudaStreamNonBlocking));
     cuda_note(context, "cudaStreamCreate",
               cudaStreamCreateWithFlags(&context->sending, cudaStreamNonBlocking));
-    context->now = (struct cuda_iteration *)cuda_take(context, sizeof *context->now);
+    context->now = (struct cuda_iteration *)cuda_allocate_device(context, sizeof *context->now);
     if (!context->failure[0])
         open_blas(context, &properties);
     if (!context->failure[0])
@@ -124,8 +124,8 @@ static void close_card(void *state)
     cuda_dnn_close(context);
     if (context->blas)
         cublasDestroy(context->blas);
-    cuda_give(context, context->workspace);
-    cuda_give(context, context->now);
+    cuda_release_device(context, context->workspace);
+    cuda_release_device(context, context->now);
     if (context->stream)
         cudaStreamDestroy(context->stream);
     if (context->sending)
@@ -165,7 +165,7 @@ static void set_precision(void *state, enum device_precision precision)
                                                         : CUBLAS_DEFAULT_MATH));
 }
 
-/* --- what may fail for want of memory: that alone ends no run, and is forgotten --- */
+/* --- calls that may fail for lack of memory: such a failure ends no run and is not recorded --- */
 
 static void *hand_over(struct cuda_context *context, void *made, struct cuda_report *report)
 {
@@ -183,37 +183,37 @@ static void *hand_over(struct cuda_context *context, void *made, struct cuda_rep
 static void *allocate(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_take(context, bytes), report);
+    return hand_over(context, cuda_allocate_device(context, bytes), report);
 }
 
 static void release(void *state, void *there)
 {
-    cuda_give((struct cuda_context *)state, there);
+    cuda_release_device((struct cuda_context *)state, there);
 }
 
 static void *allocate_pinned(void *state, size_t bytes, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return hand_over(context, cuda_take_pinned(context, bytes), report);
+    return hand_over(context, cuda_allocate_host(context, bytes), report);
 }
 
 static void release_pinned(void *state, void *here)
 {
-    cuda_give_pinned((struct cuda_context *)state, here);
+    cuda_release_host((struct cuda_context *)state, here);
 }
 
 static struct device_staging *stage_create(void *state, size_t bytes, bool ahead,
                                          struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    struct device_staging *stage = cuda_stage_create(context, bytes, ahead);
+    struct device_staging *stage = cuda_staging_create(context, bytes, ahead);
     return (struct device_staging *)hand_over(context, stage, report);
 }
 
 static struct device_event *mark_create(void *state, struct cuda_report *report)
 {
     struct cuda_context *context = (struct cuda_context *)state;
-    return (struct device_event *)hand_over(context, cuda_mark_create(context), report);
+    return (struct device_event *)hand_over(context, cuda_event_create(context), report);
 }
 
 static const char *toolkit(void)
@@ -246,7 +246,7 @@ extern "C" __attribute__((visibility("default"))) const struct cuda_module *tinc
     module.release_pinned = release_pinned;
     module.staging_create = stage_create;
     module.event_create = mark_create;
-    module.join = cuda_join;
+    module.join = cuda_join_group;
     module.backend = cuda_backend_functions;
     return &module;
 }

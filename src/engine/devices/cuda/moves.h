@@ -1,7 +1,8 @@
-/* moves.h: channel_shift and channel_shuffle as an address. Not for use outside this room.
+/* moves.h: channel_shift and channel_shuffle as addresses. Only the kernels of this folder use it.
  *
- * Both only say where a channel comes from and by how much it is moved, so that a kernel that reads
- * planes of an image can read them from there, and bring their gradients back there.
+ * Each output channel of these operators is one input channel, moved by at most one pixel. A kernel
+ * that reads planes of an image can read them at the moved address (a fused gather), and write
+ * their gradients back to it.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_MOVES_H
 #define TINCA_ENGINE_DEVICES_CUDA_MOVES_H
@@ -13,19 +14,21 @@
 #include <string.h>
 
 struct moves {
-    bool shuffles, shifts;    /* neither: nothing moves */
-    struct divisor groups;    /* shuffle: its groups; shift: channels that move alike */
+    bool shuffles, shifts;    /* if both are false, nothing moves */
+    struct divisor groups;    /* shuffle: its groups; shift: channels with the same move */
     uint32_t channels;        /* of an image */
-    uint32_t groups_channels; /* shuffle: of one group; shift: those that move at all */
+    uint32_t groups_channels; /* shuffle: channels of one group; shift: channels that move */
 };
 
-/* Moved value (y, x) is value (y - dy, x - dx) of channel `channel`, or 0 where that is outside. */
+/* Value (y, x) of the moved channel is value (y - dy, x - dx) of channel `channel`, or 0 if that
+ * lies outside the image. */
 struct move {
     uint32_t channel;
     int dy, dx; /* -1, 0 or 1 */
 };
 
-/* What the node does to an image of so many channels; NULL: nothing. */
+/* Returns the moves of a node on an image with `channels` channels. Nothing moves if `node` is
+ * NULL. */
 static inline struct moves moves_of(const struct node *node, size_t channels)
 {
     struct moves moves = {false, false, {1, 1, 0}, (uint32_t)channels, 0};
@@ -60,9 +63,9 @@ static __host__ __device__ __forceinline__ struct move move_of(const struct move
     return move;
 }
 
-/* Where moved row or column `at` goes back to. One that came from outside is worth nothing; the
- * value at the other end went nowhere, and is what it is paired with: each place is reached once.
- */
+/* Returns where the gradient of moved row or column `at` goes back to. A row that came from outside
+ * the image has *outside set; the returned row is then the one at the other end, which moved out of
+ * the image and has the gradient 0. Over all `at`, each row is returned exactly once. */
 static __host__ __device__ __forceinline__ uint32_t move_back(uint32_t at, int offset,
                                                               uint32_t size, bool *outside)
 {

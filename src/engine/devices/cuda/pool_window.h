@@ -1,4 +1,4 @@
-/* pool_window.h: the geometry of both poolings. Not for use outside this room. */
+/* pool_window.h: the geometry of max and average pooling. Only these two kernels use it. */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_POOL_WINDOW_H
 #define TINCA_ENGINE_DEVICES_CUDA_POOL_WINDOW_H
 
@@ -21,7 +21,7 @@ static inline struct pool_window pool_window_of(const struct kernel_call *call)
             divisor_of(out.width), divisor_of(out.height)};
 }
 
-/* From an element's number to its row and column; returns its plane. */
+/* Returns the plane of element `at` and sets its row and column. */
 static __host__ __device__ __forceinline__ uint32_t position_of(uint32_t at, struct divisor down,
                                                                 struct divisor across, int *y,
                                                                 int *x)
@@ -39,7 +39,7 @@ struct range {
     int begin, end;
 };
 
-/* The part of the image under the window at `out`, along one axis. */
+/* Returns the range of the image under the window at `out`, along one axis. */
 static __host__ __device__ __forceinline__ struct range window_range(int out, int kernel,
                                                                      int stride, int pad, int size)
 {
@@ -47,17 +47,17 @@ static __host__ __device__ __forceinline__ struct range window_range(int out, in
     return {begin > 0 ? begin : 0, end < size ? end : size};
 }
 
-/* The windows that cover `in`, along one axis. */
+/* Returns the windows that cover position `in`, along one axis. */
 static __host__ __device__ __forceinline__ struct range
 covering_windows(int in, int kernel, int stride, int pad, int outputs)
 {
-    const int reach = in + pad - kernel; /* windows that begin here or before do not reach `in` */
+    const int reach = in + pad - kernel; /* windows that begin here or earlier do not cover `in` */
     const int begin = reach < 0 ? 0 : reach / stride + 1, end = (in + pad) / stride + 1;
     return {begin, end < outputs ? end : outputs};
 }
 
-/* Elements of the window at `out` that lie in the image or its padding: what ceil mode adds beyond
- * that does not count. */
+/* Returns how many elements of the window at `out` lie in the image or its padding, along one axis;
+ * positions that ceil mode adds beyond the padding do not count. */
 static __host__ __device__ __forceinline__ int window_counted(int out, int kernel, int stride,
                                                               int pad, int size)
 {

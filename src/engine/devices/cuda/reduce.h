@@ -1,7 +1,8 @@
-/* reduce.h: sums and maxima over a warp or a block, in a fixed order. Not for use outside this
- * room.
+/* reduce.h: sums and maxima over a warp or a block, in a fixed order. Only the kernels of this
+ * folder use it.
  *
- * All threads of the warp or block must call; all get the result. A block has whole warps.
+ * All threads of the warp or block must call the function, and all get the result. A block must
+ * consist of whole warps.
  */
 #ifndef TINCA_ENGINE_DEVICES_CUDA_REDUCE_H
 #define TINCA_ENGINE_DEVICES_CUDA_REDUCE_H
@@ -22,12 +23,13 @@ static __device__ __forceinline__ float warp_max(float value)
     return value;
 }
 
-/* Sums COUNT values at once, each over the block, which has at most 1024 threads in one row. */
+/* Sums COUNT values at once, each over the block. The block has one dimension and at most 1024
+ * threads. */
 template <int COUNT> static __device__ __forceinline__ void block_sums(float values[COUNT])
 {
     __shared__ float of_warps[COUNT][WARP];
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    __syncthreads(); /* what an earlier call left is read by now */
+    __syncthreads(); /* every thread has read the results of an earlier call */
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
         values[i] = warp_sum(values[i]);

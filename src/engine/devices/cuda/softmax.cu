@@ -1,6 +1,6 @@
-/* Softmax across channels. Of vectors and small images a warp takes a position and its lanes the
- * channels; of larger ones a thread takes a position, so that a warp reads 32 neighbours at once.
- */
+/* Softmax across channels. In vectors and small images a warp takes a position, and its lanes take
+ * the channels; in larger images a thread takes a position, so that a warp reads 32 neighbours at
+ * once. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/reduce.h"
 
@@ -11,7 +11,7 @@ struct softmax {
     uint32_t channels, positions; /* positions of the batch */
 };
 
-/* The number of channel 0 of position `i`. */
+/* Returns the index of channel 0 of position `i`. */
 static __device__ __forceinline__ uint32_t first_of(const struct softmax *s, uint32_t i)
 {
     uint32_t at;
@@ -19,7 +19,7 @@ static __device__ __forceinline__ uint32_t first_of(const struct softmax *s, uin
     return n * s->channels * s->area.value + at;
 }
 
-/* LANES threads to a position: 1 or WARP. y may be x. */
+/* LANES threads, 1 or WARP, compute a position. y may be x. */
 template <int LANES> static __global__ void softmax_rows(const float *x, float *y, struct softmax s)
 {
     const uint32_t lane = threadIdx.x % LANES;
@@ -41,7 +41,7 @@ template <int LANES> static __global__ void softmax_rows(const float *x, float *
     }
 }
 
-/* The gradient may lie where g does. */
+/* The gradient may overwrite g. */
 template <int LANES>
 static __global__ void softmax_rows_back(const float *y, const float *g, float *gradient,
                                          bool accumulate, struct softmax s)
@@ -94,7 +94,14 @@ static void backward_softmax(const struct kernel_call *call)
 }
 
 struct cuda_kernel cuda_softmax = {
-    "softmax",
-    {"softmax", "cuda", NULL,
-     KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE, supports_counts,
-     NULL, NULL, forward_softmax, backward_softmax}};
+    .op = "softmax",
+    .kernel =
+        {
+            .name = "softmax",
+            .instruction_set = "cuda",
+            .traits = KERNEL_IN_PLACE | KERNEL_BACKWARD_READS_OUTPUT | KERNEL_GRADIENT_IN_PLACE,
+            .supports = supports_counts,
+            .forward = forward_softmax,
+            .backward = backward_softmax,
+        },
+};

@@ -1,4 +1,4 @@
-/* All kernels of this device, the better before the more general. */
+/* The table of this device's kernels and the limit on sizes that all of them share. */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -20,32 +20,8 @@ bool supports_counts(const struct kernel_site *site, const char **reason)
 }
 
 static struct cuda_kernel *const kernels[] = {
-    &cuda_conv_depthwise,
-#if HAVE_CUDNN
-    &cuda_conv_cudnn,
-#endif
-    &cuda_conv_pointwise,
-    &cuda_conv,
-    &cuda_conv_transpose,
-    &cuda_linear,
-    &cuda_max_pool,
-    &cuda_average_pool,
-    &cuda_relu,
-    &cuda_leaky_relu,
-    &cuda_sigmoid,
-    &cuda_tanh,
-    &cuda_softmax,
-    &cuda_batch_norm,
-    &cuda_lrn,
-    &cuda_dropout,
-    &cuda_concat,
-    &cuda_add,
-    &cuda_channel_shuffle,
-    &cuda_channel_shift,
-    &cuda_softmax_cross_entropy,
-    &cuda_binary_cross_entropy,
-    &cuda_l1_loss,
-    &cuda_l2_loss,
+#define CUDA_KERNEL(name) &cuda_##name,
+#include "engine/devices/cuda/kernels.inc"
 };
 
 extern "C" size_t cuda_kernels(const struct op *op, const struct kernel **list, size_t capacity)
@@ -54,7 +30,7 @@ extern "C" size_t cuda_kernels(const struct op *op, const struct kernel **list, 
     for (struct cuda_kernel *k : kernels) {
         if (count == capacity || strcmp(k->op, op->name) != 0)
             continue;
-        /* the same value whoever writes it: two threads may ask at once */
+        /* two threads may store it at once, and store the same value */
         __atomic_store_n(&k->kernel.op, op, __ATOMIC_RELAXED);
         list[count++] = &k->kernel;
     }

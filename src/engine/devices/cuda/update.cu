@@ -1,5 +1,5 @@
-/* The solver's step: every weight with its gradient and state is read and written once. The rules
- * are solver.h's, in the order of solver_update_range(). */
+/* The solver's step: reads and writes every weight with its gradient and state once. The rules are
+ * those of solver.h, computed in the order of solver_update_range(). */
 #include "engine/devices/cuda/kernels.h"
 #include "engine/devices/cuda/launch.h"
 
@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* What a step does to one weight. */
+/* The rule of a step for one weight. */
 struct rule {
     float momentum, beta2, epsilon, decay;
     bool nesterov;
@@ -56,7 +56,8 @@ static __global__ void step_adam(float *weights, const float *gradients, float *
     }
 }
 
-/* Element numbers are 32 bits wide: more weights than that take several launches. */
+/* Updates a part of the weights: indices have 32 bits, so more weights than that take several
+ * launches. */
 static void update_part(struct cuda_context *context, const struct solver_update *u, size_t first,
                         uint32_t count)
 {

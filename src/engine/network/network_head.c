@@ -1,0 +1,163 @@
+/* The head of a network file: its name, input, classes and normalisation, and the choices that it
+ * leaves to the request: the size of the input, the groups of shuffle, "widths" and "activation".
+ */
+#include "engine/network/network_builder.h"
+
+#include "base/character.h"
+#include "base/language.h"
+#include "engine/network/network_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_SIDE = 65536 };
+
+static bool read_input_shape(struct builder *builder, const struct json *root,
+                             const struct network_request *request)
+{
+    const struct json *input = json_member(root, "input");
+    struct shape *shape = &builder->network->input;
+    size_t *sides[] = {&shape->channels, &shape->height, &shape->width};
+    const struct json *side = json_first(input);
+    for (size_t i = 0; i < 3; i++, side = side ? json_next(side) : NULL)
+        if (!json_count(side, sides[i]) || *sides[i] < 1 || *sides[i] > MAX_SIDE)
+            return builder_fail(
+                builder, input ? input : root,
+                "\"input\": [channels, height, width] was expected, each 1 to 65536");
+    if (request->input_height)
+        shape->height = request->input_height;
+    if (request->input_width)
+        shape->width = request->input_width;
+    return true;
+}
+
+static void copy_member(const struct json *root, const char *key, const char *fallback, char *out,
+                        size_t size)
+{
+    const char *text = json_string(json_member(root, key));
+    snprintf(out, size, "%s", text ? text : fallback);
+    character_replace_hidden(out);
+}
+
+static bool check_keys(const struct builder *builder, const struct json *root)
+{
+    static const char *const known[] = {"name",           "title",
+                                        "input",          "classes",
+                                        "normalise",      "loss",
+                                        "layers",         "discriminator",
+                                        "shuffle_groups", "widths",
+                                        "activation",     "crc32"}; /* in a run's network.json */
+    for (const struct json *value = json_first(root); value; value = json_next(value)) {
+        bool found = false;
+        char why[256];
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            found |= strcmp(json_key(value), known[i]) == 0;
+        snprintf(why, sizeof why, _("\"%.60s\": no such key"), json_key(value));
+        if (!found)
+            return builder_fail(builder, value, why);
+    }
+    return true;
+}
+
+/* Sets the groups of shuffle: those of the request, else of the file, else NETWORK_GROUPS. */
+static bool read_groups(struct builder *builder, const struct json *root)
+{
+    struct network *network = builder->network;
+    struct variation *variation = &builder->variation;
+    const struct json *given = json_member(root, "shuffle_groups");
+    network->usual_groups = NETWORK_GROUPS;
+    if (given && (!json_count(given, &network->usual_groups) || network->usual_groups < 1 ||
+                  network->usual_groups > NETWORK_MAX_GROUPS))
+        return builder_fail(builder, given,
+                            "\"shuffle_groups\": a number of 1 to 4096 was expected");
+    if (variation->groups == 0)
+        variation->groups = network->usual_groups;
+    bool shuffled = variation->technique == TECHNIQUE_SHUFFLE;
+    variation->width_multiple = shuffled ? variation->groups : 1;
+    network->groups = shuffled ? variation->groups : 0;
+    return true;
+}
+
+static bool has_no_choice(const struct builder *builder, const char *option, const char *what)
+{
+    char text[160];
+    snprintf(text, sizeof text, _("leave out --%s: the network mlp has %s"), option, what);
+    return error_set(builder->error, ERROR_USAGE, builder->network->name, text,
+                     "this network has no %s that can be chosen", what);
+}
+
+static bool read_file_widths(const struct builder *builder, const struct json *list,
+                             struct network_widths *widths)
+{
+    static const char expected[] =
+        N_("\"widths\": a list of 1 to 16 numbers of 1 to 65536 was expected");
+    *widths = (struct network_widths){0};
+    if (!json_is_array(list) || json_length(list) < 1 || json_length(list) > NETWORK_MAX_WIDTHS)
+        return builder_fail(builder, list, expected);
+    for (const struct json *item = json_first(list); item; item = json_next(item)) {
+        size_t width;
+        if (!json_count(item, &width) || width < 1 || width > NETWORK_MAX_WIDTH)
+            return builder_fail(builder, item, expected);
+        widths->each[widths->count++] = width;
+    }
+    return true;
+}
+
+static bool read_widths(struct builder *builder, const struct json *root,
+                        const struct network_widths *asked)
+{
+    struct network *network = builder->network;
+    const struct json *list = json_member(root, "widths");
+    struct network_widths of_file;
+    if (!list)
+        return asked->count == 0 || has_no_choice(builder, "widths", _("widths"));
+    if (!read_file_widths(builder, list, &of_file))
+        return false;
+    network->widths = asked->count ? *asked : of_file;
+    network->widths_chosen = memcmp(&network->widths, &of_file, sizeof of_file) != 0;
+    return true;
+}
+
+static bool read_activation(struct builder *builder, const struct json *root, const char *asked)
+{
+    struct network *network = builder->network;
+    const struct json *named = json_member(root, "activation");
+    const char *given = json_string(named);
+    if (!named)
+        return !asked || !*asked || has_no_choice(builder, "activation", _("activation"));
+    if (!given || !activation_find(given))
+        return builder_fail(builder, named, "\"activation\": relu, tanh or sigmoid was expected");
+    snprintf(network->activation, sizeof network->activation, "%s",
+             asked && *asked ? asked : given);
+    network->activation_chosen = strcmp(network->activation, given) != 0;
+    return true;
+}
+
+bool builder_read_head(struct builder *builder, const struct network_request *request)
+{
+    const size_t classes = request->classes;
+    struct network *network = builder->network;
+    const struct json *root = builder->document->root;
+    if (!json_is_object(root))
+        return builder_fail(builder, root, "a network is an object { }");
+    if (!check_keys(builder, root) || !read_input_shape(builder, root, request))
+        return false;
+    const struct json *given = json_member(root, "classes");
+    if (given && (!json_count(given, &network->classes) || network->classes < 1 ||
+                  network->classes > 1000000))
+        return builder_fail(builder, given, "\"classes\": a number of 1 to 1000000 was expected");
+    if (classes && network->classes)
+        network->classes = classes;
+    if (!read_groups(builder, root))
+        return false;
+    copy_member(root, "name", "network", network->name, sizeof network->name);
+    copy_member(root, "title", network->name, network->title, sizeof network->title);
+    if (!read_widths(builder, root, &request->widths) ||
+        !read_activation(builder, root, request->activation))
+        return false;
+    copy_member(root, "normalise", "measured", network->normalisation,
+                sizeof network->normalisation);
+    if (!json_is_array(json_member(root, "layers")))
+        return builder_fail(builder, root, "\"layers\": a list was expected");
+    return true;
+}
