@@ -1,9 +1,9 @@
-/* device_backend.h: what a device does besides computing when its memory is not the host's.
+/* device_backend.h: the functions of a device that has memory of its own.
  *
- * Pointers called `there` are in the device's memory, all others in the host's. A device does what
- * it is asked for in the order in which it is asked; functions return before it is done, but for
- * those that say that they wait. What goes wrong on the way is kept until check() is asked; what is
- * asked for after it is undefined but harmless.
+ * `on_device` marks pointers into the device's memory; all other pointers are to host memory. A
+ * device does its work in the order in which it is enqueued. Functions return before the work is
+ * done, unless their comment says "waits". An error is kept until check() reports it; work that is
+ * enqueued after it has undefined results but does no harm.
  */
 #ifndef TINCA_ENGINE_DEVICES_DEVICE_BACKEND_H
 #define TINCA_ENGINE_DEVICES_DEVICE_BACKEND_H
@@ -11,104 +11,117 @@
 #include "engine/devices/device.h"
 #include "engine/profile/profile.h"
 
-/* What changes from one iteration to the next, for kernels that are replayed and so cannot be told
- * by their arguments. */
+/* The values that change from one iteration to the next. Kernels read them from the device's
+ * memory, because the arguments of a replayed recording are fixed. */
 struct iteration_values {
     uint64_t iteration, step;
     float learning_rate;
     double beta1, beta2; /* adam */
 };
 
-/* A part of a batch, on its way. */
+/* One array of a batch and where it is sent to. */
 struct batch_part {
-    void *there;
-    const void *here;
+    void *on_device;
+    const void *host;
     size_t bytes;
 };
 enum { BATCH_PARTS = 3 };
 
-/* Losses of images [count] there, each with its weight in the sum. */
+/* The losses of each image, [count] values for each of `losses` losses, and their weights. */
 enum { DEVICE_LOSSES = 8 };
 struct device_losses {
-    const float *there[DEVICE_LOSSES];
+    const float *on_device[DEVICE_LOSSES];
     float weights[DEVICE_LOSSES];
     size_t losses, count;
 };
 
 struct device_staging;   /* buffers through which batches are sent */
-struct device_event;     /* a place in what the device does, to be waited for */
-struct device_recording; /* work that was recorded, to be done over and over */
+struct device_event;     /* a point in the device's work that the host can wait for */
+struct device_recording; /* enqueued work that can be replayed, such as a CUDA graph */
 
 struct device_backend {
-    /* False with an error when anything has failed since the device was opened. */
+    /* Returns false with an error if anything has failed since the device was opened. */
     bool (*check)(struct device *device, struct error *error);
-    void (*wait)(struct device *device); /* until all that was asked for is done */
+    /* Waits until all enqueued work is done. */
+    void (*wait)(struct device *device);
 
-    uint64_t (*memory_used)(struct device *device); /* bytes that are allocated there now */
-    void (*clear)(struct device *device, void *there, size_t bytes);
-    void (*copy_in)(struct device *device, void *there, const void *here, size_t bytes); /* waits */
-    void (*copy_out)(struct device *device, void *here, const void *there,
-                     size_t bytes); /* waits */
-    /* Rows of `width` bytes, `to_pitch` and `from_pitch` bytes apart; both there. */
+    /* Returns the bytes of device memory that are allocated. */
+    uint64_t (*memory_used)(struct device *device);
+    /* Sets bytes of device memory to zero. */
+    void (*clear)(struct device *device, void *on_device, size_t bytes);
+    /* Copy from host to device and back. Both wait. After a failure copy_out changes nothing. */
+    void (*copy_in)(struct device *device, void *on_device, const void *host, size_t bytes);
+    void (*copy_out)(struct device *device, void *host, const void *on_device, size_t bytes);
+    /* Copies rows of `width` bytes within the device's memory. The rows begin `to_pitch` and
+     * `from_pitch` bytes apart. */
     void (*copy_rows)(struct device *device, void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t rows);
-    /* values = (values + more) * scale, all there. */
+    /* Sets values = (values + more) * scale, on the device. */
     void (*mix)(struct device *device, float *values, const float *more, float scale, size_t count);
 
-    /* Host memory that is copied without a detour. */
+    /* Allocate and release pinned host memory, which the device copies from and to directly. NULL
+     * with an error when there is none. */
     void *(*allocate_pinned)(struct device *device, size_t bytes, const char *what,
                              struct error *error);
-    void (*release_pinned)(struct device *device, void *here);
+    void (*release_pinned)(struct device *device, void *pinned);
 
-    /* Batches of at most `bytes` bytes in all. `ahead`: a batch is copied while the one before is
-     * computed, at the price of two more batches there. send() is done with `here` when it
-     * returns; it waits only for the batch before the last one. */
+    /* Returns buffers for batches of at most `bytes` bytes, or NULL with an error. With `ahead` a
+     * batch is copied while the device computes the one before; this takes device memory for two
+     * more batches. */
     struct device_staging *(*staging_create)(struct device *device, size_t bytes, bool ahead,
                                              struct error *error);
-    void (*staging_free)(struct device *device, struct device_staging *stage); /* may be NULL */
-    void (*send)(struct device *device, struct device_staging *stage,
+    void (*staging_free)(struct device *device, struct device_staging *staging); /* may be NULL */
+    /* Sends a batch. The host's arrays may be changed when it returns. Waits only until the last
+     * batch but one has been copied. */
+    void (*send)(struct device *device, struct device_staging *staging,
                  const struct batch_part parts[BATCH_PARTS]);
 
-    /* Copies into pinned memory, which is filled once a later mark has been waited for. */
-    void (*read_later)(struct device *device, void *pinned, const void *there, size_t bytes);
+    /* Enqueues a copy into pinned memory. The values are valid once an event that is recorded later
+     * has been waited for. */
+    void (*read_later)(struct device *device, void *pinned, const void *on_device, size_t bytes);
     struct device_event *(*event_create)(struct device *device, struct error *error);
-    void (*event_free)(struct device *device, struct device_event *mark); /* may be NULL */
-    void (*event_record)(struct device *device, struct device_event *mark);
-    void (*event_wait)(struct device *device, struct device_event *mark); /* waits */
+    void (*event_free)(struct device *device, struct device_event *event); /* may be NULL */
+    void (*event_record)(struct device *device, struct device_event *event);
+    void (*event_wait)(struct device *device, struct device_event *event); /* waits */
 
-    /* Tells the kernels what is new. Updates are done again, if they were held back. */
-    void (*set_iteration_values)(struct device *device, const struct iteration_values *moment);
-    /* Holds updates back until the next moment when the weighted sum of the losses' means is no
-     * number. The same sum in the same order as execution_loss. */
+    /* Writes the iteration's values for the kernels, and lets updates happen again if judge() has
+     * held them back. */
+    void (*set_iteration_values)(struct device *device, const struct iteration_values *values);
+    /* Computes the weighted sum of the losses' means, in the order of execution_loss. If it is NaN
+     * or infinite, updates do nothing until set_iteration_values is called next. */
     void (*judge)(struct device *device, const struct device_losses *losses);
 
-    /* What is asked for between the two is not done but recorded. record_end returns NULL when it
-     * cannot be: nothing has been done then, and nothing has failed. */
+    /* Record the work that is enqueued between the two calls instead of doing it. record_end
+     * returns NULL if the work cannot be recorded; then nothing was done and nothing has failed. */
     void (*record_begin)(struct device *device);
     struct device_recording *(*record_end)(struct device *device);
     void (*replay)(struct device *device, struct device_recording *recording);
     void (*recording_free)(struct device *device, struct device_recording *recording);
 
-    /* Several cards, each asked by a thread of its own, that do the work of one. join() lets
-     * `device` and its others work together until part(), asked of the same. In between each of
-     * them is asked for gather() and average() in the same order; both are done when all cards
-     * have come to them. When a card fails, none waits for it any more, and check() of that one
-     * says so. False with an error: what is needed is not there. */
+    /* A process group: several GPUs of this machine, the ranks, that share every batch. Each is
+     * used by a thread of its own. join() makes a group of `device` and its others, part() ends it;
+     * both are called with the same device. join() returns false with an error if a library is
+     * missing or refuses. Meanwhile all ranks must call all_gather and all_reduce_mean in the same
+     * order; each call ends when all ranks have made it. If a rank fails, no other rank waits for
+     * it any longer, and its check() reports the failure. */
     bool (*join)(struct device *device, struct error *error);
     void (*part)(struct device *device);
-    /* all[0..cards * bytes) = what all have in own[0..bytes), in their order. */
+    /* Sets all[0..ranks * bytes) to the own[0..bytes) of every rank, in the order of the ranks. */
     void (*all_gather)(struct device *device, void *all, const void *own, size_t bytes);
+    /* Replaces values[0..count) by their mean over the ranks. */
     void (*all_reduce_mean)(struct device *device, float *values, size_t count);
-    /* Kernels are not to ask other cards for anything for a while. */
-    void (*set_standalone)(struct device *device, bool alone);
-    /* To be asked now and then by a card's idle thread: looks whether one has failed. */
+    /* While `standalone` is set, kernels on this rank do not communicate with other ranks. */
+    void (*set_standalone)(struct device *device, bool standalone);
+    /* Checks whether a rank has failed. A rank's thread calls it while it waits for work. */
     void (*poll)(struct device *device);
 
-    /* Notes the time as number `i` of a list; seconds between two of its entries. The latter
-     * waits. Between an even entry and the next, matrix products of libraries are measured too. */
+    /* For a profile. stamp() enqueues a time stamp with number `i`. stamp_seconds() waits for two
+     * stamps and returns the seconds between them. Between an even stamp and the next, the matrix
+     * products of libraries are measured as well. */
     void (*stamp)(struct device *device, size_t i);
     double (*stamp_seconds)(struct device *device, size_t from, size_t to);
-    /* Takes the products that were measured, the last ones first; false: there are no more. */
+    /* Fills *product with a measured product and forgets it, the last one first. Returns false when
+     * there are no more. */
     bool (*take_product)(struct device *device, struct gemm_row *product);
 };
 

@@ -1,6 +1,7 @@
-/* buffer.h: floats that lie both in the host's memory and in a device's own, and which are newer.
+/* device_buffer.h: an array of floats with one copy in host memory and one on a device.
  *
- * To be freed before the device is closed. Of the device's thread.
+ * The buffer knows which copy is newer, so that an array is copied only when it must be. Free a
+ * buffer before its device is closed. Only the thread that uses the device may use the buffer.
  */
 #ifndef TINCA_ENGINE_DEVICES_DEVICE_BUFFER_H
 #define TINCA_ENGINE_DEVICES_DEVICE_BUFFER_H
@@ -15,30 +16,37 @@ enum device_buffer_newer { BUFFER_SAME, BUFFER_HOST_NEWER, BUFFER_DEVICE_NEWER }
 
 struct device_buffer {
     struct device *device;
-    float *here, *there; /* host, device */
+    float *host, *on_device; /* [count] each */
     size_t count;
     enum device_buffer_newer newer;
-    bool owns;        /* the device's copy */
-    uint64_t changes; /* how often the host's floats were changed */
+    bool owns;        /* device_buffer_free releases the device's copy */
+    uint64_t changes; /* how often device_buffer_touch_host was called */
 };
 
-/* A copy of here[0..count), which is borrowed, on a device whose memory is not the host's; the
- * host's are newer. */
-struct device_buffer *device_buffer_create(struct device *device, float *here, size_t count,
+/* Returns a buffer for host[0..count), which it borrows, with a new copy on a device that has
+ * memory of its own. The host's copy counts as newer. NULL with an error when memory is out; `what`
+ * names the array in it. */
+struct device_buffer *device_buffer_create(struct device *device, float *host, size_t count,
                                            const char *what, struct error *error);
-/* The same with floats there that are the caller's and, as those here, zero. */
-struct device_buffer *device_buffer_borrow(struct device *device, float *here, float *there,
+
+/* Returns a buffer that borrows both copies. Their values must be equal. NULL with an error when
+ * memory is out. */
+struct device_buffer *device_buffer_borrow(struct device *device, float *host, float *on_device,
                                            size_t count, struct error *error);
+
 void device_buffer_free(struct device_buffer *buffer); /* may be NULL */
 
-/* The host's floats were changed; the device's are going to be. */
+/* Marks the host's copy as newer, after a change. */
 void device_buffer_touch_host(struct device_buffer *buffer);
+
+/* Marks the device's copy as newer, when a kernel that changes it is enqueued. */
 void device_buffer_touch_device(struct device_buffer *buffer);
 
-/* Sends the host's floats to the device if they are newer. */
+/* Copies the host's floats to the device if they are newer. */
 void device_buffer_send(struct device_buffer *buffer);
-/* Brings the device's here if those are newer. False when the device failed: the host's floats are
- * then worth nothing. */
+
+/* Copies the device's floats to the host if they are newer. Returns false with an error when the
+ * device has failed; the host's floats must then not be used. */
 bool device_buffer_fetch(struct device_buffer *buffer, struct error *error);
 
 #endif

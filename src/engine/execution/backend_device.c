@@ -295,7 +295,7 @@ static void enqueue_iteration(struct execution *execution)
                                    .count = execution->batch.count * execution->plan->ranks};
     enqueue_forward(execution);
     for (size_t i = 0; i < graph->loss_count; i++) {
-        losses.there[i] = device_losses_of(execution, i);
+        losses.on_device[i] = device_losses_of(execution, i);
         losses.weights[i] = graph->nodes[graph->losses[i]].attributes.loss.weight;
     }
     device_of(execution)->judge(execution->device, &losses);

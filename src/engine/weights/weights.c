@@ -45,7 +45,7 @@ float *weights_on_device(struct weights *weights, struct device *device, struct 
                   "these weights are already on the device %s", weights->buffer->device->name);
         return NULL;
     }
-    return weights->buffer ? weights->buffer->there : NULL;
+    return weights->buffer ? weights->buffer->on_device : NULL;
 }
 
 bool weights_fetch(const struct weights *weights, struct error *error)

@@ -79,7 +79,7 @@ enum cuda_trouble cuda_trouble_of(cudaError_t status);
 /* Makes this thread work on the card; CUDA keeps that by thread. */
 void cuda_enter(struct cuda_context *context);
 
-/* remote.cu and iteration.cu: all of remote.h that needs no words. */
+/* backend.cu and iteration.cu: the functions of device_backend.h that report no error in words. */
 extern const struct device_backend cuda_backend_functions;
 void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment);
 void cuda_judge(struct device *device, const struct device_losses *losses);

@@ -219,32 +219,32 @@ static void *cuda_allocate(struct device *device, size_t bytes, const char *what
                            struct error *error)
 {
     struct cuda_report report;
-    void *there = cuda.module->allocate(device->state, bytes, &report);
-    if (!there)
+    void *memory = cuda.module->allocate(device->state, bytes, &report);
+    if (!memory)
         word_report(device, what, bytes, &report, error);
-    return there;
+    return memory;
 }
 
-static void cuda_release(struct device *device, void *there)
+static void cuda_release(struct device *device, void *memory)
 {
-    cuda.module->release(device->state, there);
+    cuda.module->release(device->state, memory);
 }
 
 static void *cuda_allocate_pinned(struct device *device, size_t bytes, const char *what,
                                   struct error *error)
 {
     struct cuda_report report;
-    void *here = cuda.module->allocate_pinned(device->state, bytes, &report);
-    if (!here && report.trouble == CUDA_NO_MEMORY)
+    void *pinned = cuda.module->allocate_pinned(device->state, bytes, &report);
+    if (!pinned && report.trouble == CUDA_NO_MEMORY)
         error_set_memory(error, what, bytes); /* it is the host's */
-    else if (!here)
+    else if (!pinned)
         word_report(device, what, bytes, &report, error);
-    return here;
+    return pinned;
 }
 
-static void cuda_release_pinned(struct device *device, void *here)
+static void cuda_release_pinned(struct device *device, void *pinned)
 {
-    cuda.module->release_pinned(device->state, here);
+    cuda.module->release_pinned(device->state, pinned);
 }
 
 static struct device_staging *cuda_staging_create(struct device *device, size_t bytes, bool ahead,

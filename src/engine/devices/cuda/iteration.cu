@@ -45,7 +45,7 @@ static __global__ void judge_losses(struct device_losses losses, struct cuda_ite
         for (size_t first = 0; first < losses.count; first += THREADS) {
             const size_t left = losses.count - first;
             if (threadIdx.x < left)
-                fetched[threadIdx.x] = losses.there[i][first + threadIdx.x];
+                fetched[threadIdx.x] = losses.on_device[i][first + threadIdx.x];
             __syncthreads();
             for (size_t k = 0; threadIdx.x == 0 && k < left && k < THREADS; k++)
                 sum += fetched[k];

@@ -69,14 +69,14 @@ struct cuda_module {
 
     /* Returns device memory, or NULL with a report. */
     void *(*allocate)(void *state, size_t bytes, struct cuda_report *report);
-    void (*release)(void *state, void *there);
+    void (*release)(void *state, void *memory);
     void *(*allocate_pinned)(void *state, size_t bytes, struct cuda_report *report);
-    void (*release_pinned)(void *state, void *here);
+    void (*release_pinned)(void *state, void *pinned);
     struct device_staging *(*staging_create)(void *state, size_t bytes, bool ahead,
                                              struct cuda_report *report);
     struct device_event *(*event_create)(void *state, struct cuda_report *report);
 
-    /* Joins opened GPUs into one process group, until remote.part of the first one. Returns false
+    /* Joins opened GPUs into one process group, until backend.part of the first one. Returns false
      * with a report. */
     bool (*join)(void *const *states, size_t count, struct cuda_report *report);
 
