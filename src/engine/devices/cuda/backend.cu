@@ -48,7 +48,7 @@ void cuda_release_device(struct cuda_context *context, void *there)
     if (!there)
         return;
     cuda_note(context, "cudaFree", cudaFree(there));
-    while (i < context->piece_count && context->pieces[i].there != there)
+    while (i < context->piece_count && context->pieces[i].on_device != there)
         i++;
     if (i < context->piece_count)
         context->pieces[i] = context->pieces[--context->piece_count];
@@ -139,7 +139,7 @@ static void stage_free(struct device *device, struct device_staging *stage)
     cuda_enter(context);
     for (unsigned i = 0; stage && i < 2; i++) {
         cuda_release_host(context, stage->pinned[i]);
-        cuda_release_device(context, stage->there[i]);
+        cuda_release_device(context, stage->on_device[i]);
         if (stage->sent[i])
             cudaEventDestroy(stage->sent[i]);
         if (stage->taken[i])
@@ -163,8 +163,8 @@ static bool fill_stage(struct cuda_context *context, struct device_staging *stag
             return false;
         if (!stage->ahead)
             continue;
-        stage->there[i] = (char *)cuda_allocate_device(context, bytes);
-        if (!stage->there[i] || !new_event(context, &stage->taken[i]))
+        stage->on_device[i] = (char *)cuda_allocate_device(context, bytes);
+        if (!stage->on_device[i] || !new_event(context, &stage->taken[i]))
             return false;
     }
     return true;
@@ -201,7 +201,7 @@ static void copy_parts(struct cuda_context *context, const struct batch_part par
     for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
             cuda_note(context, "a batch",
-                      cudaMemcpyAsync(parts[i].there, from + place_of(parts, i), parts[i].bytes,
+                      cudaMemcpyAsync(parts[i].on_device, from + place_of(parts, i), parts[i].bytes,
                                       kind, context->stream));
 }
 
@@ -211,11 +211,11 @@ static void send_ahead(struct cuda_context *context, struct device_staging *stag
     const size_t bytes = place_of(parts, BATCH_PARTS);
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->sending, stage->taken[turn], 0));
     cuda_note(context, "a batch",
-              cudaMemcpyAsync(stage->there[turn], stage->pinned[turn], bytes,
+              cudaMemcpyAsync(stage->on_device[turn], stage->pinned[turn], bytes,
                               cudaMemcpyHostToDevice, context->sending));
     cuda_note(context, "a batch", cudaEventRecord(stage->sent[turn], context->sending));
     cuda_note(context, "a batch", cudaStreamWaitEvent(context->stream, stage->sent[turn], 0));
-    copy_parts(context, parts, stage->there[turn], cudaMemcpyDeviceToDevice);
+    copy_parts(context, parts, stage->on_device[turn], cudaMemcpyDeviceToDevice);
     cuda_note(context, "a batch", cudaEventRecord(stage->taken[turn], context->stream));
 }
 
@@ -229,7 +229,7 @@ static void send(struct device *device, struct device_staging *stage,
     cuda_note(context, "a batch", cuda_wait_event(context, stage->sent[turn]));
     for (unsigned i = 0; i < BATCH_PARTS; i++)
         if (parts[i].bytes)
-            memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].here, parts[i].bytes);
+            memcpy(stage->pinned[turn] + place_of(parts, i), parts[i].host, parts[i].bytes);
     if (stage->ahead) {
         send_ahead(context, stage, turn, parts);
         return;
