@@ -35,7 +35,7 @@ struct cuda_product {
 };
 
 struct cuda_piece {
-    void *there;
+    void *on_device;
     size_t bytes;
 };
 
