@@ -31,24 +31,24 @@ static bool make_room_for_piece(struct cuda_context *context)
 
 void *cuda_allocate_device(struct cuda_context *context, size_t bytes)
 {
-    void *there = NULL;
+    void *on_device = NULL;
     cuda_enter(context);
     cuda_note(context, "cudaMalloc",
-              make_room_for_piece(context) ? cudaMalloc(&there, bytes ? bytes : 1)
+              make_room_for_piece(context) ? cudaMalloc(&on_device, bytes ? bytes : 1)
                                            : cudaErrorMemoryAllocation);
-    if (there)
-        context->pieces[context->piece_count++] = {there, bytes};
-    return there;
+    if (on_device)
+        context->pieces[context->piece_count++] = {on_device, bytes};
+    return on_device;
 }
 
-void cuda_release_device(struct cuda_context *context, void *there)
+void cuda_release_device(struct cuda_context *context, void *on_device)
 {
     size_t i = 0;
     cuda_enter(context);
-    if (!there)
+    if (!on_device)
         return;
     cuda_note(context, "cudaFree", cudaFree(there));
-    while (i < context->piece_count && context->pieces[i].on_device != there)
+    while (i < context->piece_count && context->pieces[i].on_device != on_device)
         i++;
     if (i < context->piece_count)
         context->pieces[i] = context->pieces[--context->piece_count];
@@ -65,16 +65,16 @@ static uint64_t memory_used(struct device *device)
 
 void *cuda_allocate_host(struct cuda_context *context, size_t bytes)
 {
-    void *here = NULL;
+    void *host = NULL;
     cuda_enter(context);
     cuda_note(context, "cudaMallocHost", cudaMallocHost(&here, bytes ? bytes : 1));
-    return here;
+    return host;
 }
 
-void cuda_release_host(struct cuda_context *context, void *here)
+void cuda_release_host(struct cuda_context *context, void *host)
 {
     cuda_enter(context);
-    if (here)
+    if (host)
         cuda_note(context, "cudaFreeHost", cudaFreeHost(here));
 }
 
@@ -85,7 +85,7 @@ static void wait_for_all(struct device *device)
     cuda_note(context, "cudaStreamSynchronize", cuda_wait_stream(context, context->stream));
 }
 
-static void clear(struct device *device, void *there, size_t bytes)
+static void clear(struct device *device, void *on_device, size_t bytes)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
@@ -101,16 +101,16 @@ static void copy_and_wait(struct device *device, void *to, const void *from, siz
     cuda_note(context, "cudaMemcpy", cuda_wait_stream(context, context->stream));
 }
 
-static void copy_in(struct device *device, void *there, const void *here, size_t bytes)
+static void copy_in(struct device *device, void *on_device, const void *host, size_t bytes)
 {
-    copy_and_wait(device, there, here, bytes, cudaMemcpyHostToDevice);
+    copy_and_wait(device, on_device, host, bytes, cudaMemcpyHostToDevice);
 }
 
 /* What failed is not copied out: the caller's memory stays as it was. */
-static void copy_out(struct device *device, void *here, const void *there, size_t bytes)
+static void copy_out(struct device *device, void *host, const void *on_device, size_t bytes)
 {
     if (!context_of(device)->failure[0])
-        copy_and_wait(device, here, there, bytes, cudaMemcpyDeviceToHost);
+        copy_and_wait(device, host, on_device, bytes, cudaMemcpyDeviceToHost);
 }
 
 static void copy_rows(struct device *device, void *to, size_t to_pitch, const void *from,
@@ -128,7 +128,7 @@ static void copy_rows(struct device *device, void *to, size_t to_pitch, const vo
 struct device_staging {
     bool ahead;
     unsigned turn;
-    char *pinned[2], *there[2];
+    char *pinned[2], *on_device[2];
     cudaEvent_t sent[2];  /* pinned[] may be written again */
     cudaEvent_t taken[2]; /* there[] may be */
 };
@@ -281,11 +281,11 @@ static void mark_wait(struct device *device, struct device_event *mark)
     cuda_note(context, "cudaEventSynchronize", cuda_wait_event(context, mark->event));
 }
 
-static void read_later(struct device *device, void *pinned, const void *there, size_t bytes)
+static void read_later(struct device *device, void *pinned, const void *on_device, size_t bytes)
 {
     struct cuda_context *context = context_of(device);
     cuda_note(context, "the losses",
-              cudaMemcpyAsync(pinned, there, bytes, cudaMemcpyDeviceToHost, context->stream));
+              cudaMemcpyAsync(pinned, on_device, bytes, cudaMemcpyDeviceToHost, context->stream));
 }
 
 /* --- recordings --- */

@@ -90,7 +90,7 @@ void cuda_forget_measurements(struct cuda_context *context);
 /* NULL: noted. */
 void *cuda_allocate_device(struct cuda_context *context, size_t bytes);
 void *cuda_allocate_host(struct cuda_context *context, size_t bytes);
-void cuda_release_device(struct cuda_context *context, void *there);
+void cuda_release_device(struct cuda_context *context, void *on_device);
 void cuda_release_host(struct cuda_context *context, void *here);
 
 /* Around a library's product, or `count` of them at once, while a profile is taken; else nothing.
