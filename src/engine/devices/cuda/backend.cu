@@ -47,7 +47,7 @@ void cuda_release_device(struct cuda_context *context, void *on_device)
     cuda_enter(context);
     if (!on_device)
         return;
-    cuda_note(context, "cudaFree", cudaFree(there));
+    cuda_note(context, "cudaFree", cudaFree(on_device));
     while (i < context->piece_count && context->pieces[i].on_device != on_device)
         i++;
     if (i < context->piece_count)
@@ -67,7 +67,7 @@ void *cuda_allocate_host(struct cuda_context *context, size_t bytes)
 {
     void *host = NULL;
     cuda_enter(context);
-    cuda_note(context, "cudaMallocHost", cudaMallocHost(&here, bytes ? bytes : 1));
+    cuda_note(context, "cudaMallocHost", cudaMallocHost(&host, bytes ? bytes : 1));
     return host;
 }
 
@@ -75,7 +75,7 @@ void cuda_release_host(struct cuda_context *context, void *host)
 {
     cuda_enter(context);
     if (host)
-        cuda_note(context, "cudaFreeHost", cudaFreeHost(here));
+        cuda_note(context, "cudaFreeHost", cudaFreeHost(host));
 }
 
 static void wait_for_all(struct device *device)
@@ -89,7 +89,7 @@ static void clear(struct device *device, void *on_device, size_t bytes)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    cuda_note(context, "cudaMemset", cudaMemsetAsync(there, 0, bytes, context->stream));
+    cuda_note(context, "cudaMemset", cudaMemsetAsync(on_device, 0, bytes, context->stream));
 }
 
 static void copy_and_wait(struct device *device, void *to, const void *from, size_t bytes,
