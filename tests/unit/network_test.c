@@ -308,7 +308,8 @@ static void test_bad_variations(void)
     refuses_request("a rate of zero", (struct network_request){.network = "resnet20-0"}, "zero");
     refuses_request("a huge rate", (struct network_request){.network = "resnet20-1000"}, "between");
     refuses_request("no number", (struct network_request){.network = "resnet20-inf"}, "no suffix");
-    refuses_request("an empty suffix", (struct network_request){.network = "resnet20-"}, "no suffix");
+    refuses_request("an empty suffix", (struct network_request){.network = "resnet20-"},
+                    "no suffix");
     refuses_request("a rate that leaves nothing",
                     (struct network_request){.network = "resnet20-99"}, "leaves no channels");
     refuses_request("contradicting rates",
