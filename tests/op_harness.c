@@ -506,7 +506,7 @@ static bool all_finite(const struct op_harness *plain, char *why, size_t size)
     const char *where = "";
     if (op_harness_compare(plain, plain, &where) == 0)
         return true;
-    snprintf(why, size, "%s: not all was written, or something unwritten was read", where);
+    snprintf(why, size, "%s: a value was not written, or an unwritten value was read", where);
     return false;
 }
 

@@ -60,7 +60,7 @@ static size_t find_needed(const char *text, size_t from)
 {
     const size_t at = find(text, from);
     if (at == size)
-        fail("the text is not there");
+        fail("the text does not occur");
     return at;
 }
 
@@ -69,7 +69,7 @@ static size_t place(const char *text)
     const long long at = strtoll(text, NULL, 10);
     const size_t byte = at < 0 ? size - (size_t)-at : (size_t)at;
     if (byte >= size)
-        fail("the byte is not there");
+        fail("there is no such byte");
     return byte;
 }
 
@@ -102,7 +102,7 @@ static void set_value(const char *name, const char *index, const char *hex)
     begin = strtoull((const char *)bytes + at, NULL, 10);
     const size_t where = 8 + header_length() + begin + 4 * strtoull(index, NULL, 10);
     if (where + 4 > size)
-        fail("the value is not there");
+        fail("there is no such value");
     memcpy(bytes + where, &value, 4);
 }
 
@@ -166,7 +166,7 @@ int main(int argc, char **argv)
         break;
     case 2:
         if (place(argv[3]) + strtoull(argv[4], NULL, 10) > size)
-            fail("the block is not there");
+            fail("there is no such block");
         memset(bytes + place(argv[3]), 0, strtoull(argv[4], NULL, 10));
         break;
     case 3:

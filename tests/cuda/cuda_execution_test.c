@@ -81,7 +81,7 @@ static void test_trajectory(const char *name, size_t iterations,
     const double apart = distance(gpu.weights.values, plain.weights.values, floats_of(&gpu));
     /* adam turns gradients that are only rounding errors into steps of the full rate */
     if (solver->kind != SOLVER_ADAM)
-        tap_ok(fetched && apart < 1e-3, "  the weights too (%.1e)", apart);
+        tap_ok(fetched && apart < 1e-3, "  the weights, too (%.1e)", apart);
     lab_close(&gpu);
     lab_close(&plain);
 }
@@ -139,7 +139,7 @@ static void test_inference(void)
     execution_forward(gpu.execution, 0);
     const float loss = execution_main_loss(gpu.execution);
     tap_ok(isfinite(loss) && loss > 0 && emulator_graphs_run() == graphs + 3,
-           "with labels it is another work: a loss of %g", (double)loss);
+           "with labels the task differs: a loss of %g", (double)loss);
     execution_free(gpu.execution);
     plan_free(gpu.plan);
     lab_close(&trained);
@@ -246,7 +246,7 @@ static void test_delays(bool hurry)
     }
     lab_close(&prompt);
     tap_ok(same == TRIES, "a device that lags behind computes the same%s, in %zu of %d orders",
-           hurry ? " when nobody waits for it" : "", same, TRIES);
+           hurry ? " if nobody waits for it" : "", same, TRIES);
 }
 
 /* --- losses that are NaN or infinite --- */
@@ -287,7 +287,7 @@ static void test_divergence(bool recorded)
     execution_touch(lab.execution);
     tap_ok(isfinite(lab_iterate(&lab, 3, BATCH)) &&
                execution_solver_step(lab.execution) == step + 1,
-           "  and without it there are steps again");
+           "  and the next finite loss changes weights");
     free(before);
     lab_close(&lab);
 }
@@ -344,7 +344,8 @@ static void test_allocations(void)
     tap_ok(failed > 5 && failed < 99 && wordless == 0,
            "each of %zu allocations failed once: an error about memory each time", failed);
     if (lab_open(&lab, "mixed", "cuda", &solvers[0]))
-        tap_ok(isfinite(lab_iterate(&lab, 0, BATCH)) && is_well(&lab), "and then it works again");
+        tap_ok(isfinite(lab_iterate(&lab, 0, BATCH)) && is_well(&lab),
+               "and then it works once more");
     lab_close(&lab);
 }
 
@@ -378,7 +379,7 @@ static void test_breakdowns(int status, enum error_kind kind, const char *word)
     for (size_t more = 1; more <= 3; more++)
         after += is_told(1 + (told + more) * step, status, kind, word);
     tap_ok(told >= 6 && told < 100 && after == 0,
-           "error %d: each of %zu launches that failed was told", status, told);
+           "error %d: each of %zu failed launches was reported", status, told);
 }
 
 static void test_opening(void)

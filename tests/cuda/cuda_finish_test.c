@@ -61,14 +61,14 @@ static const struct finish_case cases[] = {
          ADD("s", "b", "c3") TAIL},
     {"a sum that two read", "s",
      A_AND_B ADD("s", "a", "b") RELU("r") CONV("c3", "6") ADD("t", "s", "c3") TAIL},
-    {"a summand that is added again later", "s r",
+    {"a summand that is added once more later", "s r",
      A_AND_B ADD("s", "a", "b") RELU("r") ADD("t", "r", "a") TAIL},
     {"a norm added to itself", "", A_AND_B ADD("s", "b", "b") RELU("r") TAIL},
     {"a sum of three", "",
      A_AND_B NODE("add", NAMED("s") ", \"from\": [\"a\", \"b\", \"a\"]") RELU("r") TAIL},
     {"a norm added to its input", "s r",
      CONV("c", "6") NORM("b") ADD("s", "c", "b") RELU("r") TAIL},
-    {"a norm of the input, its gradient for the other alone", "s r",
+    {"a norm of the input, whose gradient only the other branch needs", "s r",
      CONV("c", "6") NODE("batch_norm", NAMED("b") FROM("input")) ADD("s", "c", "b") RELU("r") TAIL},
     {"the input as the other summand", "s r",
      CONV("c", "6") NORM("b") ADD("s", "input", "b") RELU("r") TAIL},
@@ -379,8 +379,8 @@ static void check_limits(const struct finish_case *c)
         lab_close(&wanted);
     }
     tap_ok(runs > 3 && same == runs && again > 0,
-           "%s: the same bits within %zu of %zu limits, %zu times by finishing again", c->name,
-           same, runs, again);
+           "%s: the same bits within %zu of %zu limits, %zu times with a fused kernel recomputed",
+           c->name, same, runs, again);
 }
 
 /* Both could have the same wrong bits: compares with the reference, too. */

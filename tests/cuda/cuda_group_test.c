@@ -77,15 +77,17 @@ static void test_like_one(const struct subject *subject, const char *cards,
         const double loss = (double)lab_iterate(&group, i, subject->batch);
         worst = fmax(worst, fabs(loss - wanted) / fabs(wanted));
     }
-    tap_ok(is_well(&group) && worst < tolerance, "%s%s%s, batch %zu, %s on %s: as on one (%.1e)",
-           subject->network, subject->technique ? "-" : "",
+    tap_ok(is_well(&group) && worst < tolerance,
+           "%s%s%s, batch %zu, %s on %s: the same as on one GPU (%.1e)", subject->network,
+           subject->technique ? "-" : "",
            subject->technique ? technique_name(subject->technique) : "", subject->batch,
            solver_names[solver->kind], cards, worst);
     const bool fetched =
         execution_fetch(group.execution, NULL) && execution_fetch(one.execution, NULL);
     const double apart = distance(group.weights.values, one.weights.values, floats_of(&one));
     if (solver->kind != SOLVER_ADAM)
-        tap_ok(fetched && apart < 10 * tolerance, "  the weights and statistics too (%.1e)", apart);
+        tap_ok(fetched && apart < 10 * tolerance, "  the weights and statistics, too (%.1e)",
+               apart);
     lab_close(&group);
     lab_close(&one);
 }
@@ -150,7 +152,7 @@ static void test_replay(void)
     }
     tap_ok(emulator_graphs_run() == graphs + 2 * 5, "each card replays full batches but the first");
     tap_ok(same && same_weights(&replayed, &asked) && is_well(&replayed),
-           "  with the bits of separate passes on other cards");
+           "  with the bits of separate passes on the other GPUs");
     lab_close(&replayed);
     lab_close(&asked);
 }
@@ -226,7 +228,7 @@ static void test_going_on(void)
     execution_set_solver_step(second.execution, execution_solver_step(first.execution));
     for (size_t i = 3; i < 6; i++)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
-    tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
+    tap_ok(same && same_weights(&whole, &second), "a checkpoint suffices for all GPUs to continue");
     memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
     weights_mark_changed(&second.weights); /* and without a word to the execution */
     const float loss = lab_iterate(&second, 6, BATCH);
@@ -384,7 +386,7 @@ static void test_breakdowns(int card, int status)
     while (told < 60 && is_told(1 + told * step, card, status))
         told++;
     tap_ok(told >= 5 && told < 60 && !is_told(1 + (told + 1) * step, card, status),
-           "card %d, error %d: each of %zu launches that failed was told", card, status, told);
+           "GPU %d, error %d: each of %zu failed launches was reported", card, status, told);
 }
 
 int main(void)

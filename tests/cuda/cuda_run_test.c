@@ -180,7 +180,7 @@ static void test_resume(const char *network, const char *const *settings, const 
                same_bytes(whole, run, "best.safetensors") &&
                (!has_discriminator || same_bytes(whole, run, "discriminator.safetensors")) &&
                apart(run_series(whole), run_series(run)) == 0,
-           "%s on %s: and goes on to the same bits", network, device);
+           "%s on %s: and continues to the same bits", network, device);
     run_free(run);
     run_free(whole);
 }
@@ -201,7 +201,7 @@ static void test_look(const char *device)
     for (size_t i = 0; seen && i < seen->networks[0].tensor_count; i++)
         updates +=
             seen->networks[0].tensors[i].learnable ? seen->networks[0].tensors[i].update_norm : 0;
-    tap_ok(well && seconds > 0 && updates > 0, "a look inside sees times and updates (%g s, %g)",
+    tap_ok(well && seconds > 0 && updates > 0, "the profile has times and updates (%g s, %g)",
            seconds, updates);
     run_free(opened);
     run_free(run);
@@ -268,7 +268,7 @@ static void test_breakdown(const char *device, int card)
     run = run_resume(directory, &changes, NULL, &error);
     const bool resumed = ends_well(run);
     tap_ok(resumed && snapshot.iteration > 4 && same_bytes(whole, run, "weights.safetensors"),
-           "and from its checkpoint it goes on to the same bits");
+           "and from its checkpoint it continues to the same bits");
     run_free(run);
     run_free(whole);
 }
@@ -334,7 +334,7 @@ static void test_group_curves(void)
     struct run_snapshot snapshot = finish(two);
     tap_ok(forecast[0] < forecast[1] && snapshot.memory_measured >= forecast[0] &&
                snapshot.memory_measured < forecast[0] + (40u << 20),
-           "and the memory is that of one of them (%llu bytes)",
+           "and the memory is that of one GPU (%llu bytes)",
            (unsigned long long)snapshot.memory_measured);
     run_free(one);
     run_free(two);

@@ -283,7 +283,7 @@ static void storm(size_t events)
     look_after(&options);
     tap_ok(child.bad_ends == bad, "%zu random keys, clicks and sizes, %zu times to its end", events,
            child.starts - starts - 1);
-    tap_ok(child.bytes - bytes > 10 * events, "which it has answered with %zu bytes",
+    tap_ok(child.bytes - bytes > 10 * events, "to which it replied with %zu bytes",
            child.bytes - bytes);
     set_size(24, 80);
     end();
@@ -311,10 +311,10 @@ static void stalled(void)
     size_t before = child.bytes;
     watch(2, NULL);
     tap_ok(child.bytes - before < 512 * 1024,
-           "after a pause in reading there is no flood: %zu bytes", child.bytes - before);
+           "after a pause in reading the output is not flooded: %zu bytes", child.bytes - before);
     child.last_length = 0;
     send_text("?");
-    tap_ok(watch(60, "help"), "and keys are answered again");
+    tap_ok(watch(60, "help"), "and keys are answered once more");
     stop_reading();
     kill(child.pid, SIGTERM);
     bool ended = ends_within(60, &status);

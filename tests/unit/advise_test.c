@@ -119,19 +119,19 @@ static void test_gaps(void)
     check(&request, ADVISE_TRY, "shift", "shift is next");
     tap_ok(advice.gap_count == 1 && advice.gaps[0].training &&
                strcmp(advice.gaps[0].technique, "shift") == 0 && advice.gaps[0].run == runs[0],
-           "it is to be trained as the plain run was");
+           "it must be trained like the plain run");
     tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
                                           {ADVISE_HURRY, NULL, ADVISE_YES, false},
                                           {ADVISE_POWERFUL, NULL, ADVISE_NO, true},
                                           {ADVISE_DOES, "shift", ADVISE_UNKNOWN, false}},
                    4),
-           "what was assumed and what is not known is told");
+           "assumptions and missing measurements are listed");
     if (!have(both))
         return;
     check(&request, ADVISE_TRY, "shift", "shift is trained, but not measured");
     tap_ok(advice.gap_count == 1 && !advice.gaps[0].training && advice.gaps[0].run == runs[1] &&
                advice.gaps[0].threads == compare_threads(&table, "cpu"),
-           "it is to be measured, as the other one was");
+           "it must be measured, like the other one");
 }
 
 static void test_known(void)
@@ -141,20 +141,20 @@ static void test_known(void)
     if (!have(all))
         return;
     request = want(ADVISE_FASTER, 2.5, NAN, "cpu");
-    check(&request, ADVISE_KEEP, "none", "fast enough as it is");
+    check(&request, ADVISE_KEEP, "none", "the plain network is fast enough");
     tap_ok(advice.row_count == 1 && advice.rows[0] == 0 && advice.gap_count == 0,
-           "one row was read, nothing is missing");
+           "one row was used, nothing is missing");
     tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_YES, false}}, 1),
-           "the first question decided it");
+           "the first question decides");
     request = want(ADVISE_FASTER, 1.7, NAN, "cpu");
     check(&request, ADVISE_USE, "shift", "faster on a weak device: shift");
-    tap_ok(advice.row_count == 2 && !advice.assumed, "read off two rows, nothing assumed");
+    tap_ok(advice.row_count == 2 && !advice.assumed, "two rows were used, nothing is assumed");
     tap_ok(is_path((struct advise_fork[]){{ADVISE_MEETS, NULL, ADVISE_NO, false},
                                           {ADVISE_HURRY, NULL, ADVISE_YES, false},
                                           {ADVISE_POWERFUL, NULL, ADVISE_NO, false},
                                           {ADVISE_DOES, "shift", ADVISE_YES, false}},
                    4),
-           "its way through the flowchart is told");
+           "the path through the flowchart is listed");
     request = want(ADVISE_FASTER, 1.55, NAN, "cpu");
     check(&request, ADVISE_ELSEWHERE, "none", "an interval that passes the limit does not meet it");
     request = want(ADVISE_FASTER, NAN, NAN, "cpu");
@@ -162,7 +162,7 @@ static void test_known(void)
     request.accept_loss = 2;
     check(&request, ADVISE_ELSEWHERE, "none", "four points lost where two are accepted");
     request = want(ADVISE_SMALLER, NAN, 2, "cpu");
-    check(&request, ADVISE_KEEP, "none", "small enough as it is");
+    check(&request, ADVISE_KEEP, "none", "the plain network is small enough");
     request = want(ADVISE_SMALLER, NAN, NAN, "cpu");
     check(&request, ADVISE_USE, "shift", "smaller: first shift");
     request = want(ADVISE_SMALLER, NAN, 0.12, "cpu");
@@ -173,17 +173,17 @@ static void test_known(void)
     check(&request, ADVISE_USE, "shift", "both: shift");
     tap_ok(strcmp(advice.device, "cpu") == 0, "weak is the device that was measured");
     request = want(ADVISE_BOTH, 1.7, 0.12, "cpu");
-    check(&request, ADVISE_ELSEWHERE, "none", "both: no other technique than shift is tried");
+    check(&request, ADVISE_ELSEWHERE, "none", "both: only shift is tried");
     request = want(ADVISE_BOTH, 2.5, 0.15, "cpu");
-    check(&request, ADVISE_USE, "shift", "already fast, to be smaller: shift keeps it fast");
+    check(&request, ADVISE_USE, "shift", "already fast, must be smaller: shift stays fast");
     request = want(ADVISE_FASTER, NAN, NAN, "powerful");
-    check(&request, ADVISE_ELSEWHERE, "none", "faster on a powerful device: look elsewhere");
+    check(&request, ADVISE_ELSEWHERE, "none", "faster on a powerful device: no technique helps");
     request = want(ADVISE_BOTH, NAN, NAN, "powerful");
-    check(&request, ADVISE_ELSEWHERE, "none", "both on a powerful device: look elsewhere");
+    check(&request, ADVISE_ELSEWHERE, "none", "both on a powerful device: no technique helps");
     tap_ok(strstr(advice.steps[advice.step_count - 1], "--need smaller"),
            "but being smaller may be asked for alone");
     request = want(ADVISE_FASTER, 1, NAN, "powerful");
-    check(&request, ADVISE_MEASURE, "none", "unless it may meet the limit as it is");
+    check(&request, ADVISE_MEASURE, "none", "unless the plain network may meet the limit");
     tap_ok(advice.gap_count == 1 &&
                strcmp(advice.gaps[0].command,
                       "tinca measure 20260101-000000-resnet20-0001 --device cuda") == 0,
@@ -204,7 +204,7 @@ static void test_unknown(void)
     struct advise_request request = want(ADVISE_FASTER, NAN, NAN, "cpu");
     if (have(alone)) {
         check(&request, ADVISE_TRY, "shift", "shift was not trained: try it");
-        tap_ok(advice.assumed, "that it is faster is assumed");
+        tap_ok(advice.assumed, "the answer assumes that it is faster");
         tap_ok(advice.gap_count == 1 &&
                    strcmp(advice.gaps[0].command,
                           "tinca train resnet20-shift --data cifar10:/data/cifar --validate "
@@ -212,7 +212,7 @@ static void test_unknown(void)
                "as the plain network was trained: %s", advice.gaps[0].command);
         request.device = "cuda";
         check(&request, ADVISE_ELSEWHERE, "none", "on cuda the studies are assumed");
-        tap_ok(advice.assumed, "and it is said");
+        tap_ok(advice.assumed, "and says so");
         request.device = "cpu";
     }
     if (have(unmeasured)) {
@@ -220,19 +220,19 @@ static void test_unknown(void)
         tap_ok(advice.gap_count == 1 &&
                    strcmp(advice.gaps[0].command, "tinca measure 20260102-000000-resnet20-0002 "
                                                   "--device cpu --threads 2") == 0,
-               "with the threads of the plain one: %s", advice.gaps[0].command);
+               "with the threads of the plain run: %s", advice.gaps[0].command);
     }
     if (have(other_data)) {
-        check(&request, ADVISE_TRY, "shift", "a run on other data is not read");
+        check(&request, ADVISE_TRY, "shift", "a run on other data is not used");
         tap_ok(advice.gap_count == 1 && strstr(advice.gaps[0].command, "tinca train"),
-               "it is to be trained on these");
+               "it must be trained on this data");
     }
     if (have(no_model))
         check(&request, ADVISE_TRY, "shift", "nor is a run that saved no model");
     if (have(no_plain)) {
         check(&request, ADVISE_TRY, "shift", "without a plain run nothing is certain");
         tap_ok(advice.gap_count > 0 && strstr(advice.gaps[0].command, "tinca train resnet20 "),
-               "it is to be trained");
+               "it must be trained");
     }
     struct error error;
     const struct made_run *const none[] = {NULL};
@@ -243,7 +243,7 @@ static void test_unknown(void)
                error.why);
         request.network = "resnet56";
         check(&request, ADVISE_TRY, "shift", "no runs of the network: the flowchart alone");
-        tap_ok(advice.gap_count == 2 && advice.row_count == 0, "all of it is to be measured");
+        tap_ok(advice.gap_count == 2 && advice.row_count == 0, "both must be measured");
     }
 }
 
@@ -263,20 +263,21 @@ static void test_devices(void)
     struct advise_request request = want(ADVISE_FASTER, NAN, NAN, "cuda");
     struct error error;
     if (have(slower)) {
-        check(&request, ADVISE_ELSEWHERE, "none", "shift measured to be slower: look elsewhere");
+        check(&request, ADVISE_ELSEWHERE, "none",
+              "shift measured to be slower: no technique helps");
         tap_ok(!advice.assumed && advice.row_count == 2, "read off the rows");
     }
     if (have(faster))
-        check(&request, ADVISE_USE, "shift", "what was measured counts more than what is assumed");
+        check(&request, ADVISE_USE, "shift", "a measurement overrides an assumption");
     if (have(two)) {
         tap_ok(!advise(&table, &request, &advice, &error) && error.kind == ERROR_USAGE,
                "of two networks one must be named: %s", error.why);
         request = want(ADVISE_FASTER, NAN, NAN, "cpu");
         request.network = "lenet";
-        check(&request, ADVISE_TRY, "shift", "the named one is read");
+        check(&request, ADVISE_TRY, "shift", "the named network is used");
         tap_ok(strcmp(advice.network, "lenet") == 0 &&
                    strstr(advice.gaps[0].command, "train lenet-shift"),
-               "and no other");
+               "and no other network");
         struct json *root = advise_to_json(&table, &request, &advice);
         const char *technique = json_string(json_member(root, "technique"));
         tap_ok(technique && strcmp(technique, "shift") == 0 &&

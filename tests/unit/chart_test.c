@@ -48,16 +48,16 @@ static void test_lines(void)
     const double pi = acos(-1);
     tap_ok(near(line_blackness(20, 60, 180, 60, 4), 160 * 4 + pi * 4, 0.02),
            "a level line covers its length times its width, and its round ends");
-    tap_ok(near(line_blackness(60, 20, 60, 100, 4), 80 * 4 + pi * 4, 0.02), "an upright one too");
+    tap_ok(near(line_blackness(60, 20, 60, 100, 4), 80 * 4 + pi * 4, 0.02), "an upright line, too");
     tap_ok(near(line_blackness(20, 20, 180, 100, 3), hypot(160, 80) * 3 + pi * 2.25, 0.02),
-           "a slanted one too");
+           "a slanted line, too");
     tap_ok(near(line_blackness(30, 100, 33, 20, 3), hypot(3, 80) * 3 + pi * 2.25, 0.02),
-           "a steep one too");
+           "a steep line, too");
     tap_ok(near(line_blackness(50, 50, 50, 50, 20), pi * 100, 0.02),
            "from a point to itself: a disc");
-    tap_ok(near(line_blackness(-100, 60, 300, 60, 4), 200 * 4, 0.01), "what is outside is clipped");
+    tap_ok(near(line_blackness(-100, 60, 300, 60, 4), 200 * 4, 0.01), "lines outside are clipped");
     tap_ok(line_blackness(NAN, 60, 180, 60, 4) == 0 && line_blackness(20, INFINITY, 30, 3, 4) == 0,
-           "what is no number draws nothing");
+           "NaN draws nothing");
 }
 
 static void test_clip(void)
@@ -70,7 +70,7 @@ static void test_clip(void)
     tap_ok(near(blackness(&raster), 20 * 4, 0.01), "a clip holds a line in");
     raster_clip_nothing(&raster);
     raster_line(&raster, 0, 80, 100, 80, 4, black);
-    tap_ok(near(blackness(&raster), 20 * 4 + 100 * 4, 0.01), "until there is none");
+    tap_ok(near(blackness(&raster), 20 * 4 + 100 * 4, 0.01), "until it is empty");
     raster_free(&raster);
 }
 
@@ -106,11 +106,11 @@ static void test_letters(void)
                 tap_note("'%c' looks like '%c'", a, b);
                 alike++;
             }
-    tap_ok(alike == 0, "all letters are told apart, but for O and 0");
+    tap_ok(alike == 0, "all letters differ, except O and 0");
     tap_ok(same_letter("\xc3\xa9", "e") && same_letter("\xc3\x87", "C"),
            "accented letters are drawn without their accents");
     tap_ok(same_letter("\xd0\x96", "\xe4\xb8\xad") && !same_letter("\xd0\x96", " "),
-           "what there is no letter for is one box a character");
+           "a character without a glyph is one box");
     tap_ok(near(stroke_font_width("mmmm", 30), 2 * stroke_font_width("mmmm", 15), 1e-9) &&
                stroke_font_width("mmmm", 30) > stroke_font_width("iiii", 30) &&
                stroke_font_width("", 30) == 0,
@@ -218,11 +218,11 @@ static void test_average_loss(struct run *run, const struct run *plain)
         rows_of(&image, 500, smoothed, &low, &high);
         rows_of(&image, 1300, smoothed, &later_low, &later_high);
         tap_ok(low <= high && low == later_low && high == later_high,
-               "its smoothed loss is the mean of the last iterations, which stays where it is");
+               "its smoothed loss is the mean of the last iterations");
     }
     tap_ok(is_smoothed_as(run, "mean of the last 20 iterations") &&
                is_smoothed_as(plain, "exponential mean over 10 iterations + 2 % of those done"),
-           "the words say which mean is drawn");
+           "the caption says which mean is drawn");
     image_free(&image);
 }
 
@@ -255,10 +255,10 @@ static void test_refused(struct run *run, struct run *empty)
            "too many runs are refused");
     tap_ok(chart_write(many, CHART_MAX_RUNS, &fine, path, &error), "as many as may be are drawn");
     tap_ok(!chart_write(&run, 1, &small, path, &error) && error.kind == ERROR_USAGE,
-           "a picture too small for its letters is refused");
+           "a picture that is too small for its text is refused");
     tap_ok(!chart_write(&run, 1, &fine, home_path("nowhere/x.png"), &error) &&
                strstr(error.what, "nowhere"),
-           "a folder that is not there is named");
+           "a missing folder is reported");
 }
 
 int main(void)

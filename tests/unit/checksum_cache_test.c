@@ -50,11 +50,11 @@ static void test_damage(const char *root, const char *name, uint32_t sum)
         text[bit / 8] ^= (char)(1 << bit % 8);
         believed += knows(root, name, sum);
     }
-    tap_ok(text && believed == 0, "with any of %zu bits flipped the cache knows nothing (%zu)",
+    tap_ok(text && believed == 0, "with any of %zu bits flipped the cache is not used (%zu)",
            8 * size, believed);
     if (text)
         file_write(path, text, size, true, NULL);
-    tap_ok(knows(root, name, sum), "  as it was it does");
+    tap_ok(knows(root, name, sum), "  the restored cache is used");
     free(text);
 }
 
@@ -72,14 +72,14 @@ int main(void)
         write_text(paths[i], "same");
     }
     note(root, names, 3);
-    tap_ok(!knows(root, names[0], 7), "a file that has just changed is not kept");
+    tap_ok(!knows(root, names[0], 7), "a file that has just changed is not cached");
     nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 200000000}, NULL);
     note(root, names, 3);
     tap_ok(knows(root, names[0], 7) && knows(root, names[1], 8) && knows(root, names[2], 9),
-           "files are known again");
+           "cached files are found");
     test_damage(root, names[1], 8);
     note(root, names, 1);
-    tap_ok(knows(root, names[2], 9), "  those too that another selection does not have");
+    tap_ok(knows(root, names[2], 9), "  also those that another selection does not contain");
     tap_ok(!knows(home_path("pictures/cats"), "1.png", 7), "  below their folder only");
     rename(paths[0], home_path("aside"));
     rename(paths[1], paths[0]);
@@ -87,9 +87,9 @@ int main(void)
     tap_ok(!knows(root, names[0], 7) && !knows(root, names[0], 8) && !knows(root, names[1], 8),
            "not when two have changed places");
     write_text(paths[2], "diff");
-    tap_ok(!knows(root, names[2], 9), "nor when one was written with the same size");
+    tap_ok(!knows(root, names[2], 9), "nor if one was written with the same size");
     tap_ok(!checksum_cache_find(NULL, "x", &(struct checksum_stamp){0}, &(uint32_t){0}),
-           "no cache knows nothing");
+           "without a cache nothing is found");
     remove_home();
     return tap_done();
 }

@@ -30,6 +30,6 @@ int main(void)
         if (strlen(choice_translate(choices[2], text, size)) != size - 1 ||
             strncmp(text, choices[2], size - 1) != 0)
             return tap_ok(false, "cut to %zu bytes: \"%s\"", size, text), tap_done();
-    tap_ok(true, "a small room cuts it");
+    tap_ok(true, "a small buffer cuts it");
     return tap_done();
 }

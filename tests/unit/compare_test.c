@@ -44,7 +44,7 @@ static void test_rows(void)
     const struct compare_row *rows = table.rows;
     tap_ok(rows[0].top1 == 86 && rows[0].parameters == 272762 && rows[0].flops == 1000000 &&
                rows[0].model_bytes == 272762 * 4 && rows[0].memory_bytes == 5000000,
-           "with what the run and its files know");
+           "with the values of the run and its files");
     tap_ok(fabs(rows[0].efficiency - 86.0 / 272762) < 1e-12, "E_P is accuracy / parameters");
     tap_ok(isnan(rows[3].top1) && isnan(rows[3].efficiency), "an unknown accuracy is not zero");
     tap_ok(rows[4].model_bytes == 0, "nor is a size, when no model is saved, invented");
@@ -63,9 +63,9 @@ static void test_relations(void)
         return;
     tap_ok(compare_rows(&table, 0, 0, 1) == COMPARE_DISTINGUISHABLE, "2.0 and 1.5 +- 0.1 differ");
     tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_INDISTINGUISHABLE, "1.5 and 1.65 do not");
-    tap_ok(compare_rows(&table, 0, 0, 4) == COMPARE_UNRELATED, "what was not measured is neither");
+    tap_ok(compare_rows(&table, 0, 0, 4) == COMPARE_UNRELATED, "an unmeasured time is neither");
     table.rows[1].ms.entries[0].threads = 1;
-    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_UNRELATED, "nor are other threads");
+    tap_ok(compare_rows(&table, 0, 1, 2) == COMPARE_UNRELATED, "nor is one with other threads");
     compare_free(&table);
 }
 
@@ -87,18 +87,18 @@ static void test_gaps(void)
     struct text text = {0};
     if (!tap_ok(fill(&table, RUNS, true), "a table with published rows"))
         return;
-    tap_ok(!compare_gap(&table, 0, 0, &gap), "what was measured is no gap");
+    tap_ok(!compare_gap(&table, 0, 0, &gap), "a measured time is not missing");
     tap_ok(gap_is(&table, 3, "accuracy and ms on cpu",
                   "tinca measure 20260104-000000-lenet-0004 --device cpu --threads 2"),
-           "a model is to be measured, with the threads of the others");
+           "a model must be measured, with the threads of the others");
     tap_ok(gap_is(&table, 4, "model size and ms on cpu (no weights are saved)",
                   "tinca train resnet20-dsc-0.36 --data cifar10:/data/cifar --validate "
                   "cifar10:/data/cifar,split=test --batch 32 --epochs 3"),
-           "without a model there is a run to be started");
+           "without a model a run must be started");
     bool none = true;
     for (size_t row = 0; row < table.count; row++)
         none = none && !compare_gap(&table, row, 1, &gap);
-    tap_ok(none && !compare_gap(&table, RUNS, 0, &gap), "published figures are nobody's gaps");
+    tap_ok(none && !compare_gap(&table, RUNS, 0, &gap), "published figures are never missing");
     static const char *const settings[] = {"network=resnet20", "technique=shuffle", "groups=4",
                                            "data=shapes", NULL};
     struct run_config config = configure(settings);
@@ -114,7 +114,7 @@ static void test_gaps(void)
     bench_command_append(&text, &config);
     tap_ok(strcmp(text.data, "tinca bench --batch 64 --device cpu --technique shuffle --groups 4 "
                              "--profile resnet20") == 0,
-           "what is profiled is the same network: %s", text.data);
+           "the command trains the same network: %s", text.data);
     text_free(&text);
     shell_word_append(&text, "it's here");
     tap_ok(strcmp(text.data, "'it'\\''s here'") == 0, "words are quoted for the shell");
@@ -152,7 +152,7 @@ static void test_order(void)
     struct comparison table;
     tap_ok(fill(&table, RUNS, false) && !compare_sort(&table, "beauty", &error) &&
                strstr(error.advice, "top1"),
-           "an unknown column names those there are");
+           "for an unknown column the message lists the known ones");
     compare_free(&table);
 }
 
@@ -174,11 +174,11 @@ static void test_published(void)
            "with the dissertation's figures");
     tap_ok(table.device_count == 3 && compare_time(&table, 4, 2) &&
                compare_time(&table, 4, 2)->ms_per_image.mean == 2.07 && !compare_time(&table, 0, 2),
-           "in columns of their own");
+           "in separate columns");
     tap_ok(compare_rows(&table, 1, 3, 4) == COMPARE_UNRELATED, "and never compared");
     tap_ok(compare_speed_up(&table, 4, 1, 2) == 2.07 / 1.92 &&
                compare_speed_up(&table, 4, 2, 1) == 1.92 / 2.07,
-           "what one device gains over another is the ratio of their times");
+           "the speed-up of a device is the ratio of the times");
     tap_ok(isnan(compare_speed_up(&table, 0, 0, 1)) && isnan(compare_speed_up(&table, 4, 1, 1)),
            "and unknown where a time is");
     compare_free(&table);
@@ -202,16 +202,16 @@ static void test_formats(void)
         return;
     tap_ok(holds(&table, COMPARE_TEXT, "1.5 +- 0.1 ~3"), "text: the mark of an overlap");
     tap_ok(holds(&table, COMPARE_TEXT, "not measured: 4, accuracy and ms on cpu: tinca measure"),
-           "text: what is missing");
+           "text: missing measurements");
     tap_ok(holds(&table, COMPARE_TEXT, "accuracies of different data"), "text: other data");
     tap_ok(holds(&table, COMPARE_MARKDOWN, "| 2 | resnet20-shift | 82.00 | 35,194 | 2.3299 |"),
            "Markdown");
     tap_ok(holds(&table, COMPARE_CSV,
                  "\n2,20260102-000000-resnet20-0002,no,resnet20-shift,shift,"
                  "\"cifar10:/data/cifar,split=test\",validation,82,35194,"),
-           "CSV, quoted where it must be");
+           "CSV, quoted where necessary");
     tap_ok(holds(&table, COMPARE_CSV, "4,20260104-000000-lenet-0004,no,lenet,none,digits,none,,"),
-           "CSV: nothing where nothing is known");
+           "CSV: an unknown value is empty");
     struct json *root = compare_to_json(&table);
     const struct json *first = json_first(json_member(root, "runs"));
     double top1 = 0;

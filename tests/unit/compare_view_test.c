@@ -200,7 +200,7 @@ static void test_limit(void)
     tap_ok(
         !compare_model_add(&full, (const struct run *)(const void *)&places[COMPARE_RUNS], &none) &&
             full.left_out,
-        "one more is left out");
+        "one more run is left out");
 }
 
 int main(void)

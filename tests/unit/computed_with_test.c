@@ -81,7 +81,7 @@ static void goes_on(bool changed, const char *words, const char *name)
     struct error error;
     const enum run_status status = resume(findings, sizeof findings, &error);
     const bool told = words ? strstr(findings, words) != NULL : !findings[0];
-    tap_ok(changed && status == RUN_DONE && told, "%s goes on: %s", name, words ? words : "");
+    tap_ok(changed && status == RUN_DONE && told, "%s continues: %s", name, words ? words : "");
     if (status != RUN_DONE || !told)
         tap_note("%s%s %s", findings, error.what, error.why);
 }
@@ -100,7 +100,7 @@ static void refused(bool changed, const char *words, const char *name)
 
 static void test_versions(void)
 {
-    goes_on(begin("sgd"), NULL, "a run of this very version");
+    goes_on(begin("sgd"), NULL, "a run of this version");
     goes_on(begin("sgd") && change_checkpoint("\"tinca.version\":\"0", "\"tinca.version\":\"8"),
             "resume: it was computed with tinca 8.", "a run of another version");
     refused(begin("sgd") &&
@@ -112,10 +112,10 @@ static void test_versions(void)
                 change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numericz\":\"2\""),
             "numerics version 1, and this is version 2: max pooling with stride 1 and padding was "
             "wrong at the edge",
-            "a run that recorded no arithmetic, and whose network is computed otherwise now,");
+            "a run without a recorded arithmetic, whose network is computed differently now,");
     goes_on(write_text(home_path("own.json"), network) && begin("adam") &&
                 change_checkpoint("\"tinca.numerics\":\"2\"", "\"tinca.numericz\":\"2\""),
-            NULL, "  one whose network is computed as before");
+            NULL, "  such a run whose network is computed as before");
     refused(begin("sgd") && change_checkpoint("tinca-checkpoint-1\"", "tinca-checkpoint-7\""),
             "its format is tinca-checkpoint-7, but this version of tinca reads tinca-checkpoint-1",
             "a checkpoint of another format");

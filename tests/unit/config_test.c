@@ -25,7 +25,7 @@ static void test_table(void)
         complete &= field->kind != CONFIG_CHOICE || field->choices;
     }
     tap_ok(unique && !config_find("nosuch"), "every key is found, and only once");
-    tap_ok(complete, "every field has words for people");
+    tap_ok(complete, "every field has a label and a help text");
     const struct config_field *field = config_find("technique");
     for (size_t i = 0; i < TECHNIQUES; i++)
         named &= strcmp(field->choices[i], technique_name((enum technique)i)) == 0;
@@ -44,9 +44,10 @@ static void test_round_trip(void)
         same &= config_set(&copy, config_fields[i].key, text, NULL) &&
                 is(&copy, config_fields[i].key, text);
     }
-    tap_ok(same, "what config_get prints, config_set reads");
+    tap_ok(same, "config_set reads what config_get prints");
     config_set(&copy, "lr", "0.1", NULL);
-    tap_ok(is(&copy, "lr", "0.1") && copy.learning_rate == 0.1, "numbers print as they were typed");
+    tap_ok(is(&copy, "lr", "0.1") && copy.learning_rate == 0.1,
+           "numbers are printed as they were typed");
 }
 
 static void test_refusals(void)
@@ -94,11 +95,11 @@ static void test_presets(void)
                    is(&config, "weight-decay", "0.0005") && is(&config, "average-loss", "1") &&
                    is(&config, "network", "alexnet") && is(&config, "data", "folder:x") &&
                    is(&config, "augment", "yes"),
-               "overfit fills in what was not given, order %zu", i + 1);
+               "overfit fills in the settings that were not given, order %zu", i + 1);
     }
     struct run_config config = configure(SETTINGS("preset=overfit", "network=googlenet"));
     tap_ok(is(&config, "weight-decay", "0.0002") && is(&config, "average-loss", "40"),
-           "GoogLeNet has settings of its own in it");
+           "it has different settings for GoogLeNet");
     config = configure(SETTINGS("network=resnet20", "data=cifar10:x", "preset=cifar"));
     tap_ok(is(&config, "batch", "128") && is(&config, "lr", "0.1") &&
                is(&config, "momentum", "0.9") && is(&config, "weight-decay", "0.0001") &&
@@ -118,7 +119,7 @@ static void test_presets(void)
     config_set(&config, "network", "lenet", NULL);
     tap_ok(config.solver == SOLVER_SGD && config.momentum == 0.9 && config.batch == 64 &&
                config.learning_rate == 0.001,
-           "and another network its own again");
+           "and for another network");
     config = configure(SETTINGS("preset=digits"));
     tap_ok(is(&config, "network", "lenet") && is(&config, "batch", "64") &&
                is(&config, "lr", "0.01") && is(&config, "weight-decay", "0.0005"),
@@ -128,7 +129,7 @@ static void test_presets(void)
            "alone, a preset brings network and data");
     config_apply_preset(&config, "cifar", NULL);
     tap_ok(is(&config, "network", "resnet20") && is(&config, "data", "shapes"),
-           "and the next preset its own");
+           "and the next preset its settings");
     config = configure(SETTINGS("preset=overfit", "iterations=40"));
     tap_ok(config.has_iterations && config.iterations == 40 && config_check(&config, NULL),
            "iterations replace the preset's epochs");

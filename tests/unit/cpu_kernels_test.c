@@ -49,7 +49,7 @@ static bool check_against(const struct op_harness *wanted, const struct kernel *
             snprintf(why, size, "%s differs by %g", where, difference);
         } else if (good) {
             good = op_harness_same(got[0], got[1]);
-            snprintf(why, size, "%zu threads give other bits than 1", thread_counts[i]);
+            snprintf(why, size, "%zu threads give different bits from 1", thread_counts[i]);
         }
     }
     op_harness_free(got[0]);
@@ -253,7 +253,7 @@ static void check_refusals(void)
     const struct kernel *kernel =
         device_choose_kernel(device_drivers[1], &site, why, sizeof why, NULL);
     tap_ok(kernel && strcmp(kernel->name, "conv im2col+sgemm") == 0 && strstr(why, "refused"),
-           "a kernel that refuses says why: %s", why);
+           "a kernel that refuses gives a reason: %s", why);
     tap_ok(!device_choose_kernel(device_drivers[2], &site, NULL, 0, &error) &&
                error.kind == ERROR_UNSUPPORTED,
            "a device without kernels: %s", error.why);

@@ -33,19 +33,18 @@ static struct dataset *opened(const char *spec, const struct dataset_request *re
 
 static void test_specs(void)
 {
-    refused("imagenet:x", NULL, ERROR_USAGE, "the kinds are cifar10:DIR",
-            "a kind that is not there");
-    refused("", NULL, ERROR_USAGE, "no kind", "nothing at all");
+    refused("imagenet:x", NULL, ERROR_USAGE, "the kinds are cifar10:DIR", "an unknown kind");
+    refused("", NULL, ERROR_USAGE, "no kind", "an empty SPEC");
     refused("idx", NULL, ERROR_USAGE, "expected idx:DIR", "a folder is missing");
-    refused("shapes:/tmp", NULL, ERROR_USAGE, "reads no files", "a folder too much");
+    refused("shapes:/tmp", NULL, ERROR_USAGE, "reads no files", "an unexpected folder");
     refused("shapes,colour=red", NULL, ERROR_USAGE, "the options are split=", "an unknown option");
     refused("shapes,red", NULL, ERROR_USAGE, "OPTION=VALUE", "an option without a value");
     refused("shapes,split=dev", NULL, ERROR_USAGE, "train or test", "an unknown split");
-    refused("shapes,limit=0", NULL, ERROR_USAGE, "from 1", "a limit of nothing");
+    refused("shapes,limit=0", NULL, ERROR_USAGE, "from 1", "a limit of 0");
     refused("shapes,limit=-3", NULL, ERROR_USAGE, "limit", "a negative limit");
     refused("shapes,classes=1e9", NULL, ERROR_USAGE, "classes", "too many classes");
-    refused("shapes,classes=3", NULL, ERROR_USAGE, "10 classes", "fewer classes than there are");
-    refused("shapes,only=hexagram", NULL, ERROR_USAGE, "circle (0)", "a class that is not there");
+    refused("shapes,classes=3", NULL, ERROR_USAGE, "10 classes", "fewer classes than the data has");
+    refused("shapes,only=hexagram", NULL, ERROR_USAGE, "circle (0)", "an unknown class");
     refused("shapes,direction=ba", NULL, ERROR_USAGE, "pairs", "a direction without pairs");
     refused("digits,broken=skip", NULL, ERROR_USAGE, "folder", "broken= without a folder");
     refused("maps,only=0", NULL, ERROR_USAGE, "no classes", "one class of pairs");
@@ -100,7 +99,7 @@ static void test_idx_good(const char *spec)
            "its pixels are right");
     image_free(&image);
     tap_ok(strstr(text, "record 3 of train-images-idx3-ubyte"), "its origins are right: %s", text);
-    tap_ok(!dataset_image(set, 5, &image, NULL, &error), "there is no image beyond the last");
+    tap_ok(!dataset_image(set, 5, &image, NULL, &error), "no image after the last");
     tap_ok(strcmp(dataset_class_name(set, 99), "no such class") == 0, "nor a class");
     dataset_free(set);
 }
@@ -111,7 +110,7 @@ static void test_idx(void)
     size_t image_bytes = idx_images(images, 5), label_bytes = idx_labels(labels, 5);
     char spec[600], limited[700];
     snprintf(spec, sizeof spec, "idx:%s", files_path("idx"));
-    refused(spec, &grey2x3, ERROR_INPUT, "no such folder", "an IDX folder that is not there");
+    refused(spec, &grey2x3, ERROR_INPUT, "no such folder", "a missing IDX folder");
     files_write(files_path("idx/train-images-idx3-ubyte"), images, image_bytes);
     refused(spec, &grey2x3, ERROR_INPUT, "train-labels-idx1-ubyte.gz", "labels that are missing");
     files_write(files_path("idx/train-labels-idx1-ubyte"), labels, label_bytes);
@@ -208,7 +207,7 @@ static void test_cifar10(void)
     files_write(files_path("c10/data_batch_1.bin"), odd, 0);
     refused(spec, &cifar_wish, ERROR_INPUT, "0 bytes", "an empty CIFAR file");
     strcat(spec, ",split=test");
-    refused(spec, &cifar_wish, ERROR_INPUT, "test_batch.bin.gz", "a test batch that is missing");
+    refused(spec, &cifar_wish, ERROR_INPUT, "test_batch.bin.gz", "a missing test batch");
 }
 
 static void test_cifar100(void)
@@ -230,7 +229,7 @@ static void test_cifar100(void)
     tap_ok(set && strcmp(dataset_class_name(set, 0), "apple") == 0 &&
                strcmp(dataset_class_name(set, 1), "aquarium_fish") == 0 &&
                strcmp(dataset_class_name(set, 42), "class 42") == 0,
-           "and the names that lie beside it");
+           "and the class names beside it");
     dataset_free(set);
 }
 
@@ -243,7 +242,7 @@ static void test_selection(void)
     for (size_t i = 0; set && i < 7; i++)
         all_stars = all_stars && dataset_label(set, i) == 3;
     tap_ok(all_stars && dataset_facts(set)->images == 7 && dataset_facts(set)->classes == 10,
-           "one class alone keeps its label, limited after it was chosen");
+           "only= keeps the label, and limit= applies after it");
     dataset_free(set);
     set = opened("shapes,only=3,classes=1000", &cifar_wish);
     tap_ok(set && dataset_facts(set)->images == 1000 && dataset_facts(set)->classes == 1000 &&
@@ -254,7 +253,7 @@ static void test_selection(void)
     const struct dataset_facts *facts = set ? dataset_facts(set) : NULL;
     tap_ok(facts && facts->images == 1024 && facts->classes == 1000 && dataset_label(set, 9) == 0 &&
                facts->stored_height == 256 && facts->height == 227,
-           "tench is the one-class study");
+           "tench is the set of the one-class study");
     dataset_free(set);
     set = opened("tench,classes=1", &(struct dataset_request){1, 64, 64});
     facts = set ? dataset_facts(set) : NULL;
@@ -262,7 +261,7 @@ static void test_selection(void)
     tap_ok(facts && facts->classes == 1 && facts->stored_width == 73 &&
                dataset_image(set, 0, &image, NULL, NULL) && image.channels == 1 &&
                image.width == 73,
-           "or of one class in grey and small");
+           "or of one class, grey and small");
     image_free(&image);
     dataset_free(set);
 }
@@ -273,7 +272,7 @@ static void test_folder(void)
 {
     char spec[600], strict[640], text[600];
     snprintf(spec, sizeof spec, "folder:%s", files_path("pets"));
-    refused(spec, &alexnet, ERROR_INPUT, "no such folder", "a folder that is not there");
+    refused(spec, &alexnet, ERROR_INPUT, "no such folder", "a missing folder");
     files_write(files_path("pets/README"), "x", 1);
     refused(spec, &alexnet, ERROR_INPUT, "no pictures", "a folder without pictures");
     files_write_png(files_path("pets/dog/b.png"), 40, 20, 200, 0, 0);
@@ -286,7 +285,7 @@ static void test_folder(void)
     struct dataset *set = opened(spec, &(struct dataset_request){3, 14, 14});
     const struct dataset_facts *facts = set ? dataset_facts(set) : NULL;
     tap_ok(facts && facts->images == 3 && facts->classes == 2 && facts->skipped == 1,
-           "a folder of two classes opens, one unreadable file left out and counted");
+           "a folder of two classes opens; an unreadable file is left out and counted");
     tap_ok(facts && dataset_label(set, 0) == 0 && dataset_label(set, 1) == 1 &&
                strcmp(dataset_class_name(set, 0), "cat") == 0,
            "classes are numbered by name");
@@ -357,7 +356,8 @@ static void test_pairs(void)
     strcat(spec, ",direction=ba");
     set = opened(spec, &(struct dataset_request){3, 64, 64});
     read = set && dataset_image(set, 0, &a, &b, NULL);
-    tap_ok(read && a.pixels[0] == 240 && b.pixels[0] == 10, "direction=ba turns it round");
+    tap_ok(read && a.pixels[0] == 240 && b.pixels[0] == 10,
+           "direction=ba exchanges input and target");
     image_free(&a);
     image_free(&b);
     dataset_free(set);
@@ -376,9 +376,9 @@ static void test_normalisation(void)
     bool all = true;
     for (size_t i = 0; i < 6; i++)
         all = all && normalisation_choose(&n, names[i], NULL, &error) && n.deviation[2] > 0;
-    tap_ok(all, "every preset is there");
+    tap_ok(all, "every preset is known");
     tap_ok(!normalisation_choose(&n, "batch", NULL, &error) && error.kind == ERROR_USAGE,
-           "an unknown one is refused");
+           "an unknown preset is refused");
     tap_ok(normalisation_choose(&n, "unit", NULL, &error) && n.mean[0] == 0.0f &&
                n.deviation[0] == 256.0f,
            "unit divides by 256, as Caffe's LeNet");
@@ -393,7 +393,7 @@ static void test_normalisation(void)
     struct dataset *set = opened(spec, &(struct dataset_request){3, 7, 7});
     tap_ok(set && normalisation_choose(&n, "measured", set, &error) && n.mean[0] == 50.0f &&
                n.deviation[1] == 50.0f && strcmp(n.name, "measured") == 0,
-           "a measured one is right");
+           "measured statistics are correct");
     dataset_free(set);
 }
 
@@ -430,7 +430,7 @@ static void test_cifar_figures(void)
                 normalisation_choose(&preset, "cifar10", NULL, NULL);
     for (int c = 0; near && c < 3; c++)
         near = measured.mean[c] - preset.mean[c] < 1.5f && preset.mean[c] - measured.mean[c] < 1.5f;
-    tap_ok(near, "the cifar10 preset is what is measured, within sampling");
+    tap_ok(near, "the cifar10 preset equals measured statistics, within sampling errors");
     dataset_free(set);
 }
 

@@ -89,7 +89,7 @@ static void test_thread_counts(const char *name, size_t batch)
         lab_train(&many, 3);
         tap_ok(memcmp(one.weights.values, many.weights.values,
                       one.network->graph.total_floats * sizeof(float)) == 0,
-               "%s, batch %zu: %zu threads give the same bits as one", name, batch, threads);
+               "%s, batch %zu: %zu threads give the bits of one", name, batch, threads);
         lab_close(&many);
     }
     lab_close(&one);

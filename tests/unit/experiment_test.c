@@ -146,7 +146,7 @@ static void test_network(void)
     refused(write_text(path, network) && replace(path, "{\"op\": \"relu\", \"name\": \"r\"}, ", ""),
             "layer r is missing", "a layer less");
     refused(write_text(path, network) && replace(path, "[1, 24, 24]", "[1, 26, 26]"),
-            "input was [1,24,24], is [1,26,26]", "another input, and with it another crop");
+            "input was [1,24,24], is [1,26,26]", "a different input, and so a different crop");
     refused(write_text(path, network) && replace(path, "\"name\": \"fc\"", "\"name\": \"fc2\""),
             "layer fc is missing; layer fc2 is new", "a layer of another name");
     write_text(path, network);
@@ -254,7 +254,7 @@ static void test_parts(void)
     refused(change_byte("idx/train-labels-idx1-ubyte", 3),
             "train-images-idx3-ubyte: its images have other labels", "another label");
     write_digits();
-    goes_on("  as it was, it goes on");
+    goes_on("  restored, the run continues");
 }
 
 static void test_generated(void)
@@ -279,13 +279,13 @@ int main(void)
         return 99;
     snprintf(train, sizeof train, "folder:%s", home_path("train"));
     snprintf(test, sizeof test, "folder:%s", home_path("test"));
-    tap_ok(begin(train, test), "a run that is stopped after its first epoch");
+    tap_ok(begin(train, test), "a run is stopped after its first epoch");
     test_network();
     test_pictures();
     test_settings();
     tap_ok(move("train", "moved") && replace(run_path("config.json"), "/train\"", "/moved\""),
-           "the pictures lie elsewhere now");
-    goes_on("with everything as it was, it goes on to its end");
+           "the pictures have moved");
+    goes_on("with everything restored, the run continues to its end");
     test_parts();
     test_generated();
     remove_home();

@@ -92,7 +92,7 @@ static void check_run(const struct json *run)
     tap_ok(is_text(at(at(run, "config"), "network"), "lenet") &&
                json_number(at(at(run, "config"), "iterations"), &value) && value == 4 &&
                !at(at(run, "config"), "epochs"),
-           "the configuration, its length in the unit it was asked in");
+           "the configuration, with the length in its unit");
     tap_ok(json_number(at(run, "parameters"), &value) && value == 431080 &&
                json_number(at(at(run, "memory_forecast"), "total"), &value) && value == 150,
            "parameters and memory forecast");
@@ -102,7 +102,7 @@ static void check_run(const struct json *run)
                (float)element(at(series, "loss_caffe"), 1) == -4.50473e-08f,
            "losses read back as the same floats");
     tap_ok(isnan(element(at(series, "loss"), 2)) && isnan(element(at(series, "loss_caffe"), 2)),
-           "what is no number is null");
+           "NaN is null");
     tap_ok(element(at(at(run, "validation"), "top1"), 0) == 50, "the validation");
     tap_ok(json_length(findings) == 2 &&
                is_text(at(json_first(findings), "kind"), "negative-loss") &&
@@ -126,12 +126,12 @@ static void test_session(struct run *run)
     tap_ok(is_text(at(document.root, "format"), "tinca-session") &&
                json_length(at(document.root, "runs")) == 2 &&
                json_string(at(at(document.root, "host"), "name")),
-           "it says what it is, and where it comes from");
+           "it has its format and its origin");
     check_run(json_first(at(document.root, "runs")));
     json_document_free(&document);
     tap_ok(export_session(NULL, 0, path, &error) &&
                json_read_file(&document, path, 1 << 20, &error),
-           "a session without runs is one too");
+           "a session without runs is valid, too");
     json_document_free(&document);
     tap_ok(!export_session(runs, 1, home_path("nowhere/session.json"), &error),
            "a place that cannot be written to is an error");
@@ -175,7 +175,7 @@ static void test_csv_key(void)
     tap_ok(file_has("times_*_tinca.csv", "#network,mode,batch,avg_time,run\n"
                                          "lenet,CPU,008,0.032,20260101-000000-lenet-0001\n"
                                          "lenet,CPU,008,0.032,20260101-000000-lenet-2___x\n"),
-           "  whose settings look the same have keys of their own");
+           "  with equal settings have different keys");
     run_free(runs[0]);
     run_free(runs[1]);
 }
@@ -217,7 +217,7 @@ static void test_damage(void)
     if (run)
         run_snapshot(run, &snapshot);
     tap_ok(run && snapshot.status == RUN_INTERRUPTED && series_count(run_series(run)) == 0,
-           "a damaged journal gives what it can");
+           "a damaged journal gives its readable lines");
     if (run)
         check_no_times(run);
     run_free(run);
@@ -227,7 +227,7 @@ static void test_damage(void)
     deep[100000] = '\0';
     write_text(home_path("run/journal.jsonl"), deep);
     broken = run_open(home_path("run"), &error);
-    tap_ok(broken != NULL, "so does one of brackets alone");
+    tap_ok(broken != NULL, "also a journal of brackets only");
     run_free(broken);
     free(deep);
 }

@@ -34,7 +34,7 @@ static void test_atomic(void)
     fputs("half of the sec", writer.stream);
     fflush(writer.stream);
     char *text = file_read(path, 100, &size, &error);
-    tap_ok(text && strcmp(text, "first") == 0, "meanwhile the old one is whole");
+    tap_ok(text && strcmp(text, "first") == 0, "meanwhile the old file is intact");
     free(text);
     file_writer_abandon(&writer);
     tap_ok(files_in(folder) == 1, "abandoning leaves nothing behind");
@@ -51,7 +51,7 @@ static void test_full_disk(void)
 {
     struct error error = {0};
     if (access("/dev/full", W_OK) != 0) {
-        tap_skip("no /dev/full here");
+        tap_skip("there is no /dev/full here");
         return;
     }
     struct file_writer writer;

@@ -42,7 +42,7 @@ static void test_negative_loss(void)
         }
     }
     loss_meter_free(&meter);
-    tap_ok(found == (negative ? 1 : 0), "once, and only when it is (%zu)", found);
+    tap_ok(found == (negative ? 1 : 0), "once, and only if the mean is negative (%zu)", found);
     watcher = (struct watcher){0};
     bool silent = !tell_mean(&watcher, at(1, 0), 7, 7, 7, &finding) &&
                   !tell_mean(&watcher, at(2, 0), 0, 0, 0, &finding) &&
@@ -65,18 +65,18 @@ static void test_residue(void)
     bool silent = !tell_mean(&watcher, at(1, 0), 7, 7, 7, &finding) &&
                   !tell_mean(&watcher, at(2, 0), 1e-6f, 1.9e-6f, 1e-6, &finding) &&
                   !tell_mean(&watcher, at(3, 0), 0, 0, 1e-9, &finding);
-    tap_ok(silent, "a mean that is mostly loss is none");
+    tap_ok(silent, "a mean that is mostly loss gives no finding");
     tap_ok(tell_mean(&watcher, at(4, 0.5), 0, 4.5e-8f, 0, &finding) &&
                finding.kind == FINDING_RESIDUE && finding.iteration == 4 &&
                strstr(finding.text, "4.5e-08") && strstr(finding.text, "exact mean") &&
                strstr(finding.text, "up to 7"),
            "a mean of 0 that Caffe prints otherwise: %s", finding.text);
-    tap_ok(strlen(finding.text) < sizeof finding.text - 40, "with room for a longer language");
+    tap_ok(strlen(finding.text) < sizeof finding.text - 40, "with space for a longer translation");
     tap_ok(strcmp(finding_kind_name(finding.kind), "loss-residue") == 0, "and has its name");
     tap_ok(!tell_mean(&watcher, at(5, 0.6), 0, 4.5e-8f, 0, &finding), "once");
     tap_ok(tell_mean(&watcher, at(6, 0.7), 0, -1e-9f, 0, &finding) &&
                finding.kind == FINDING_NEGATIVE_LOSS,
-           "a negative one is told all the same");
+           "a negative mean is still reported");
     watcher = (struct watcher){0};
     tap_ok(tell_mean(&watcher, at(1, 0), 0, 3e-8f, 1e-8, &finding), "most of it is enough");
 }
@@ -108,12 +108,12 @@ static void test_overfitting(void)
                finding.iteration == 30 && finding.epoch == 3 &&
                strstr(finding.text, "since epoch 3"),
            "overfitting is seen, since the best epoch: %s", finding.text);
-    tap_ok(validate(falling, better, 8, &finding) == 0, "one worse epoch now and then is not it");
+    tap_ok(validate(falling, better, 8, &finding) == 0, "single worse epochs are no overfitting");
     tap_ok(validate(falling, flat, 8, &finding) == 0, "nor is standing still");
     tap_ok(validate(same, rising, 8, &finding) == 0, "nor when training gets worse as well");
     const double broken[] = {2, NAN, NAN};
     tap_ok(validate(falling, broken, 3, &finding) == 1 && finding.kind == FINDING_DIVERGENCE,
-           "a validation loss that is no number is reported once");
+           "a validation loss that is NaN is reported once");
 }
 
 static void test_others(void)
@@ -136,11 +136,12 @@ static void test_others(void)
                strstr(finding.text, "weights"),
            "divergence names the layer: %s", finding.text);
     watcher_divergence(at(7, 1), INFINITY, NULL, &finding);
-    tap_ok(strstr(finding.text, "infinite"), "or says that there is none: %s", finding.text);
+    tap_ok(strstr(finding.text, "infinite"), "or says that there is no bad layer: %s",
+           finding.text);
     watcher_plateau(at(9, 3), 0.1, 0.01, 1, false, &finding);
-    tap_ok(strstr(finding.text, "0.1 to 0.01"), "a plateau tells both rates: %s", finding.text);
+    tap_ok(strstr(finding.text, "0.1 to 0.01"), "a plateau names both rates: %s", finding.text);
     watcher_plateau(at(9, 3), 0.001, 0.0001, 4, true, &finding);
-    tap_ok(strstr(finding.text, "ends"), "the last one says that the run ends");
+    tap_ok(strstr(finding.text, "ends"), "the last plateau says that the run ends");
 }
 
 int main(void)

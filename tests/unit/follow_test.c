@@ -121,7 +121,8 @@ static void test_growing(void)
     struct run *run = follow_open(directory, &error);
     if (!tap_ok(run && lock >= 0, "a run without a journal can be followed"))
         return note_error(&error);
-    tap_ok(look(run).status == RUN_PREPARING && follow_silence(run) < 0, "it is being prepared");
+    tap_ok(look(run).status == RUN_PREPARING && follow_silence(run) < 0,
+           "the run is being prepared");
     hand_out(directory, behind(3, NULL), "");
     tap_ok(follow_step(run) == FOLLOW_UPDATED && look(run).status == RUN_RUNNING &&
                look(run).iteration == 3 && look(run).iterations == ITERATIONS,
@@ -133,15 +134,16 @@ static void test_growing(void)
     hand_out(directory, behind(7, NULL), "");
     follow_step(run);
     tap_ok(look(run).iteration == 7 && series_count(run_series(run)) == 7,
-           "and is taken when it is whole");
-    tap_ok(begins_alike(run_series(run), run_series(done)), "the curves are the run's own");
-    tap_ok(follow_silence(run) >= 0 && follow_silence(run) < 60, "how old that is is known");
+           "and is read once it is complete");
+    tap_ok(begins_alike(run_series(run), run_series(done)), "the curves are those of the run");
+    tap_ok(follow_silence(run) >= 0 && follow_silence(run) < 60,
+           "the age of the newest figures is known");
     hand_out(directory, behind(7, NULL), "{\"event\":\"pause\"}\n");
     follow_step(run);
-    tap_ok(look(run).status == RUN_PAUSED, "that it was paused is seen");
+    tap_ok(look(run).status == RUN_PAUSED, "a pause is detected");
     hand_out(directory, behind(7, NULL), "{\"event\":\"pause\"}\n{\"event\":\"go-on\"}\n");
     follow_step(run);
-    tap_ok(look(run).status == RUN_RUNNING, "and that it goes on");
+    tap_ok(look(run).status == RUN_RUNNING, "and its end");
     close(lock);
     tap_ok(follow_step(run) == FOLLOW_UPDATED && look(run).status == RUN_INTERRUPTED,
            "without process and summary it was interrupted");
@@ -167,18 +169,18 @@ static void test_end(void)
     free(summary);
     follow_step(run);
     tap_ok(look(run).status == RUN_RUNNING || look(run).status == RUN_VALIDATING,
-           "as long as a process has it, an old summary means nothing");
+           "while a process computes the run, an old summary is ignored");
     close(lock);
     follow_step(run);
     const struct run_snapshot end = look(run), real = look(done);
     tap_ok(end.status == RUN_DONE && end.iteration == ITERATIONS && end.top1 == real.top1 &&
                end.checkpoints == real.checkpoints,
-           "then the summary tells how it ended");
+           "then the summary gives its end");
     tap_ok(series_count(run_series(run)) == ITERATIONS &&
                begins_alike(run_series(run), run_series(done)) &&
                series_validation_count(run_series(run)) ==
                    series_validation_count(run_series(done)),
-           "with all of the curves");
+           "with the complete curves");
     run_free(run);
 }
 
@@ -207,7 +209,8 @@ static void test_cut(void)
     tap_ok(run && follow_step(run) == FOLLOW_REOPEN, "also one that has grown again since");
     run_free(run);
     run = follow_open(directory, &error);
-    tap_ok(run && look(run).iteration == 30 && look(run).loss == 0.125f, "opened anew it is whole");
+    tap_ok(run && look(run).iteration == 30 && look(run).loss == 0.125f,
+           "opened once more it is complete");
     run_free(run);
     free(more);
     close(lock);
@@ -224,7 +227,7 @@ static void test_strange_journal(void)
     tap_ok(path && remove(path) == 0 && mkfifo(path, 0600) == 0, "a FIFO takes a journal's place");
     const bool followed = run && follow_step(run) == FOLLOW_UNCHANGED;
     tap_ok(followed && strcmp(look(run).error.why, "this is not a regular file") == 0,
-           "nobody waits for it, and it is named");
+           "it does not hang, and the file is named");
     run_free(run);
     free(path);
     close(lock);
@@ -284,9 +287,9 @@ static void test_owner(void)
     struct run_owner owner;
     int status = 0;
     const char *directory = stage("owned");
-    tap_ok(!run_owner_find(directory, &owner) && owner.process == 0, "nobody has it");
+    tap_ok(!run_owner_find(directory, &owner) && owner.process == 0, "no process computes it");
     const pid_t child = begin_owner(directory);
-    if (!tap_ok(child > 0 && run_owner_find(directory, &owner), "another process takes it"))
+    if (!tap_ok(child > 0 && run_owner_find(directory, &owner), "another process locks it"))
         return;
     tap_ok(owner.process == (long)child && owner.host[0], "which, and where, is known");
     if (access("/proc/self/fd", R_OK) != 0) {
@@ -295,14 +298,14 @@ static void test_owner(void)
         waitpid(child, &status, 0);
         return;
     }
-    tap_ok(owner.here && owner.alone, "it is here, without a terminal");
+    tap_ok(owner.here && owner.alone, "the process is on this machine, without a terminal");
     tap_ok(run_owner_stop(directory, &error) && waitpid(child, &status, 0) == child &&
                WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
-           "and can be told to stop");
+           "and can be asked to stop");
     tap_ok(!run_owner_find(directory, &owner) && owner.process == (long)child && !owner.here,
-           "afterwards the lock still tells who it was");
+           "afterwards the lock file still names the process");
     tap_ok(!run_owner_stop(directory, &error) && error.kind == ERROR_USAGE,
-           "but nobody is told to stop any more");
+           "but no process is asked to stop any more");
 }
 
 /* A process ID that was reused, or that is of another machine, is a different process. */
@@ -336,7 +339,7 @@ static void test_stranger(void)
     }
     tap_ok(run_owner_find(directory, &owner) && owner.process == (long)stranger && !owner.here &&
                !owner.alone,
-           "a process that has not the lock open is not the one");
+           "a process that does not hold the lock is a different one");
     tap_ok(!run_owner_stop(directory, &error) && kill(stranger, 0) == 0, "and is left alone");
     kill(stranger, SIGKILL);
     waitpid(stranger, &status, 0);

@@ -106,14 +106,14 @@ static void check_model(const struct run *run)
     bool evaluated = model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error);
     tap_ok(evaluated && evaluation.pixel_accuracy == snapshot.pixel_accuracy &&
                evaluation.loss == snapshot.validation_loss,
-           "and evaluated as it was validated: %g %%", evaluation.pixel_accuracy);
+           "and its evaluation equals the validation: %g %%", evaluation.pixel_accuracy);
     model.tolerance = 255;
     tap_ok(model_evaluate(&model, "maps,split=test,limit=3", 0, &evaluation, &error) &&
                evaluation.pixel_accuracy == 100,
            "with a tolerance of 255 every pixel is right");
     model_free(&model);
     bool opened = safetensors_open(&file, in_run(run, "discriminator.safetensors"), &error);
-    tap_ok(opened && safetensors_find(&file, "conv1.weight"), "the discriminator is kept");
+    tap_ok(opened && safetensors_find(&file, "conv1.weight"), "the discriminator is stored");
     if (opened)
         safetensors_close(&file);
 }
@@ -150,7 +150,7 @@ static void check_study(const struct run *run)
             real = real && is_sample(&pictures.images[i], &samples, image->source, 2);
     }
     tap_ok(real, "its real pictures are the targets");
-    tap_ok(generated, "its generated ones what the network makes of the inputs");
+    tap_ok(generated, "its generated pictures are the network's output for the inputs");
     tap_ok(study.training_known && study.seen_in_training == 0, "which were not trained on");
     image_free(&samples);
     study_pictures_free(&pictures);
@@ -159,7 +159,7 @@ static void check_study(const struct run *run)
     study = (struct study){.seed = 1};
     tap_ok(study_pictures_of_run(&pictures, &study, run, &request, &error) &&
                study.seen_in_training == IMAGES,
-           "of the training data all were, and that is known");
+           "all of the training data were, and the study records it");
     study_pictures_free(&pictures);
     study_free(&study);
 }
@@ -168,7 +168,7 @@ static void check_reopened(const struct run *run)
 {
     struct error error;
     struct run *opened = run_open(run_facts(run)->directory, &error);
-    if (!tap_ok(opened, "the run can be opened again"))
+    if (!tap_ok(opened, "the run can be reopened"))
         return note_error(&error);
     const struct series *a = run_series(run), *b = run_series(opened);
     struct run_snapshot first, second;
@@ -206,7 +206,7 @@ static void check_export(struct run *run)
     tap_ok(column_length(first, "series", "loss_discriminator") == EPOCHS * IMAGES &&
                column_length(first, "series", "loss_l1") == EPOCHS * IMAGES &&
                column_length(first, "validation", "pixel_accuracy") == EPOCHS,
-           "with all its curves");
+           "with its complete curves");
     json_document_free(&document);
 }
 
@@ -218,7 +218,7 @@ static void check_threads(const struct run *run)
     for (size_t i = 0; same && i < series_count(a); i++)
         same = a->points[i].loss == b->points[i].loss &&
                a->points[i].loss_discriminator == b->points[i].loss_discriminator;
-    tap_ok(same, "three threads give the same bits as one");
+    tap_ok(same, "three threads give the bits of one");
     run_free(other);
 }
 
@@ -260,11 +260,11 @@ static void test_bench(void)
         note_error(&error);
         return;
     }
-    tap_ok(bench.batch == 1 && bench.ms_per_image.min > 0, "at batch 1 unless said");
+    tap_ok(bench.batch == 1 && bench.ms_per_image.min > 0, "at batch 1 by default");
     tap_ok(passes_of(&bench.main) == 4 && passes_of(&bench.discriminator) == 12,
            "the generator runs once an iteration, its discriminator three times");
     tap_ok(forecast_make(&config, &forecast, &error) && forecast.memory.total == bench.memory.total,
-           "what it plans to take is the forecast of training");
+           "its planned memory is the forecast of training");
     bench_free(&bench);
     settings.mode = PLAN_INFERENCE;
     tap_ok(bench_run(&settings, &bench, &error) && !bench.discriminator.graph &&

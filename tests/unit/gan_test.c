@@ -160,7 +160,7 @@ static void compare_seeds(struct stand *seeded, struct stand *plain, const float
         largest = fmax(largest, fabs((double)g[1][i] - (double)g[0][i]));
         worst = fmax(worst, fabs((double)g[2][i] - 2 * (double)g[1][i] + (double)g[0][i]));
     }
-    tap_ok(unseeded == 0, "%s: a seed of zero changes nothing", device);
+    tap_ok(unseeded == 0, "%s: an output gradient of zero changes nothing", device);
     tap_ok(largest > 1e-4 && worst < 1e-4 * largest,
            "%s: gradients are the loss's plus the seed's (%g, %g)", device, largest, worst);
     for (size_t k = 0; k < 3; k++)

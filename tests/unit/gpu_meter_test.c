@@ -19,15 +19,15 @@ static void check_first(const struct gpu_reading *card)
     tap_ok(gpu_has(card, GPU_TEMPERATURE) && card->values[GPU_TEMPERATURE] == 41,
            "the core's temperature");
     tap_ok(!gpu_has(card, GPU_CLOCK) && !gpu_has(card, GPU_CLOCK_MEMORY),
-           "what the library has no function for is not valid");
+           "a metric without a function in the library is not valid");
 }
 
 static void check_second(const struct gpu_reading *card)
 {
     tap_ok(!gpu_has(card, GPU_MEMORY_USED) && !gpu_has(card, GPU_MEMORY_TOTAL) &&
                !gpu_has(card, GPU_UTILISATION) && !gpu_has(card, GPU_POWER),
-           "what a card does not support is not valid");
-    tap_ok(gpu_has(card, GPU_TEMPERATURE), "what it does is");
+           "a metric that a GPU does not support is not valid");
+    tap_ok(gpu_has(card, GPU_TEMPERATURE), "a supported metric is valid");
 }
 
 static void check_whole(void)

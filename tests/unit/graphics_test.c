@@ -83,7 +83,7 @@ static void test_halfblocks(void)
     struct halfblocks blocks;
     tap_ok(halfblocks_make(&blocks, &image, 5, 80, NULL) && blocks.rows == 5 &&
                blocks.columns == 20,
-           "5 rows of cells show 10 pixels one above the other");
+           "5 rows of cells show 10 rows of pixels");
     bool same = blocks.cells;
     for (size_t y = 0; same && y < 10; y++)
         for (size_t x = 0; x < 20; x++) {
@@ -142,7 +142,7 @@ static void test_cells(void)
     text_free(&text);
     graphics_write_cells(&text, &image, area, false, NULL);
     tap_ok(text.data && strstr(text.data, "\033[38;5;") && !strstr(text.data, ";2;"),
-           "256 colours: only their numbers");
+           "256 colours: only colour numbers");
     text_free(&text);
     image_free(&image);
 }

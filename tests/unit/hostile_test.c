@@ -35,8 +35,7 @@ static void test_visible(void)
     check_visible("ação \xe2\x9c\x93 \xf0\x9f\x90\x9f", "ação \xe2\x9c\x93 \xf0\x9f\x90\x9f",
                   "letters, signs and pictures stay as they are");
     check_visible("a\xe3o \xc0\x9b\xe0\x80\x9b\xed\xa0\x80\xf4\x90\x80\x80 \xe2\x80",
-                  "a?o ???????????? ??",
-                  "bytes that are no UTF-8: cut, overlong, surrogates, too large");
+                  "a?o ???????????? ??", "invalid UTF-8: cut, overlong, surrogates, too large");
     check_visible("a\xe2\x80\xae"
                   "b\xe2\x81\xa6"
                   "c\xe2\x80\x8e\xd8\x9c",
@@ -90,10 +89,10 @@ static void test_writers(void)
     check_word("plain-1.5", "plain-1.5", "a word of a command line");
     check_word("$(id) 'x'", "'$(id) '\\''x'\\'''", "a word that a shell would run is quoted");
     check_word("a\x1b\n'\\\xe2\x80\xae", "$'a\\033\\012\\'\\\\\\342\\200\\256'",
-               "one that cannot be shown is spelled");
-    check_word("-x", "-- -x", "one that would be an option is none");
+               "a word that cannot be shown is spelled");
+    check_word("-x", "-- -x", "a word that looks like an option is protected");
     check_word("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "RUN",
-               "one that does not fit is not cut");
+               "a word that does not fit is not cut");
 }
 
 /* --- JSON --- */
@@ -134,9 +133,9 @@ static void test_json(void)
     for (size_t i = 0; i < count; i++)
         memcpy(list + 2 * i, "0,", 2);
     list[0] = '[';
-    tap_ok(refuses_json(list, 2 * count, "values"), "more values than memory is meant for");
+    tap_ok(refuses_json(list, 2 * count, "values"), "more values than the limit");
     memset(list, '[', JSON_MAX_DEPTH + 1);
-    tap_ok(refuses_json(list, JSON_MAX_DEPTH + 1, "deeper"), "deeper than the stack is meant for");
+    tap_ok(refuses_json(list, JSON_MAX_DEPTH + 1, "deeper"), "deeper than the limit");
     free(list);
     tap_ok(refuses_json("{}\0{", 4, "not JSON"), "text behind a zero byte");
 }
@@ -191,7 +190,7 @@ static void test_changing_file(void)
     const struct safetensors_array array = {"w", SAFETENSORS_F32, {1024}, 1, values};
     bool opened =
         safetensors_write(path, &array, 1, NULL, &error) && safetensors_open(&file, path, &error);
-    tap_ok(opened && out && truncate(path, 200) == 0, "a file is cut off while it is open");
+    tap_ok(opened && out && truncate(path, 200) == 0, "a file that is cut off while it is open");
     if (opened && out)
         tap_ok(!safetensors_read(&file, &file.entries[0], out, &error) && error.kind == ERROR_INPUT,
                "which is an error when its data are read: %s", error.why);
@@ -217,11 +216,11 @@ static void test_modes(void)
     tap_ok(mode_of(home_path("deep")) == 0700 && mode_of(home_path("deep/run")) == 0700,
            "folders are the user's alone");
     tap_ok(mode_of(home_path("deep/run/weights.safetensors")) == 0600,
-           "and so is every file in them, whatever the umask says");
+           "and so is every file in them, with any umask");
     mkdir(home_path("open"), 0777);
     file_write(home_path("open/export.json"), "x", 1, false, &error);
     tap_ok(mode_of(home_path("open/export.json")) == 0666,
-           "elsewhere what the user exports follows the umask");
+           "exported files elsewhere follow the umask");
     umask(before);
 }
 
@@ -246,7 +245,7 @@ static void test_links(void)
     tap_ok(file_write(home_path("deep/run/summary.json"), "{}", 2, true, &error),
            "a link in place of the half-written file is not followed");
     char *outside = file_read(home_path("outside"), 100, &size, &error);
-    tap_ok(outside && strcmp(outside, "untouched") == 0, "nothing outside was written to");
+    tap_ok(outside && strcmp(outside, "untouched") == 0, "no file outside was changed");
     free(outside);
 }
 

@@ -20,7 +20,7 @@ static void test_resize(void)
     /* the centres of the four pixels are at -0.25, 0.25, 0.75, 1.25 of the two */
     tap_ok(made && out.pixels[0] == 0 && out.pixels[1] == 50 && out.pixels[2] == 150 &&
                out.pixels[3] == 200,
-           "bilinear samples lie at pixel centres");
+           "bilinear samples are at pixel centres");
     image_free(&out);
     image_free(&in);
     in = files_picture(13, 7, 10, 20, 30);
@@ -29,7 +29,7 @@ static void test_resize(void)
            "resizing to the same size changes nothing");
     image_free(&out);
     tap_ok(image_fit(&in, 21, &error) && in.height == 21 && in.width == 39,
-           "the shorter side is fitted and the shape kept");
+           "the shorter side fits and the aspect ratio is kept");
     image_free(&in);
     in = files_picture(640, 480, 100, 100, 100);
     tap_ok(image_fit(&in, 32, &error) && in.height == 32 && in.width == 43,
@@ -55,7 +55,7 @@ static void test_colours(void)
            "a side beyond the limit is refused");
     tap_ok(!image_create(&image, 16384, 16384, 3, &error) && error.kind == ERROR_INPUT,
            "and so are too many pixels");
-    tap_ok(!image_create(&image, 0, 5, 3, &error) && error.kind == ERROR_INPUT, "and none at all");
+    tap_ok(!image_create(&image, 0, 5, 3, &error) && error.kind == ERROR_INPUT, "and no pixels");
 }
 
 static void test_png_round_trip(void)
@@ -70,7 +70,7 @@ static void test_png_round_trip(void)
     image_convert(&in, 1, &error);
     tap_ok(image_file_write_png(&in, path, &error) && image_file_read(&out, path, 1, &error) &&
                memcmp(in.pixels, out.pixels, 17 * 9) == 0,
-           "so does a grey one");
+           "so does a grey PNG");
     image_free(&out);
     tap_ok(image_file_probe(&out, path, &error) && out.width == 17 && out.height == 9 &&
                !out.pixels,
@@ -205,7 +205,7 @@ static void test_png_bomb(void)
     uint64_t before = host_process_peak();
     bool read = image_file_read(&image, files_path("bomb.png"), 3, NULL);
     uint64_t grown = host_process_peak() - before;
-    tap_ok(!read && grown < (64 << 20), "a chunk's claim allocates nothing (%llu bytes)",
+    tap_ok(!read && grown < (64 << 20), "the claimed size of a chunk is not allocated (%llu bytes)",
            (unsigned long long)grown);
     free(bytes);
 }

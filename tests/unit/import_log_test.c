@@ -57,11 +57,11 @@ static void test_caffe(void)
     tap_ok(point_is(log, 0, 1, 6.8f) && log->points[0].loss_caffe == 6.9f,
            "iterations count from 1; the loss is the output's, the mean the line's");
     tap_ok(point_is(log, 1, 2, 0) && log->points[1].loss_caffe == -4.5e-8f,
-           "an output that is no loss is none");
+           "an output that is not a loss is ignored");
     tap_ok(log->points[0].learning_rate == 0.01f && log->points[1].learning_rate == 0.001f,
            "the rate of each");
     tap_ok(isnan(log->points[0].ms_per_image) && log->points[1].ms_per_image == 80,
-           "milliseconds by iter/s, where it is known");
+           "milliseconds from iter/s, if the log has it");
     tap_ok(log->points[1].seconds == 2.5f, "seconds by glog's clock");
 }
 
@@ -103,10 +103,10 @@ static void test_tests(void)
                    "I1224 17:08:05.140704 31888 solver.cpp:87] Iteration 1000, loss = 3.5e-08\n"
                    "I1224 17:20:54.375815 31888 solver.cpp:237] Iteration 2000, lr = 0.0002\n"
                    "I1224 17:20:54.376219 31888 solver.cpp:87] Iteration 2000, loss = 1.30465\n");
-    tap_ok(log->validation_count == 0, "an old version's nameless scores tell nothing");
+    tap_ok(log->validation_count == 0, "scores without names of old versions are ignored");
     tap_ok(log->count == 2 && log->points[0].learning_rate == 0.0003f &&
                log->points[1].learning_rate == 0.0002f,
-           "its rate stands before the loss");
+           "its rate comes before the loss");
     tap_ok(log->mean_only && point_is(log, 1, 2001, 1.30465f) && log->points[0].iteration == 1001,
            "display 1000, and the mean alone");
     tap_ok(log->points[1].ms_per_image > 769 && log->points[1].ms_per_image < 770,
@@ -132,7 +132,7 @@ static void test_restart(void)
                    "  batch_size: 32\n  batch_size: 50\n"
                    "Iteration 0, loss = 5\nIteration 10, loss = 4\nIteration 20, loss = 3\n");
     tap_ok(log->count == 2 && log->max_iterations == 20 && log->damaged == 0,
-           "the forward pass behind the last iteration is none");
+           "the forward pass after the last iteration is no iteration");
     tap_ok(log->average_loss == 40 && log->learning_rate == 0.5 && log->momentum == 0.8 &&
                log->weight_decay == 0.1 && strcmp(log->solver, "adam") == 0 &&
                strcmp(log->device, "cpu") == 0,
@@ -154,10 +154,10 @@ static void test_odd_numbers(void)
     log = read_log("Iteration 0, loss = 1\nTrain net output #0: l = nan (* 1 = nan loss)\n"
                    " Train net output #0: l = nan (* 1 = nan loss)\n");
     tap_ok(log->count == 1 && isnan(log->points[0].loss) && !log->mean_only,
-           "an output that is nan is a loss all the same");
+           "an output that is nan is a loss");
     log = read_log("Iteration 0, loss = 1\nIteration 99999999999999999999, loss = 2\n"
                    "Iteration -3, loss = 2\nIteration x, loss = 2\nIteration 1, loss = x\n");
-    tap_ok(log->count == 1 && log->damaged == 4, "what cannot be read is counted (%zu)",
+    tap_ok(log->count == 1 && log->damaged == 4, "unreadable lines are counted (%zu)",
            log->damaged);
 }
 
@@ -166,18 +166,18 @@ static void test_torn(void)
     const struct imported_log *log = read_log(
         AT "Iteration 0, loss = 5\n" AT "    Train net output #0: loss = 5 (* 1 = 5 loss)\n" AT
            "Iteration 1, loss = 0.0");
-    tap_ok(log->count == 1 && log->damaged == 1, "a last line without its end: half a number");
+    tap_ok(log->count == 1 && log->damaged == 1, "a last line that is cut: half a number");
     log = read_log(AT "Iteration 0, loss = 5\n" AT
                       "    Train net output #0: loss = 5 (* 1 = 5 loss)\n" AT
                       "Iteration 1, loss = 4\n");
-    tap_ok(log->count == 1 && log->damaged == 1, "an iteration whose own loss is missing");
+    tap_ok(log->count == 1 && log->damaged == 1, "an iteration without its loss");
     log = read_log(AT "Iteration 0, loss = 5\r\n" AT
                       "    Train net output #0: loss = 5 (* 1 = 5 loss)\r\n");
     tap_ok(log->count == 1 && point_is(log, 0, 1, 5), "CRLF");
     log = read_log("I1231 23:59:59.000000 1 s.cpp:1] Iteration 0, loss = 5\n"
                    "I0101 00:00:01.000000 1 s.cpp:1] Iteration 1, loss = 4\n");
     tap_ok(log->count == 2 && log->points[1].seconds > 0 && log->points[1].seconds < 2 * 86400,
-           "a clock that goes over the year's end (%g s)", (double)log->points[1].seconds);
+           "times across the end of a year (%g s)", (double)log->points[1].seconds);
 }
 
 /* --- TensorFlow --- */
@@ -199,7 +199,7 @@ static void test_tensorflow(void)
     tap_ok(log->validation_count == 1 && log->validations[0].top1 == 97 &&
                log->validations[0].loss == 0.25f,
            "its evaluation is a test");
-    tap_ok(log->finished && log->damaged == 0, "its last word");
+    tap_ok(log->finished && log->damaged == 0, "its last line");
     log = read_log("INFO:tensorflow:global step 1: loss = 79.3501 (57.126 sec/step)\n"
                    "INFO:tensorflow:global step 1: loss = 79.3501 (57.126 sec/step)\n"
                    "INFO:tensorflow:Recording summary at step 1.\n"
@@ -221,7 +221,7 @@ static void test_tensorflow(void)
     log = read_log("step 5, loss = 2\nstep 5, val_loss = 9\nsteps_per_epoch = 7, loss = 1\n"
                    "timestep 8, loss = 1\nstep 6, loss =\n");
     tap_ok(log->count == 1 && point_is(log, 0, 5, 2) && log->damaged == 1,
-           "losses of other images and other counts are none of it");
+           "losses of other images and other counts are ignored");
 }
 
 /* --- Keras --- */
@@ -239,7 +239,7 @@ static void test_keras(void)
            "Keras: a point an epoch");
     tap_ok(point_is(log, 0, 469, 0.25f) && point_is(log, 1, 938, 9.5e-4f) && log->batch == 128 &&
                log->images == 60000,
-           "the batch by the first progress, so that iterations are known");
+           "the batch from the first progress line, so iterations are known");
     tap_ok(log->points[0].epoch == 1 && log->points[0].seconds == 3 &&
                fabsf(log->points[0].ms_per_image - 6.4f) < 1e-4f,
            "epochs, seconds, milliseconds of an iteration");
@@ -268,7 +268,7 @@ static void test_keras_variants(void)
         "Epoch 1/2\n - 3s - loss: 0.25 - acc: 0.92\nEpoch 2/2\n - 3s - loss: 0.125\n";
     const struct imported_log *log = read_log(plain);
     tap_ok(log->count == 0 && strstr(error.advice, "--batch and --images"),
-           "verbose=2 without what an epoch has: %s: %s", error.why, error.advice);
+           "verbose=2 without the number of images: %s: %s", error.why, error.advice);
     request = (struct import_request){.images = 1000, .batch = 100};
     log = read_log(plain);
     tap_ok(log->count == 2 && point_is(log, 1, 20, 0.125f) && log->points[0].ms_per_image == 300,
@@ -320,7 +320,7 @@ static void test_tables(void)
         read_log("#network,mode,batch,step,loss,time\nlenet,CPU,004,1,2.5,0.5\nlenet,CPU,004,2,1");
     tap_ok(log->count == 1 && !log->mean_only && strcmp(log->framework, "csv") == 0 &&
                log->host[0] == '\0' && log->damaged == 1,
-           "a file that does not say whose; a torn row");
+           "a file without a framework's name; a torn row");
     log = read_log("#network,mode,batch,speed\nlenet,CPU,004,1\n");
     tap_ok(log->count == 0 && strstr(error.why, "other columns"), "other columns are refused");
     log = read_log("#network,mode,batch,step,loss,time\n\nlenet\n");
@@ -332,7 +332,7 @@ static void test_refusals(void)
 {
     read_log("nothing of the kind\n");
     tap_ok(error.kind == ERROR_INPUT && strstr(error.why, "looked for") && error.advice[0],
-           "nothing that is known: what was looked for");
+           "an unknown log: the message names the expected lines");
     read_log(" \n");
     tap_ok(strstr(error.why, "empty"), "an empty file");
     const char *mixture =
@@ -342,10 +342,10 @@ static void test_refusals(void)
            "two frameworks in one file: %s", error.why);
     request.framework = "keras";
     const struct imported_log *log = read_log(mixture);
-    tap_ok(log->count == 1 && point_is(log, 0, 9, 1), "  one of which was named");
+    tap_ok(log->count == 1 && point_is(log, 0, 9, 1), "  and accepted with one named");
     request.framework = "tensorflow";
     log = read_log("Iteration 10, loss = 5\n");
-    tap_ok(log->count == 1 && point_is(log, 0, 10, 5), "a script of TensorFlow in Caffe's words");
+    tap_ok(log->count == 1 && point_is(log, 0, 10, 5), "a TensorFlow script with Caffe's wording");
     request = (struct import_request){0};
 }
 
@@ -373,13 +373,13 @@ static void test_failure(void)
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &limit);
     tap_ok(!import_file(&whole, &results, &error) && results.count == 0,
-           "a table whose second run has no room: %s: %s", error.what, error.why);
+           "no space for the second run of a table: %s: %s", error.what, error.why);
     tap_ok(is_empty(home), "  leaves no run directory");
     import_results_free(&results);
     limit.rlim_cur = RLIM_INFINITY;
     setrlimit(RLIMIT_FSIZE, &limit);
     tap_ok(import_file(&whole, &results, &error) && results.count == 2 && !is_empty(home),
-           "  with room it gives both");
+           "  with space it gives both");
     import_results_free(&results);
 }
 

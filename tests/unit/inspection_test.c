@@ -130,8 +130,8 @@ static void check_untouched(struct run *(*start_run)(void), const char *what, bo
     if (!tap_ok(plain && watched, "two runs of %s", what))
         return;
     size_t seen = look_all_the_time(watched);
-    tap_ok(seen > 0, "one is looked into: %zu times", seen);
-    tap_ok(!run_inspection(plain, &error) && error.kind == ERROR_NONE, "the other one is not");
+    tap_ok(seen > 0, "one network is profiled: %zu times", seen);
+    tap_ok(!run_inspection(plain, &error) && error.kind == ERROR_NONE, "the other network is not");
     tap_ok(same_losses(run_series(plain), run_series(watched)), "both have the same losses");
     tap_ok(same_file(plain, watched, "weights.safetensors") &&
                (!adversarial || same_file(plain, watched, "discriminator.safetensors")),
@@ -158,12 +158,12 @@ static void check_layers(const struct inspection *seen)
     tap_ok(fabs(conv->forward_flops - flops) < 1 && fabs(conv->backward_flops - flops) < 1,
            "the convolution's work is counted");
     tap_ok(conv->forward_seconds > 0 && conv->backward_seconds > 0 && sum <= seen->seconds,
-           "layers take time, and no more than the steps");
+           "layers take time, at most that of the steps");
     tap_ok(conv->output.channels == 4 && conv->output.height == 24 && conv->memory_bytes > 0 &&
                strstr(conv->choice, "chosen"),
            "shape, memory and kernel: %s", conv->choice);
     tap_ok(layer_named(network, "relu1") && layer_named(network, "relu1")->memory_bytes == 0,
-           "what works in place takes no memory");
+           "a layer that works in place needs no memory");
     tap_ok(network->gemm_count > 0 && network->gemm[0].calls > 0, "matrix products by shape");
 }
 
@@ -192,7 +192,7 @@ static void check_arena(const struct inspection *seen)
             arena->arrays[i].offset + arena->arrays[i].bytes <= arena->bytes - arena->workspace &&
             arena->arrays[i].last <= arena->times;
     tap_ok(seen->arena_count == 1 && arena->array_count > 5 && inside == arena->array_count,
-           "the arena's arrays lie within it");
+           "the arena's arrays are inside it");
 }
 
 /* Equal except for the cost, to which writing the file has added. */
@@ -216,7 +216,7 @@ static void check_export(struct run *run)
     const char *path = home_path("session.json");
     if (!tap_ok(export_session(&run, 1, path, &error) &&
                     json_read_file(&document, path, 1 << 24, &error),
-                "a session of it is written"))
+                "a session of the run is written"))
         return note_error(&error);
     const struct json *profile =
         json_member(json_first(json_member(document.root, "runs")), "profile");
@@ -233,8 +233,8 @@ static void check_reopened(const char *directory, const struct inspection *seen)
     if (!tap_ok(opened, "the run is opened again"))
         return note_error(&error);
     const struct inspection *kept = run_inspection(opened, &error);
-    if (tap_ok(kept, "and shows what was seen last"))
-        tap_ok(same_inspection(*kept, seen), "all of it");
+    if (tap_ok(kept, "and shows the last measurement"))
+        tap_ok(same_inspection(*kept, seen), "completely");
     check_export(opened);
     run_free(opened);
 }
@@ -265,7 +265,7 @@ static void test_look(void)
     run_wait(run, 0.05);
     run_send(run, COMMAND_STOP, 0);
     run_wait(run, -1);
-    if (tap_ok(seen && run_inspection(run, &error) == seen, "one question, one look")) {
+    if (tap_ok(seen && run_inspection(run, &error) == seen, "one request, one measurement")) {
         check_layers(seen);
         check_weights(seen);
         check_arena(seen);
@@ -312,13 +312,13 @@ static void test_figures(void)
     inspect_values(&tensor, values, 5);
     tap_ok(tensor.mean == 3 && fabs(tensor.deviation - sqrt(8.0 / 3)) < 1e-12 && tensor.low == 1 &&
                tensor.high == 5 && histogram_total(&tensor) == 3,
-           "what is not finite counts for nothing");
+           "values that are NaN or infinite do not count");
     tap_ok(fabs(inspect_distance(others, values, 1)) == 0 &&
                inspect_norm((const float[]){3, 4}, 2) == 5 && isnan(inspect_norm(NULL, 2)),
            "norms");
     tensor = (struct inspection_tensor){0};
     inspect_values(&tensor, (const float[]){NAN}, 1);
-    tap_ok(isnan(tensor.mean) && isnan(tensor.low), "nothing finite: no figures");
+    tap_ok(isnan(tensor.mean) && isnan(tensor.low), "no finite value: no figures");
 }
 
 int main(void)

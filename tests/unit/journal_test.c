@@ -71,11 +71,11 @@ static void test_round_trip(void)
                point->learning_rate == awkward.learning_rate &&
                point->ms_per_image == awkward.ms_per_image && point->seconds == awkward.seconds &&
                point->memory_bytes == awkward.memory_bytes,
-           "every number reads back exactly");
+           "every number is read back exactly");
     tap_ok(isnan(reading.points[1].loss) && isnan(reading.points[1].loss_caffe),
-           "what is no number is written as null");
+           "NaN is written as null");
     tap_ok(reading.validations[0].top1 == 12.34f && reading.validations[0].seconds == 9.5f,
-           "a validation too");
+           "a validation, too");
     tap_ok(reading.findings[0].kind == FINDING_NEGATIVE_LOSS &&
                strcmp(reading.findings[0].text, finding.text) == 0,
            "a finding's text survives");
@@ -100,7 +100,7 @@ static void test_torn(void)
     after = (struct reading){0};
     tap_ok(appended && journal_read(path, visit, &after, &error) &&
                after.point_count == before.point_count + 1,
-           "and costs only itself when the journal goes on");
+           "and only that line is lost when the journal continues");
     tap_ok(!journal_read(home_path("nosuch"), visit, &after, &error), "a missing file is an error");
 }
 
@@ -125,7 +125,7 @@ static void test_cut(void)
     journal_close(&journal);
     tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 2,
            "and holds those alone");
-    tap_ok(journal_close(&journal) == 0, "closing twice does nothing");
+    tap_ok(journal_close(&journal) == 0, "closing twice is allowed");
 }
 
 /* The disk is full for a while. */
@@ -144,22 +144,22 @@ static void test_full_disk(void)
     int good = journal.descriptor;
     journal.descriptor = open("/dev/full", O_WRONLY);
     journal_add_event(&journal, "start", NULL);
-    tap_ok(journal.trouble.kind == ERROR_SYSTEM && journal.written == 0, "a full disk is told (%s)",
-           journal.trouble.why);
+    tap_ok(journal.trouble.kind == ERROR_SYSTEM && journal.written == 0,
+           "a full disk is reported (%s)", journal.trouble.why);
     journal_add_point(&journal, &awkward, clock_nanoseconds());
-    tap_ok(!journal_sync(&journal) && journal.lost == 0, "and costs nothing yet");
+    tap_ok(!journal_sync(&journal) && journal.lost == 0, "and nothing is lost yet");
     close(journal.descriptor);
     journal.descriptor = good;
     tap_ok(journal_sync(&journal) && journal.trouble.kind == ERROR_NONE &&
                journal.pending.length == 0,
-           "when there is space again all of it is written");
+           "once there is space everything is written");
     tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 1 &&
                reading.others == 1,
            "and can be read");
     close(journal.descriptor);
     journal.descriptor = open("/dev/full", O_WRONLY);
     journal_add_event(&journal, "end", NULL);
-    tap_ok(journal_close(&journal) == 1, "what never reached the disk is counted");
+    tap_ok(journal_close(&journal) == 1, "lines that never reached the disk are counted");
 }
 
 /* A failing sync drops the data written since the last sync, as Linux may do. */
@@ -198,17 +198,17 @@ static void test_dropped_pages(void)
     journal_add_point(&journal, &awkward, clock_nanoseconds());
     syncs_that_fail = 2;
     tap_ok(!journal_sync(&journal) && journal.trouble.kind == ERROR_SYSTEM,
-           "a sync that fails is told (%s)", journal.trouble.why);
+           "a failing sync is reported (%s)", journal.trouble.why);
     journal_add_event(&journal, "behind", NULL); /* the second sync fails */
-    tap_ok(journal.trouble.kind == ERROR_SYSTEM, "for as long as none has succeeded");
+    tap_ok(journal.trouble.kind == ERROR_SYSTEM, "until a sync succeeds");
     tap_ok(journal_sync(&journal) && journal.trouble.kind == ERROR_NONE, "the next one succeeds");
     tap_ok(journal_read(path, visit, &reading, &error) && reading.point_count == 1 &&
                reading.others == 3,
-           "and what the system had dropped has been written again");
+           "and the dropped data has been rewritten");
     tap_ok(journal_checksum(path, journal.synced, &sum, &error) && sum == journal.crc32,
            "its checksum is that of the file");
     tap_ok(!journal_checksum(path, journal.synced + 1, &sum, &error) && error.kind == ERROR_INPUT,
-           "a file that is too short has none (%s)", error.why);
+           "a file that is too short has no such prefix (%s)", error.why);
     journal_close(&journal);
 }
 
@@ -220,7 +220,7 @@ static void test_limit(void)
         journal_add_point(&journal, &awkward, 0);
     tap_ok(journal.lost == 10 && journal.pending.length < JOURNAL_PENDING_MOST + 4096,
            "a journal in memory has a limit");
-    tap_ok(journal_close(&journal) > 10, "and counts what it dropped");
+    tap_ok(journal_close(&journal) > 10, "and counts the dropped lines");
 }
 
 int main(void)

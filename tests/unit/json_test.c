@@ -85,7 +85,7 @@ static void test_numbers(void)
            "prints %s", text ? text : "nothing");
     free(text);
     tap_ok(!json_add_number(NULL, "x", 1) && !json_add_object(NULL, "x"),
-           "adding to nothing fails quietly");
+           "adding to NULL returns false");
     json_free(root);
 }
 
@@ -112,7 +112,7 @@ static void test_checksum(void)
     char *text = json_print_with_checksum(root, NULL), *plain = json_print(root, true, NULL);
     const size_t length = text ? strlen(text) : 0;
     json_free(root);
-    tap_ok(text && is_unchanged(text, length), "a document as it was written");
+    tap_ok(text && is_unchanged(text, length), "an unchanged document is valid");
     for (size_t bit = 0; bit < 8 * length; bit++) {
         text[bit / 8] ^= (char)(1 << bit % 8);
         unnoticed += is_unchanged(text, length);
@@ -125,8 +125,8 @@ static void test_checksum(void)
         memcpy(longer, text, length);
     if (longer)
         longer[length] = '\n';
-    tap_ok(longer && !is_unchanged(longer, length + 1), "so is a newline that was added");
-    tap_ok(plain && is_unchanged(plain, strlen(plain)), "one without a checksum is read");
+    tap_ok(longer && !is_unchanged(longer, length + 1), "so is an added newline");
+    tap_ok(plain && is_unchanged(plain, strlen(plain)), "a document without a checksum is read");
     static const char other[] = "{ \"a\": 1, \"crc32\": \"00000000\" }";
     tap_ok(json_parse(&document, other, strlen(other), "other.json", NULL) &&
                !json_verify_checksum(&document, NULL, &error) && strstr(error.why, "was changed") &&

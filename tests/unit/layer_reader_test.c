@@ -37,12 +37,12 @@ static void test_values(void)
     tap_ok(layer_count(&reader, "b", 1, 1, 99) == 10, "\"classes\" is the number of classes");
     tap_ok(layer_count(&reader, "none", 3, 1, 9) == 3, "a count's fallback");
     tap_ok(layer_number(&reader, "c", 1, 0, 1) == 0.5, "a number");
-    tap_ok(layer_number(&reader, "none", 0.25, 0, 1) == 0.25, "a number's fallback");
+    tap_ok(layer_number(&reader, "none", 0.25, 0, 1) == 0.25, "the default of a number");
     tap_ok(!layer_flag(&reader, "d", true) && layer_flag(&reader, "none", true), "flags");
     tap_ok(strcmp(layer_text(&reader, "e", ""), "word") == 0 &&
                layer_text(&reader, "none", NULL) == NULL,
            "texts");
-    tap_ok(layer_reader_finish(&reader), "nothing is left over");
+    tap_ok(layer_reader_finish(&reader), "no unknown key is left");
 }
 
 static void test_window(void)
@@ -121,7 +121,7 @@ static void test_mistakes(void)
 
     reader = read_text("{\"a\": \"many\"}");
     layer_count(&reader, "a", 1, 1, 9);
-    refuses(&reader, "\"a\" must be an integer", "a word that is no count");
+    refuses(&reader, "\"a\" must be an integer", "a text that is no count");
 
     reader = read_text("{\"a\": \"classes\"}");
     reader.classes = 0;

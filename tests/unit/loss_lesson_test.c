@@ -148,7 +148,7 @@ static void test_window(size_t window)
     if (window < LENGTH / 2)
         tap_ok(lesson.loss == 0 && lesson.exact == 0 && lesson.residue == (double)lesson.caffe &&
                    lesson.residue != 0,
-               "  at the end the loss is 0 and all of the mean is residue (%g)", lesson.residue);
+               "  at the end the loss is 0 and the mean is only residue (%g)", lesson.residue);
     series_free(&record.series);
 }
 
@@ -170,7 +170,7 @@ static void test_sum(void)
         }
     }
     tap_ok(lesson.residue != 0 && fabs(sum - lesson.residue) < 1e-15,
-           "the residue (%g) is what all roundings come to (%g)", lesson.residue, sum);
+           "the residue (%g) is the sum of all rounding errors (%g)", lesson.residue, sum);
     tap_ok(lesson.worst_rounding == worst && lesson.worst_at == worst_at,
            "the largest of them is that of iteration %llu", (unsigned long long)worst_at);
     series_free(&record.series);
@@ -187,8 +187,8 @@ static void test_first(void)
                lesson.step.before == 0 && lesson.caffe == record.losses[0] && lesson.residue == 0,
            "the first iteration: the mean is the loss");
     tap_ok(strstr(loss_lesson_conclude(&lesson, text, sizeof text), "are the same"),
-           "  and nothing was rounded away");
-    tap_ok(loss_lesson_choose(&record.series) == 1, "  it is the one to look at");
+           "  and nothing was lost by rounding");
+    tap_ok(loss_lesson_choose(&record.series) == 1, "  it is the iteration to explain");
     series_free(&record.series);
 }
 
@@ -209,7 +209,7 @@ static void test_walk(void)
     loss_walk_to(&walk, &record.series, 1, 60, &lesson, NULL);
     tap_ok(lesson.window == 1 && lesson.step.held == 1, "another window begins anew");
     loss_walk_to(&walk, &record.series, 0, 60, &other, NULL);
-    tap_ok(other.window == 1 && other.exact == lesson.exact, "a window of none is one of one");
+    tap_ok(other.window == 1 && other.exact == lesson.exact, "a window of 0 counts as 1");
     series_free(&record.series);
 }
 
@@ -224,7 +224,7 @@ static void test_growth(void)
     make(&whole, 40, loss_at, LENGTH);
     loss_walk_to(&walk, &record.series, 40, 70, &lesson, NULL);
     tap_ok(!loss_walk_to(&walk, &record.series, 40, 71, &lesson, &error),
-           "what has not come yet is not there");
+           "an iteration in the future does not exist");
     for (size_t i = 70; i < LENGTH; i++) {
         record.losses[i] = whole.losses[i];
         add(&record, i, whole.steps[i].after, exact_of(whole.losses, i, 40));
@@ -233,7 +233,7 @@ static void test_growth(void)
     loss_walk_to(&fresh, &whole.series, 40, LENGTH, &other, NULL);
     tap_ok(lesson.caffe == other.caffe && lesson.residue == other.residue &&
                lesson.worst_rounding == other.worst_rounding && lesson.is_record,
-           "a run that went on has the arithmetic of one that never stopped");
+           "a resumed run has the arithmetic of an undisturbed one");
     series_free(&record.series);
     series_free(&whole.series);
 }
@@ -250,11 +250,11 @@ static void test_refusals(void)
                error.kind == ERROR_USAGE && strstr(error.why, "1 to 10"),
            "an iteration behind the last: %s", error.why);
     tap_ok(!loss_walk_to(&walk, &record.series, 1, 0, &lesson, &error) && error.kind == ERROR_USAGE,
-           "there is none before the first");
+           "there is no iteration before the first");
     tap_ok(!loss_walk_to(&walk, &empty, 1, 1, &lesson, &error) && strstr(error.why, "no iteration"),
            "a run that has just begun: %s", error.why);
     tap_ok(loss_lesson_choose(&empty) == 0 && loss_lesson_next_negative(&empty, 0) == 0,
-           "  has none to look at");
+           "  has none to explain");
     series_create(&sparse, 100, 1, NULL);
     for (uint64_t i = 1; i <= 100; i += 20)
         series_add(&sparse, &(struct series_point){.iteration = i, .loss = 1, .loss_caffe = 1});
@@ -278,11 +278,12 @@ static void test_choice(void)
     make(&record, 1, loss_that_stays, 50);
     tap_ok(loss_lesson_choose(&record.series) == 50, "without a wrong mean the last is chosen");
     set_caffe(&record.series, 30, 3 * record.losses[30]);
-    tap_ok(loss_lesson_choose(&record.series) == 31, "a mean that is mostly residue goes before");
+    tap_ok(loss_lesson_choose(&record.series) == 31,
+           "a mean that is mostly residue is chosen first");
     for (size_t i = 40; i < 43; i++)
         set_caffe(&record.series, i, -1e-8f);
     set_caffe(&record.series, 45, -1e-8f);
-    tap_ok(loss_lesson_choose(&record.series) == 41, "a negative one before all");
+    tap_ok(loss_lesson_choose(&record.series) == 41, "a negative mean before all others");
     tap_ok(loss_lesson_next_negative(&record.series, 41) == 46, "the next fall below zero");
     tap_ok(loss_lesson_next_negative(&record.series, 46) == 41, "  and round to the first");
     series_free(&record.series);
@@ -310,9 +311,10 @@ static void test_words(void)
     struct loss_lesson lesson;
     struct lesson_line lines[LESSON_LINES_MAX];
     size_t exact = 0, read_back = 0, values = 0;
-    tap_ok(concludes(-4.5e-8f, 0, "below zero, although no loss was"), "a negative mean is said");
-    tap_ok(concludes(4.5e-8f, 0, "this time above zero"), "a positive one that is wrong");
-    tap_ok(concludes(1.5f, 1.5, "are the same"), "one without a residue");
+    tap_ok(concludes(-4.5e-8f, 0, "below zero, although no loss was"),
+           "a negative mean is explained");
+    tap_ok(concludes(4.5e-8f, 0, "this time above zero"), "a positive mean that is wrong");
+    tap_ok(concludes(1.5f, 1.5, "are the same"), "a mean without residue");
     tap_ok(concludes(1.5f, 1.4999999, "is hidden"), "a residue that large losses hide");
     tap_ok(concludes(NAN, 1, "not finite") && concludes(1, NAN, "not finite"),
            "a loss that is not finite");
@@ -351,13 +353,12 @@ static void test_log(void)
     loss_walk_to(&walk, &record.series, 1, 8, &lesson, NULL);
     tap_ok(!lesson.is_record && lesson.caffe == record.series.points[7].loss_caffe &&
                lesson.step.before == record.series.points[6].loss_caffe,
-           "six digits of a log: what was printed counts");
+           "six digits of a log: the printed value counts");
     for (size_t i = 0; i < 20; i++)
         record.series.points[i].loss_caffe = NAN;
     walk = (struct loss_walk){0};
     loss_walk_to(&walk, &record.series, 1, 8, &lesson, NULL);
-    tap_ok(lesson.caffe == lesson.step.after,
-           "a record without Caffe's mean: the arithmetic's own");
+    tap_ok(lesson.caffe == lesson.step.after, "a run without Caffe's mean: the computed mean");
     series_free(&record.series);
 }
 

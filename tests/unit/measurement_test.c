@@ -39,22 +39,23 @@ static void test_file(void)
     struct measurements list;
     struct measurement first = make("cpu", 1.0 / 3, 0.01), second = make("cuda:0", 2, 0.5);
     tap_ok(measurements_read(&list, test_home, &error) && list.count == 0, "no file: no entries");
-    tap_ok(put(&first) && put(&second), "two devices are kept");
+    tap_ok(put(&first) && put(&second), "two devices are stored");
     first.ms_per_image.mean = 2.0 / 3;
-    tap_ok(put(&first), "one of them again");
-    tap_ok(measurements_read(&list, test_home, &error) && list.count == 2, "one entry a device");
+    tap_ok(put(&first), "one of them once more");
+    tap_ok(measurements_read(&list, test_home, &error) && list.count == 2,
+           "one entry for each device");
     const struct measurement *found = measurements_find(&list, "cpu");
     tap_ok(found && found->ms_per_image.mean == 2.0 / 3 && found->top1 == 80 &&
                isnan(found->top5) && found->model_bytes == 1234 && found->threads == 2 &&
                strcmp(found->host, "here") == 0,
-           "the newer one replaces the older, to the bit");
+           "the newer entry replaces the older one, with its bits");
     tap_ok(measurements_find(&list, "cuda") && !measurements_find(&list, "reference"),
            "found by name, or not at all");
     measurements_free(&list);
     write_text(home_path("measurements.json"),
                "{\"format\":\"tinca-measurements\",\"devices\":[{\"device\":3}]}");
     tap_ok(!measurements_read(&list, test_home, &error) && strstr(error.why, "device"),
-           "a damaged entry is told: %s", error.why);
+           "a damaged entry is reported: %s", error.why);
     tap_ok(!measurements_put(test_home, &first, &error), "and not written over");
     remove(home_path("measurements.json"));
 }
@@ -77,19 +78,19 @@ static void test_stale(void)
     snprintf(path, sizeof path, "%s", best);
     tap_ok(write_text(path, "weights") && measurement_note_model(&measurement, path, NULL) &&
                put(&measurement) && is_current(),
-           "a measurement of the model that is there counts");
+           "a measurement of the present model counts");
     tap_ok(utimensat(AT_FDCWD, path, long_ago, 0) == 0 && !is_current(),
-           "one of a model that was written at another time is stale");
+           "a measurement of a model with a different time is stale");
     measurement_note_model(&measurement, path, NULL);
-    tap_ok(put(&measurement) && is_current(), "until it is measured again");
+    tap_ok(put(&measurement) && is_current(), "until it is measured once more");
     tap_ok(write_text(path, "other weights") && utimensat(AT_FDCWD, path, long_ago, 0) == 0 &&
                !is_current(),
-           "one of a model of another size is stale");
+           "a measurement of a model with a different size is stale");
     measurement_note_model(&measurement, path, NULL);
     snprintf(measurement.weights, sizeof measurement.weights, "weights.safetensors");
-    tap_ok(put(&measurement) && !is_current(), "and one of another file");
+    tap_ok(put(&measurement) && !is_current(), "and of a different file");
     remove(path);
-    tap_ok(is_current(), "without a model it is all that is known");
+    tap_ok(is_current(), "without a model file it still counts");
     remove(home_path("measurements.json"));
 }
 
@@ -99,10 +100,10 @@ static void test_overlap(void)
     tap_ok(measurements_overlap(&a, &b) && measurements_overlap(&b, &a), "intervals that touch");
     tap_ok(!measurements_overlap(&a, &c), "intervals apart");
     c.images = 1;
-    tap_ok(measurements_overlap(&a, &c), "one time has no interval and tells nothing");
+    tap_ok(measurements_overlap(&a, &c), "a single time has no interval and is not compared");
     tap_ok(measurements_are_comparable(&a, &b), "the same machine is comparable");
     b.threads = 1;
-    tap_ok(!measurements_are_comparable(&a, &b), "another number of threads is not");
+    tap_ok(!measurements_are_comparable(&a, &b), "a different number of threads is not compared");
 }
 
 static void test_run(void)

@@ -68,7 +68,7 @@ static void test_version_2(void)
     write_file("sys/fs/cgroup/user/memory.stat", "anon 1\ninactive_file 10485760\n");
     group = read_group();
     tap_ok(group.limit == MIB(100) && group.free == MIB(70),
-           "the limit of a group above counts, and what the kernel can drop is free");
+           "the limit of a parent group counts, and droppable pages are free");
     write_file("sys/fs/cgroup/user/job/memory.max", "16777216\n");
     write_file("sys/fs/cgroup/user/memory.swap.max", "8388608\n");
     write_file("sys/fs/cgroup/user/memory.swap.current", "1048576\n");
@@ -76,7 +76,7 @@ static void test_version_2(void)
     tap_ok(group.limit == MIB(16) && group.free == MIB(12) && group.swap == MIB(7),
            "the narrowest counts, and its swap");
     write_file("sys/fs/cgroup/user/job/memory.current", "20971520\n");
-    tap_ok(read_group().free == 0, "more than the limit leaves nothing");
+    tap_ok(read_group().free == 0, "usage above the limit leaves 0");
 }
 
 static void test_version_1(void)
@@ -93,9 +93,9 @@ static void test_version_1(void)
     write_file("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
     struct control_group group = read_group();
     tap_ok(group.limit == MIB(200) && group.free == MIB(100) && group.swap == MIB(100),
-           "version 1 in a container: what is mounted is a part of the hierarchy");
+           "version 1 in a container: a part of the hierarchy is mounted");
     write_file("proc/self/cgroup", "4:memory:/elsewhere\n");
-    tap_ok(read_group().limit == MIB(200), "outside of what is mounted, at least that counts");
+    tap_ok(read_group().limit == MIB(200), "outside of the mounted part, its limit still counts");
     write_file("proc/self/cgroup", "garbage\n::\n4:memory\n");
     tap_ok(read_group().limit == UINT64_MAX, "a file that makes no sense is no limit");
 }
@@ -159,7 +159,7 @@ static void test_swap(void)
     ask(512, MIB(1000), MIB(1000), &forecast);
     const uint64_t needed = forecast_needed(&forecast);
     tap_ok(forecast.fits && !forecast.swaps && forecast_peak(&forecast) > needed,
-           "what is free is enough: nothing to be said");
+           "free memory suffices: no message");
     ask(512, needed, needed, &forecast);
     tap_ok(forecast.fits && !forecast.swaps, "to the last byte");
     ask(512, needed - 1, needed, &forecast);
@@ -168,18 +168,18 @@ static void test_swap(void)
     ask(512, needed / 2, needed, &forecast);
     forecast_swap_text(&forecast, 512, words, sizeof words);
     ask(forecast.largest_batch, needed / 2, needed, &largest);
-    tap_ok(strstr(words, "would swap") && !largest.swaps, "the batch that is named does not: %s",
+    tap_ok(strstr(words, "would swap") && !largest.swaps, "the named batch does not swap: %s",
            words);
     ask(forecast.largest_batch + 1, needed / 2, needed, &largest);
-    tap_ok(largest.swaps, "but the next one does");
+    tap_ok(largest.swaps, "but the next batch does");
     ask(512, needed / 2, needed - 1, &forecast);
     tap_ok(!forecast.fits && !forecast_refuse(&forecast, 512, &error) &&
                error.kind == ERROR_MEMORY && strstr(error.advice, "would fit"),
-           "what swap does not hold either is refused");
+           "a run that does not fit with swap is refused");
     ask(512, 1000, 1000, &forecast);
     tap_ok(!forecast.fits && forecast.largest_batch == 0 &&
                !forecast_refuse(&forecast, 512, &error) && strstr(error.why, "not even one"),
-           "where not even one image fits, that is said");
+           "if not even one image fits, the message says so");
 }
 
 int main(void)

@@ -220,7 +220,7 @@ static void test_refusals(void)
             "{\"input\": [1, 8, 8], \"loss\": \"l1_loss\", \"layers\": [\n{\"op\": \"relu\"}], "
             "\"discriminator\": {\"layers\": [\n{\"op\": \"relu\", \"slope\": 1}]}}",
             "line 3");
-    refuses("groups that are no number",
+    refuses("groups that are not a number",
             "{\"input\": [1, 8, 8], \"shuffle_groups\": 0, \"layers\": []}", "shuffle_groups");
     refuses("a UNet deeper than its image",
             "{\"input\": [1, 8, 8], \"loss\": \"l1_loss\", \"layers\": [\n{\"block\": \"unet\", "
@@ -238,15 +238,15 @@ static void test_names(void)
     struct network_request request = {.network = "nosuchnet"};
     tap_ok(!network_build(&request, &error) && strstr(error.advice, "lenet") &&
                error.kind == ERROR_USAGE,
-           "an unknown name lists what there is: %s", error.advice);
+           "an unknown name; the message lists the known ones: %s", error.advice);
     request = (struct network_request){.network = "resnet20-wide"};
     tap_ok(!network_build(&request, &error) && error.kind == ERROR_USAGE,
            "an unknown suffix is refused: %s", error.why);
     request = (struct network_request){.network = "resnet20-dsc", .technique = TECHNIQUE_SHIFT};
     tap_ok(!network_build(&request, &error) && strstr(error.why, "contradict"),
-           "so is a contradiction: %s", error.why);
+           "a contradiction is refused: %s", error.why);
     request = (struct network_request){.network = "/nonexistent/x.json"};
-    tap_ok(!network_build(&request, &error), "so is a missing file: %s", error.why);
+    tap_ok(!network_build(&request, &error), "a missing file is refused: %s", error.why);
 }
 
 static size_t parameters_of(struct network_request request)
@@ -267,7 +267,7 @@ static void test_variations(void)
                    41341 &&
                parameters_of(
                    (struct network_request){.network = "resnet20-2.5", .width_rate = 2.5}) == 41341,
-           "a width rate by option, and said twice");
+           "a width rate as an option, and given twice");
     tap_ok(parameters_of((struct network_request){.network = "resnet20", .block_rate = 2.4}) ==
                41169,
            "a block rate by option");
@@ -290,7 +290,7 @@ static void test_variations(void)
         network_build(&(struct network_request){.network = "resnet20-0.36-dsc"}, NULL);
     tap_ok(network &&
                strcmp(network_full_name(network, name, sizeof name), "resnet20-dsc-0.36") == 0,
-           "a network tells its name with the suffixes: %s", name);
+           "a network's name has the suffixes: %s", name);
     network_free(network);
 }
 
@@ -353,23 +353,23 @@ static void test_choices(void)
            "mlp has a layer and an activation for each width");
     if (network)
         tap_ok(strcmp(network_full_name(network, name, sizeof name), "mlp-w5x6x7-tanh") == 0,
-               "and tells them: %s", name);
+               "and lists them: %s", name);
     network_free(network);
     request = (struct network_request){.network = "mlp-w512x256-relu"};
     network = network_build(&request, NULL);
-    if (tap_ok(network, "the file's own can be said, too"))
+    if (tap_ok(network, "the file's values can be given, too"))
         tap_ok(strcmp(network_full_name(network, name, sizeof name), "mlp") == 0,
                "and need not be: %s", name);
     network_free(network);
     request = (struct network_request){.network = "own.json", .text = own};
     tap_ok(parameters_of(request) == 3 * 4 * 9 + 4 + 4 * 6 * 9 + 6 + 6 * 2 + 2,
-           "a file of one's own has widths, too");
+           "a user's file has widths, too");
     request.widths = three;
     tap_ok(parameters_of(request) == 3 * 5 * 9 + 5 + 5 * 6 * 9 + 6 + 6 * 7 * 9 + 7 + 7 * 2 + 2,
            "which the request replaces");
     request.activation = "sigmoid";
     network = network_build(&request, NULL);
-    tap_ok(nodes_of(network, &op_sigmoid) == 1, "and so its activation");
+    tap_ok(nodes_of(network, &op_sigmoid) == 1, "and so is its activation");
     network_free(network);
 }
 
@@ -390,7 +390,7 @@ static void test_bad_choices(void)
            "a network without widths refuses them: %s: %s", error.why, error.advice);
     request = (struct network_request){.network = "resnet20", .activation = "tanh"};
     tap_ok(!network_build(&request, &error) && error.kind == ERROR_USAGE,
-           "one without a choice of activations, too: %s: %s", error.why, error.advice);
+           "a network without a choice of activations, too: %s: %s", error.why, error.advice);
     refuses_request("an unknown activation",
                     (struct network_request){.network = "mlp", .activation = "step"}, "step");
     refuses_request("contradicting widths",
@@ -402,7 +402,7 @@ static void test_bad_choices(void)
             "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3], \"layers\": [\n"
             "{\"op\": \"linear\", \"output\": \"width\"}]}",
             "\"width\"");
-    refuses("widths that nothing is repeated over",
+    refuses("widths without a repeated group",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3], \"layers\": [\n"
             "{\"op\": \"linear\", \"output\": 2}]}",
             "no layer says");
@@ -410,13 +410,13 @@ static void test_bad_choices(void)
             "{\"input\": [1, 8, 8], \"classes\": 2, \"layers\": [\n"
             "{\"op\": \"relu\", \"repeat\": \"widths\"}]}",
             "no \"widths\"");
-    refuses("an activation that is not there",
+    refuses("a missing activation",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"layers\": [{\"op\": \"activation\"}]}",
             "activation");
-    refuses("an activation that is none",
+    refuses("an unknown activation",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"activation\": \"lrn\", \"layers\": []}",
             "relu, tanh or sigmoid");
-    refuses("widths that are none",
+    refuses("an empty list of widths",
             "{\"input\": [1, 8, 8], \"classes\": 2, \"widths\": [3, 0], \"layers\": []}",
             "1 to 16 numbers");
 }

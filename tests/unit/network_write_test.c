@@ -95,7 +95,7 @@ static void check(const struct network_request *request, const char *what)
     if (!differs && (network->classes != again->classes ||
                      strcmp(network->normalisation, again->normalisation) != 0))
         differs = "classes or normalisation";
-    tap_ok(!differs, "%s is the same graph when it is built from what was written (%s) %s %s", what,
+    tap_ok(!differs, "%s: the graph built from the written file is the same (%s) %s %s", what,
            differs ? differs : "", error.what, error.why);
     network_free(again);
     free(text);

@@ -138,7 +138,7 @@ static void test_other_rules(void)
                strcmp(graph.parameters[2].name, "node.running_mean") == 0 &&
                strcmp(graph.parameters[3].name, "node.running_var") == 0 &&
                !graph.parameters[3].learnable && graph.parameters[3].init.value == 1,
-           "batch norm learns 2 values a channel and keeps 2 more");
+           "batch norm learns 2 values per channel and stores 2 more");
     refuses(&op_batch_norm, (struct shape){16, 8, 8}, (union attributes){0}, "epsilon 0");
 
     refuses(&op_leaky_relu, (struct shape){1, 1, 1},
@@ -159,7 +159,7 @@ static void test_loss_rules(void)
     union attributes loss = {.loss = {.weight = 1}};
     tap_ok(add(&op_softmax_cross_entropy, (struct shape){10, 1, 1}, loss) && output_is(1, 1, 1) &&
                graph.output == 0,
-           "a loss is one value; the network's output is what it reads");
+           "a loss is one value; its input is the network's output");
     refuses(&op_softmax_cross_entropy, (struct shape){10, 2, 1}, loss, "not 10 x 2 x 1");
     refuses(&op_softmax_cross_entropy, (struct shape){10, 1, 1}, (union attributes){0},
             "a weight of 0");
@@ -217,7 +217,7 @@ static void test_cases(void)
     for (size_t i = 0; i < op_case_count; i++)
         for (size_t j = 0; j < i; j++)
             unique &= strcmp(op_cases[i].name, op_cases[j].name) != 0;
-    tap_ok(unique, "no two cases have one name");
+    tap_ok(unique, "no two cases have the same name");
 }
 
 /* --- values --- */
@@ -276,7 +276,7 @@ static void test_pool_values(void)
     padded.inputs[0] = (struct shape){1, 1, 2};
     check_values(&padded, (float[]){-5, -7}, (float[]){-5}, (float[]){1, 0});
     struct op_case average = padded;
-    average.name = "padding counts in a mean, what lies beyond does not";
+    average.name = "padding counts in a mean, positions beyond it do not";
     average.op = &op_average_pool;
     average.attributes.pool =
         (struct pool_attributes){.window = {1, 3, 1, 3, 0, 1}, .ceil_mode = true};
@@ -343,7 +343,7 @@ static void test_batch_norm_values(void)
     h = run(&one, (float[]){5}, NULL);
     op_harness_run(h, op_batch_norm.reference, 0, NULL, &error);
     tap_ok(isfinite(h->updated[3][0]) && h->output[0] == h->parameters[1][0],
-           "a single value leaves the running variance a number");
+           "a single value leaves the running variance finite");
     op_harness_free(h);
 }
 
@@ -431,7 +431,7 @@ static void test_dropout_values(void)
         right &= h->output[i] == h->inputs[0][i] * factor;
         right &= h->input_gradients[0][i] == h->output_gradient[i] * factor;
     }
-    tap_ok(right, "dropout keeps or clears, and its gradient follows the same mask");
+    tap_ok(right, "dropout keeps or clears values, and its gradient uses the same mask");
     tap_ok(zeros > 5800 && zeros < 6200, "%zu of 20000 values are dropped at a rate of 0.3", zeros);
     op_harness_free(h);
 }
@@ -467,7 +467,7 @@ static void test_not_a_number(void)
                                         .batch = 1};
         struct op_harness *h = run(&op_case, (float[]){NAN, 1}, NULL);
         op_harness_forward(h, ops[i]->reference, NULL, &error);
-        tap_ok(isnan(h->output[0]), "%s does not hide a value that is no number", ops[i]->name);
+        tap_ok(isnan(h->output[0]), "%s does not hide a NaN", ops[i]->name);
         op_harness_free(h);
     }
 }

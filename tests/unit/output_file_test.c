@@ -77,13 +77,13 @@ static void test_files(void)
     umask(before);
     chmod(path, 0604);
     tap_ok(write_text(path, "second", &error) && mode_of(path) == 0604 && holds(path, "second"),
-           "replaced with the mode that it had");
+           "replaced, with the same mode");
     tap_ok(output_file_open(&output, path, OUTPUT_TEXT, &error) && fputs("half", output.stream) > 0,
            "begins a document");
     fflush(output.stream);
     tap_ok(holds(path, "second"), "which does not touch the file yet");
     output_file_abandon(&output);
-    tap_ok(holds(path, "second"), "nor when it is abandoned");
+    tap_ok(holds(path, "second"), "nor if it is abandoned");
     if (setxattr(path, "user.tinca", "kept", 4, 0) != 0)
         tap_skip("no extended attributes here: %s", strerror(errno));
     else {
@@ -94,7 +94,7 @@ static void test_files(void)
     }
     link(path, in_folder(1, "other"));
     tap_ok(write_text(path, "3", &error) && holds(in_folder(1, "other"), "3"),
-           "hard links stay one file, and nothing of a longer document is left");
+           "hard links remain one file, and no rest of a longer document is left");
     tap_ok(output_file_copy(in_folder(2, "copy"), path, &error) && holds(in_folder(2, "copy"), "3"),
            "copies a file");
     chmod(path, 0400);
@@ -149,7 +149,7 @@ static void test_streams(void)
     tap_ok(read(reader, got, sizeof got) <= 0, "an abandoned document leaves nothing in it");
     tap_ok(write_text(path, "whole", &error) && read(reader, got, sizeof got) == 5 &&
                strcmp(got, "whole") == 0,
-           "a whole one goes through");
+           "a complete document is written");
     tap_ok(lstat(path, &status) == 0 && S_ISFIFO(status.st_mode), "it is still a FIFO");
     close(reader);
     unlink(path);
@@ -163,13 +163,11 @@ static void test_streams(void)
     close(ends[0]);
     tap_ok(!write_text(name, "lost", &error) && strstr(error.why, "Broken pipe") &&
                !error.advice[0],
-           "a reader that is gone is an error and no signal: %s", error.why);
+           "a closed pipe is an error and no signal: %s", error.why);
     snprintf(name, sizeof name, "/proc/self/fd/%d", ends[1]);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
     tap_ok(!output_file_check(name, OUTPUT_TEXT, &error),
-           "the program's own descriptors are not "
-           "the user's: %s",
-           error.why);
+           "the program's descriptors are no targets: %s", error.why);
     close(ends[1]);
 }
 

@@ -58,8 +58,8 @@ static void test_random_packing(void)
         }
         tight = tight && total <= lower_bound(blocks, COUNT, TIMES) * 1.25;
     }
-    tap_ok(disjoint, "what lives at the same time never overlaps (50 random sets)");
-    tap_ok(inside && aligned, "all of it lies inside the arena, aligned");
+    tap_ok(disjoint, "blocks that are live at the same time never overlap (50 random sets)");
+    tap_ok(inside && aligned, "all blocks are inside the arena, aligned");
     tap_ok(tight, "the arena is at most a quarter above the lower bound");
 }
 
@@ -125,8 +125,7 @@ static void test_random_gaps(void)
         wrong += count_other_gaps(&placed, blocks, COUNT);
         placed_blocks_free(&placed);
     }
-    tap_ok(wrong == 0, "a search finds the gap that looking at all blocks finds (%zu others)",
-           wrong);
+    tap_ok(wrong == 0, "the search finds the gap of the plain search (%zu others)", wrong);
 }
 
 /* Makes the blocks of a chain of `layers` in training, largest first: all values are kept, or those
@@ -162,8 +161,8 @@ static void test_search_work(void)
             count = make_chain(blocks, LAYERS, again, stages);
             wrong = count_other_gaps(&placed, blocks, count);
         }
-        tap_ok(wrong == 0, "%zu blocks in %zu stages, values %s: each lies in the best gap", count,
-               stages, again ? "computed again" : "kept");
+        tap_ok(wrong == 0, "%zu blocks in %zu stages, values %s: each is in the best gap", count,
+               stages, again ? "recomputed" : "kept");
         tap_ok(placed.visits <= 120 * count, "and a search visits %zu nodes, not thousands",
                placed.visits / (count ? count : 1));
         placed_blocks_free(&placed);
@@ -204,7 +203,8 @@ static void test_forecast(void)
         &network->graph, device_drivers[0],
         &(struct plan_settings){.mode = PLAN_TRAINING, .threads = 1, .solver = {.momentum = 0.9f}},
         512, f->total);
-    tap_ok(largest == 4, "the largest batch in its own forecast is itself (%zu)", largest);
+    tap_ok(largest == 4, "the largest batch that fits its forecast is the batch itself (%zu)",
+           largest);
     plan_free(plan);
     network_free(network);
 }
@@ -219,12 +219,12 @@ static void test_inference_is_small(void)
     size_t stage = 16 * 32 * 32 * sizeof(float) * 8;
     size_t activations = inference->forecast.activations;
     tap_ok(activations <= 3 * stage + 4096,
-           "inference keeps at most three activations of the widest stage (%zu bytes)",
+           "inference stores at most three activations of the widest stage (%zu bytes)",
            activations);
     tap_ok(inference->forecast.gradients == 0 && inference->forecast.solver == 0,
            "and neither gradients nor solver state");
-    tap_ok(training->forecast.activations > 5 * activations, "training keeps many more (%zu bytes)",
-           (size_t)training->forecast.activations);
+    tap_ok(training->forecast.activations > 5 * activations,
+           "training stores many more (%zu bytes)", (size_t)training->forecast.activations);
     plan_free(training);
     plan_free(inference);
     network_free(network);
@@ -248,7 +248,7 @@ static void test_in_place(void)
     const struct plan_step *relu = step_named(plan, "relu1"), *ip1 = step_named(plan, "ip1");
     const struct plan_step *flat = step_named(plan, "flatten"), *pool = step_named(plan, "pool2");
     tap_ok(plan->values[relu->node] == plan->values[ip1->node], "ReLU works in place");
-    tap_ok(plan->gradients[relu->node] == plan->gradients[ip1->node], "and its gradient too");
+    tap_ok(plan->gradients[relu->node] == plan->gradients[ip1->node], "and its gradient, too");
     tap_ok(!flat->kernel && plan->values[flat->node] == plan->values[pool->node],
            "flatten is a view");
     tap_ok(plan->values[pool->node] != plan->values[step_named(plan, "conv2")->node],
@@ -281,9 +281,9 @@ static void test_arrays(void)
             clashes += arrays_clash(array, &plan->arrays[k]);
     }
     tap_ok(kinds[PLAN_VALUE] > 20 && kinds[PLAN_GRADIENT] > 20 && kinds[PLAN_SAVED] > 0,
-           "the plan lists values, gradients and what is saved");
+           "the plan lists values, gradients and saved data");
     tap_ok(end == plan->workspace, "they fill the arena up to the workspace");
-    tap_ok(clashes == 0, "and none lies where another one lives");
+    tap_ok(clashes == 0, "and none overlaps another live one");
     plan_free(plan);
     network_free(network);
 }

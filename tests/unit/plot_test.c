@@ -48,7 +48,7 @@ static void test_axis(void)
                     within =
                         ticks[i] >= axis.low * (1 - 1e-9) && ticks[i] <= axis.high * (1 + 1e-9);
             }
-    tap_ok(within, "ticks lie within the axis and within the limit, at every magnitude");
+    tap_ok(within, "ticks are within the axis and the limit, at every magnitude");
     tap_ok(strcmp(axis_label(20000, text, sizeof text), "20k") == 0, "20000 reads 20k");
     tap_ok(strcmp(axis_label(1e-5, text, sizeof text), "1e-5") == 0, "1e-5 reads 1e-5");
     tap_ok(strcmp(axis_label(0.05, text, sizeof text), "0.05") == 0, "0.05 reads 0.05");

@@ -39,7 +39,7 @@ static void test_every_task_once(size_t threads)
     }
     tap_ok(once, "every task of 300 jobs ran exactly once on %zu threads", threads);
     tap_ok(!work.wrong_thread, "thread numbers stay below %zu", threads);
-    tap_ok(pool_threads(pool) == threads, "it tells its size");
+    tap_ok(pool_threads(pool) == threads, "it knows its size");
     pool_free(pool);
 }
 

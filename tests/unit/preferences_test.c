@@ -56,7 +56,7 @@ static void test_values(void)
     for (size_t i = 0; i < PREFERENCE_COUNT; i++) {
         const char *key = preference_table[i].key;
         preferences_get(&preferences, key, text, sizeof text);
-        tap_ok(preferences_set(&preferences, key, text, &error), "%s reads what it prints", key);
+        tap_ok(preferences_set(&preferences, key, text, &error), "%s reads its printed form", key);
     }
 }
 

@@ -101,7 +101,7 @@ static void check_counts(const struct probe_status *look, const struct evaluatio
     tap_ok(fabs(mean - evaluation->top1) < 1e-9, "and so are the accuracies of the classes");
     struct outcome nothing = {0, 3, OUTCOME_NONE, 0};
     confusion_add(&confusion, &nothing);
-    tap_ok(confusion.none[3] == 1 && confusion.images == 131, "no number is no class");
+    tap_ok(confusion.none[3] == 1 && confusion.images == 131, "NaN gives no class");
     confusion_free(&confusion);
 }
 
@@ -114,7 +114,7 @@ static void check_image(struct probe *probe, struct model *model)
     struct probe_answer answer = wait_answer(probe, probe_ask(probe, NULL, 7));
     if (!tap_ok(answer.error.kind == ERROR_NONE && answer.labelled && answer.top_count == 5 &&
                     answer.picture_count == 1,
-                "an image of the set is told, with its label and picture")) {
+                "an image of the set is classified, with its label and picture")) {
         note_error(&answer.error);
         return;
     }
@@ -125,12 +125,12 @@ static void check_image(struct probe *probe, struct model *model)
     for (size_t i = 0; i < PROBE_TOP; i++)
         same = same && top[i].label == answer.top[i].label &&
                top[i].probability == answer.top[i].probability;
-    tap_ok(same, "predict says the same, to the bit");
+    tap_ok(same, "predict gives the same, to the bit");
     struct probe_answer file = wait_answer(probe, probe_ask(probe, path, 0));
     same = file.top_count == PROBE_TOP && !file.labelled;
     for (size_t i = 0; i < PROBE_TOP && same; i++)
         same = top[i].probability == file.top[i].probability;
-    tap_ok(same, "and so does the probe of the file");
+    tap_ok(same, "and so does the screen Try for the file");
     probe_answer_free(&file);
     struct probe_status look;
     probe_status(probe, &look);
@@ -138,8 +138,8 @@ static void check_image(struct probe *probe, struct model *model)
     probe_answer_free(&answer);
     write_text(path, "no picture");
     file = wait_answer(probe, probe_ask(probe, path, 0));
-    tap_ok(file.error.kind == ERROR_INPUT && file.picture_count == 0, "what is no picture: %s",
-           file.error.why);
+    tap_ok(file.error.kind == ERROR_INPUT && file.picture_count == 0,
+           "a file that is no picture: %s", file.error.why);
     probe_answer_free(&file);
     file = wait_answer(probe, probe_ask(probe, NULL, 130));
     tap_ok(file.error.kind != ERROR_NONE, "beyond the set: %s", file.error.why);
@@ -153,14 +153,14 @@ static void test_classes(struct probe *probe, const char *path)
     struct evaluation evaluation;
     if (!tap_ok(model_load(&model, path, "cpu", 1, &error) &&
                     model_evaluate(&model, digits, 0, &evaluation, &error),
-                "what eval says"))
+                "the result of eval"))
         return;
     open_probe(probe, path, digits);
     struct probe_status look = wait_ready(probe);
     tap_ok(look.phase == PROBE_READY && look.evaluated && look.outcome_count == 130 &&
                look.evaluation.top1 == evaluation.top1 && evaluation.top1 > 20 &&
                look.classes == 10 && strcmp(look.class_names[3], model.class_names[3]) == 0,
-           "the probe says the same of the set");
+           "the screen Try gives the same for the set");
     if (look.phase == PROBE_READY) {
         check_counts(&look, &evaluation);
         check_image(probe, &model);
@@ -177,7 +177,7 @@ static void test_pictures(struct probe *probe, const char *path)
     if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "a generator"))
         return note_error(&error);
     model.tolerance = 16;
-    tap_ok(model_evaluate(&model, maps, 0, &evaluation, &error), "and what eval says of it");
+    tap_ok(model_evaluate(&model, maps, 0, &evaluation, &error), "and the result of eval for it");
     open_probe(probe, path, maps);
     struct probe_status look = wait_ready(probe);
     double mean = 0;
@@ -244,7 +244,7 @@ static void test_own_size(struct probe *probe, struct model *model)
     struct probe_answer answer = wait_answer(probe, probe_ask(probe, NULL, 0));
     tap_ok(written && look.images == 1 && answer.picture_count == 3 &&
                are_equal(&answer.pictures[0], &left),
-           "a pair is evaluated as it is");
+           "a pair is evaluated at its size");
     tap_ok(model_translate_file(model, file, output, &error) &&
                image_file_read(&made, output, 3, &error) && are_equal(&made, &answer.pictures[1]),
            "predict writes what the evaluation computed, to the bit");
@@ -275,13 +275,13 @@ static void test_other_size(struct model *model)
                padded.output.height == 32 &&
                image_cut(&part, &padded.output, 5, 5, 37, 21, &error) &&
                are_equal(&part, &small.output),
-           "which is cut out of the translation of 48x32 that reflection pads it to");
+           "which is cut out of the translation of 48x32, padded by reflection");
     image_free(&part);
     translation_free(&small);
     translation_free(&padded);
     tap_ok(write_pattern(file, 0, 0, 1, 3, 1, 3) && model_translate(model, file, &small, &error) &&
                small.output.width == 1 && small.output.height == 3,
-           "even one of 1x3");
+           "also a picture of 1x3");
     translation_free(&small);
 }
 
@@ -309,7 +309,7 @@ static void test_translation(struct probe *probe, const char *path, const char *
 {
     struct error error;
     struct model model;
-    if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "the generator again"))
+    if (!tap_ok(model_load(&model, path, "cpu", 1, &error), "the generator once more"))
         return note_error(&error);
     test_own_size(probe, &model);
     test_other_size(&model);
@@ -330,13 +330,13 @@ static void test_refusals(struct probe *probe, const char *path)
     open_probe(probe, path, "");
     look = wait_ready(probe);
     tap_ok(look.phase == PROBE_READY && look.error.kind == ERROR_NONE && look.images == 0,
-           "no set at all is no error");
+           "no data set is no error");
     for (int i = 0; i < 20; i++) { /* what is on is left at once */
         open_probe(probe, path, i % 2 ? "digits" : digits);
         probe_ask(probe, NULL, (size_t)i);
     }
     look = wait_ready(probe);
-    tap_ok(look.phase == PROBE_READY && look.images > 0, "the last one wins");
+    tap_ok(look.phase == PROBE_READY && look.images > 0, "the last request counts");
     open_probe(probe, path, "digits"); /* the end comes in the middle */
 }
 

@@ -35,7 +35,7 @@ static void test_gaussian(void)
     random_fill_gaussian(7, RANDOM_TEST, 1, 40000, 2, 3, again + 40000, 60001);
     tap_ok(memcmp(values, again, sizeof values) == 0, "filled in pieces gives the same bits");
     random_fill_gaussian(8, RANDOM_TEST, 1, 0, 2, 3, again, 100001);
-    tap_ok(memcmp(values, again, sizeof values) != 0, "another seed gives other values");
+    tap_ok(memcmp(values, again, sizeof values) != 0, "a different seed gives different values");
 }
 
 static void test_stream(void)

@@ -194,8 +194,8 @@ static void test_same_bits(enum plan_mode mode, unsigned options, const char *wh
         for (size_t b = 0; b < 2; b++)
             for (size_t threads = 1; threads <= 3; threads += 2)
                 good += check_case(&cases[i], options, mode, threads, batches[b]);
-    tap_ok(good == CASES * 4, "%s: %zu of %d runs give the bits that the kept tensor gives", what,
-           good, CASES * 4);
+    tap_ok(good == CASES * 4, "%s: %zu of %d runs give the bits of the stored tensor", what, good,
+           CASES * 4);
 }
 
 static void test_instruction_set(enum instruction_set set)
@@ -292,7 +292,7 @@ int main(void)
     test_memory(PLAN_INFERENCE, "inference");
     test_memory(PLAN_TRAINING, "training");
     test_kept(MOVE READER, "reference", "the reference");
-    test_kept(MOVE "{\"op\": \"tanh\"},", "cpu", "before what is no convolution");
+    test_kept(MOVE "{\"op\": \"tanh\"},", "cpu", "before an operator that is no convolution");
     test_kept(MOVE READER "{\"op\": \"conv\", \"name\": \"d\", \"output\": 18, \"kernel\": 1, "
                           "\"from\": \"move\"}, {\"op\": \"add\", \"from\": [\"c\", \"d\"]},",
               "cpu", "before two convolutions");

@@ -84,7 +84,8 @@ static void check_plan(const struct plan *plan, const char *name, uint64_t limit
            (size_t)forecast->total >> 10, (size_t)forecast->unlimited >> 10, (size_t)limit >> 10,
            plan_recompute_overhead(forecast));
     const size_t clashes = count_clashes(plan);
-    tap_ok(clashes == 0, "%s: what lives together lies apart (%zu clashes)", name, clashes);
+    tap_ok(clashes == 0, "%s: arrays with overlapping live ranges do not overlap (%zu clashes)",
+           name, clashes);
     tap_ok(order_is_right(plan), "%s: the order of the passes", name);
 }
 
@@ -218,7 +219,7 @@ static void test_network(const char *name, double width_rate, const char *device
     train(full, network, 1, &reference);
     tap_ok(full->forecast.flops_again == 0 && full->order_count == 2 * full->step_count &&
                full->forecast.unlimited == full->forecast.total,
-           "%s on %s: without a limit nothing is computed again", name, device);
+           "%s on %s: without a limit nothing is recomputed", name, device);
     plan_free(full);
     test_limits(network, driver, &settings, 0, &reference);
     settings.threads = 2;
@@ -245,7 +246,8 @@ static void test_refusal(void)
            "and the batch that fits is named");
     settings.memory_limit = strtoull(strpbrk(error.advice, "0123456789"), NULL, 10) << 20;
     plan = plan_build(&network->graph, device_drivers[1], &settings, &error);
-    tap_ok(plan && plan->forecast.total <= settings.memory_limit, "so is a limit that is kept");
+    tap_ok(plan && plan->forecast.total <= settings.memory_limit,
+           "so is a limit that is respected");
     plan_free(plan);
     settings.memory_limit = 1000;
     plan = plan_build(&network->graph, device_drivers[1], &settings, &error);

@@ -162,15 +162,15 @@ static void check_end(const struct kind *kind, struct run *whole, struct run *ru
     struct error error;
     struct run *opened = run_open(other, &error);
     tap_ok(same_bytes(one, other, "weights.safetensors"), "%s: the weights to the bit", kind->name);
-    tap_ok(same_bytes(one, other, "best.safetensors"), "%s: the best model too", kind->name);
+    tap_ok(same_bytes(one, other, "best.safetensors"), "%s: the best model, too", kind->name);
     if (kind->has_discriminator)
-        tap_ok(same_bytes(one, other, "discriminator.safetensors"), "%s: the discriminator too",
+        tap_ok(same_bytes(one, other, "discriminator.safetensors"), "%s: the discriminator, too",
                kind->name);
-    tap_ok(same_curves(run_series(whole), run_series(run)), "%s: all curves too", kind->name);
+    tap_ok(same_curves(run_series(whole), run_series(run)), "%s: all curves, too", kind->name);
     tap_ok(opened && same_curves(run_series(whole), run_series(opened)),
            "%s: and each iteration is once in the journal", kind->name);
     tap_ok(!has(other, "checkpoint.safetensors") && !has(other, "checkpoint.previous.safetensors"),
-           "%s: a complete run keeps no checkpoint", kind->name);
+           "%s: a complete run has no checkpoint", kind->name);
     run_free(opened);
 }
 
@@ -186,20 +186,20 @@ static void test_kind(const struct kind *kind)
     struct run *run = begin(kind->network, kind->settings, "1");
     tap_ok(stop_at_epoch(run) == RUN_STOPPED &&
                has(run_facts(run)->directory, "checkpoint.safetensors"),
-           "%s: a stopped run keeps a checkpoint", kind->name);
+           "%s: a stopped run has a checkpoint", kind->name);
     snprintf(directory, sizeof directory, "%s", run_facts(run)->directory);
     run_free(run);
     run = resume(directory, "threads", "3", &error);
     if (run)
         stop_after(run, 9);
     enum run_status status = finish(run);
-    tap_ok(status == RUN_STOPPED || status == RUN_DONE, "%s: goes on, and is stopped again (%s)",
-           kind->name, error.why);
+    tap_ok(status == RUN_STOPPED || status == RUN_DONE,
+           "%s: continues, and is stopped once more (%s)", kind->name, error.why);
     if (status == RUN_STOPPED) {
         run_free(run);
         run = resume(directory, "threads", "2", &error);
     }
-    if (tap_ok(finish(run) == RUN_DONE, "%s: goes on to its end (%s)", kind->name, error.why))
+    if (tap_ok(finish(run) == RUN_DONE, "%s: continues to its end (%s)", kind->name, error.why))
         check_end(kind, whole, run);
     run_free(run);
     run_free(whole);
@@ -261,7 +261,7 @@ static void test_damage(void)
         run_snapshot(run, &snapshot);
     tap_ok(strstr(snapshot.error.what, "checkpoint.safetensors") &&
                strstr(snapshot.error.why, "checksum") && snapshot.begun_at == 6,
-           "a damaged checkpoint is named, and the one before it used (%s)", snapshot.error.why);
+           "a damaged checkpoint is reported, and the previous one used (%s)", snapshot.error.why);
     if (run)
         run_send(run, COMMAND_GO_ON, 0);
     stop_at_epoch(run);
@@ -280,7 +280,7 @@ static void test_damage(void)
         run_snapshot(run, &snapshot);
     tap_ok(run && snapshot.status == RUN_STOPPED && snapshot.iteration == 12 &&
                series_count(run_series(run)) == 12,
-           "and nothing of it is changed");
+           "and the run is not changed");
     run_free(run);
 }
 
@@ -342,7 +342,7 @@ static void test_longer(void)
     run_free(run);
     run = run_open(directory, &error);
     tap_ok(run && run_config(run)->epochs == 30 && same_curves(run_series(whole), run_series(run)),
-           "and is read back as long as it became");
+           "and is read back with its new length");
     run_free(run);
     run_free(whole);
     refuses(directory, NULL, NULL, "complete");

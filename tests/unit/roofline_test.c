@@ -29,7 +29,7 @@ static void test_limits(void)
     tap_ok(roofline_limit(&limits, light) == ROOFLINE_MEMORY, "  that is the limit");
     tap_ok(near(roofline_seconds(&limits, even), 0.01) &&
                roofline_limit(&limits, even) == ROOFLINE_COMPUTE,
-           "where both take as long, it is compute");
+           "if both take equally long, it is compute");
     tap_ok(near(roofline_seconds(&limits, moved), 0.5) &&
                roofline_limit(&limits, moved) == ROOFLINE_MEMORY,
            "without FLOPs only memory is left");
@@ -38,7 +38,7 @@ static void test_limits(void)
            "no work has no limit");
     tap_ok(near(roofline_intensity(heavy), 40) && roofline_intensity(moved) == 0 &&
                isnan(roofline_intensity(nothing)),
-           "FLOPs a byte, not a number without bytes");
+           "FLOPs per byte; NaN without bytes");
     const struct roofline_work sum = roofline_add(heavy, roofline_scale(light, 3));
     tap_ok(near(sum.flops, 7e9) && near(sum.bytes, 6.1e9), "work adds up");
 }
@@ -156,7 +156,7 @@ static void test_accumulation(void)
         adding++;
         right += near(added - written, 40.0 * (double)shape_count(step->site.inputs[0]));
     }
-    tap_ok(adding > 0 && right == adding, "a gradient that is added to is read, too: %zu of them",
+    tap_ok(adding > 0 && right == adding, "an accumulated gradient is read, too: %zu of them",
            adding);
     discard(&made);
 }
@@ -185,8 +185,8 @@ static void test_device_without(void)
     struct device *device = device_open("reference", 1, &error);
     tap_ok(device && !device_measure_limits(device, &limits, &error) &&
                error.kind == ERROR_UNSUPPORTED && error.why[0],
-           "the reference says why not");
-    tap_ok(limits.flops == 7, "  and leaves what was there");
+           "the reference gives the reason");
+    tap_ok(limits.flops == 7, "  and does not change the values");
     device_close(device);
 }
 
@@ -215,9 +215,10 @@ static void test_pass(const struct bench *bench)
            "a pass has the time of one iteration");
     tap_ok(near(pass.work.flops, 2 * 6.4e6) && near(pass.attainable, 2 * 6.4e-3) &&
                pass.limit == ROOFLINE_COMPUTE,
-           "  its work and what that takes at the least");
+           "  its work and its least time");
     tap_ok(near(bench_pass_gflops(&pass), 2 * 6.4e-3 / seconds), "  its rate");
-    tap_ok(near(bench_pass_of_attainable(&pass), 2 * 6.4e-1 / seconds), "  how far it reached");
+    tap_ok(near(bench_pass_of_attainable(&pass), 2 * 6.4e-1 / seconds),
+           "  the share that it reaches");
     tap_ok(near(bench_pass_of_sgemm(bench, &pass), 2 * 6.4e6 / seconds / 0.5e9 * 100),
            "  beside the rate of matrix products");
     tap_ok(near(bench_pass_share(bench, &pass), 100 * seconds / bench->profiled_seconds),
@@ -275,7 +276,7 @@ static void test_bench_without_limits(void)
            "without limits a pass still has a rate");
     tap_ok(isnan(pass.attainable) && isnan(bench_pass_of_attainable(&pass)) &&
                isnan(bench_pass_of_sgemm(&bench, &pass)) && pass.limit == ROOFLINE_NONE,
-           "  and no limit that it could have reached");
+           "  and no limit to reach");
     tap_ok(!bench_backward(&bench, &bench.main, conv2, &pass) &&
                !bench_update(&bench, &bench.main, &pass),
            "  in inference only forward");

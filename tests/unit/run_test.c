@@ -101,7 +101,7 @@ static void check_reopened(const struct run *run, const struct run_snapshot *sna
                run_facts(opened)->forecast.total == run_facts(run)->forecast.total &&
                strcmp(run_facts(opened)->id, run_facts(run)->id) == 0,
            "and the same facts");
-    tap_ok(!run_send(opened, COMMAND_PAUSE, 0) && run_wait(opened, -1), "it takes no commands");
+    tap_ok(!run_send(opened, COMMAND_PAUSE, 0) && run_wait(opened, -1), "it accepts no commands");
     run_free(opened);
 }
 
@@ -120,7 +120,7 @@ static void check_saved_model(const char *path, const struct run_snapshot *snaps
         note_error(&error);
     tap_ok(strcmp(model.network->name, "tiny") == 0 && model.network->classes == 10 &&
                model.normalisation.deviation[0] == 256,
-           "it says what it is and what its input expects");
+           "it has its format and the normalisation of its input");
     tap_ok(!model_evaluate(&model, "shapes", 0, &evaluation, &error), "images of another size are "
                                                                       "refused");
     model_free(&model);
@@ -157,8 +157,8 @@ static void test_whole_run(void)
                mode_of(directory, "summary.json") == 0600,
            "its files are the user's alone");
     tap_ok(mode_of(directory, "weights.safetensors") && mode_of(directory, "best.safetensors"),
-           "last and best weights are kept");
-    tap_ok(!run_directory_is_alive(directory), "its lock is free again");
+           "last and best weights are stored");
+    tap_ok(!run_directory_is_alive(directory), "its lock is released");
     check_reopened(run, &snapshot);
     check_saved_model(save, &snapshot);
     run_free(run);
@@ -185,7 +185,7 @@ static void test_threads_change_nothing(void)
             finish(run);
         run_free(run);
     }
-    tap_ok(same_files(paths[0], paths[1]), "one thread or two: the saved models are equal files");
+    tap_ok(same_files(paths[0], paths[1]), "one thread or two: the model files are equal");
 }
 
 /* Gondim's protocol stores the best model, not the last. */
@@ -314,7 +314,8 @@ static void test_hand_over(void)
     atomic_store(&watching.end, true);
     pthread_join(thread, NULL);
     struct run_snapshot snapshot = finish(run);
-    tap_ok(snapshot.status == RUN_DONE && snapshot.iteration == 400, "go on: it comes to its end");
+    tap_ok(snapshot.status == RUN_DONE && snapshot.iteration == 400,
+           "continue: it runs to its end");
     tap_ok(watching.consistent && watching.copies > 0,
            "every copied snapshot was whole and no point changed");
     tap_ok(snapshot.learning_rate == (double)0.005f, "the rate set by hand holds");
@@ -359,7 +360,8 @@ static void test_divergence(void)
     size_t count = series_count(series);
     tap_ok(snapshot.status == RUN_FAILED && snapshot.error.kind == ERROR_DIVERGED,
            "it fails as diverged");
-    tap_ok(count > 0 && !isfinite(series->points[count - 1].loss), "its last loss is no number");
+    tap_ok(count > 0 && !isfinite(series->points[count - 1].loss),
+           "its last loss is NaN or infinite");
     tap_ok(has_finding(run, FINDING_DIVERGENCE, &finding) &&
                strstr(finding.text, snapshot.error.what) && finding.iteration == count,
            "a finding names the layer");
@@ -371,7 +373,7 @@ static void test_divergence(void)
     tap_ok(opened && again.status == RUN_FAILED && again.error.kind == ERROR_DIVERGED &&
                strcmp(again.error.why, snapshot.error.why) == 0 &&
                isnan(run_series(opened)->points[count - 1].loss),
-           "all of which can be read again");
+           "all of which can be read back");
     run_free(opened);
     run_free(run);
 }
@@ -397,7 +399,7 @@ static void test_interrupted(void)
         run_snapshot(opened, &snapshot);
     tap_ok(opened && snapshot.status == RUN_INTERRUPTED && snapshot.iteration == 6 &&
                same_points(run_series(run), run_series(opened)),
-           "without a summary it was interrupted, and a torn last line costs only itself");
+           "without a summary it is interrupted, and only a torn last line is lost");
     run_free(opened);
     run_free(run);
 }
@@ -434,8 +436,8 @@ static void test_refusals(void)
     refuse_at_once("the wrong image shape", "32x32", SETTINGS("network=lenet", "data=shapes"));
     refuse_at_once("an unknown network", "nosuch", SETTINGS("network=nosuch"));
     refuse_at_once("an unknown kind of data", "kind", SETTINGS("data=nosuch:/tmp"));
-    refuse_at_once("a device that is not there", "cuda", SETTINGS("device=cuda"));
-    refuse_at_once("what will not fit", "would fit",
+    refuse_at_once("a missing device", "cuda", SETTINGS("device=cuda"));
+    refuse_at_once("a run that does not fit", "would fit",
                    SETTINGS("network=alexnet", "data=tench", "batch=65536"));
     refuse_at_once("epochs and iterations", "--iterations", SETTINGS("epochs=2", "iterations=3"));
     refuse_in_time("a missing data set", "nowhere", SETTINGS("data=idx:/nowhere/at/all"));
@@ -455,7 +457,7 @@ static void test_directories(void)
         sorted &= strcmp(ids[i - 1], ids[i]) < 0;
     tap_ok(sorted, "in the order of their names");
     char *found = count ? run_directory_find(ids[0], NULL) : NULL;
-    tap_ok(found && strstr(found, ids[0]), "one is found by its name");
+    tap_ok(found && strstr(found, ids[0]), "a run is found by its name");
     struct error error;
     tap_ok(!run_directory_find("20", &error) && strstr(error.why, "runs begin so"),
            "an ambiguous prefix is refused");

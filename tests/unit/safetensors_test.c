@@ -29,7 +29,7 @@ static void test_round_trip(void)
     struct safetensors file;
     tap_ok(safetensors_open(&file, path, &error) &&
                strcmp(safetensors_metadata(&file, "tinca.network"), "resnet20") == 0,
-           "metadata too");
+           "metadata, too");
     const struct safetensors_entry *entry = safetensors_find(&file, "stem.conv.weight");
     tap_ok(entry && entry->rank == 4 && entry->dims[0] == 16 && entry->dims[1] == 3,
            "shapes are PyTorch's");
@@ -103,7 +103,7 @@ static void test_damage(void)
     struct error error = {0};
     struct safetensors file;
     tap_ok(!safetensors_open(&file, folder, &error), "refuses a folder: %s", error.why);
-    tap_ok(!safetensors_open(&file, "/nonexistent", &error), "refuses what is not there: %s",
+    tap_ok(!safetensors_open(&file, "/nonexistent", &error), "refuses a missing entry: %s",
            error.why);
 }
 
@@ -129,7 +129,7 @@ static void test_every_bit(void)
     char *path = file_join(folder, "bits.safetensors");
     size_t size = 0, unnoticed = 0;
     safetensors_write(path, arrays, 2, metadata, NULL);
-    tap_ok(is_whole(path), "a file as it was written is whole");
+    tap_ok(is_whole(path), "an unchanged file is valid");
     char *bytes = file_read(path, 1 << 16, &size, NULL);
     for (size_t bit = 0; bytes && bit < 8 * size; bit++) {
         bytes[bit / 8] ^= (char)(1 << bit % 8);

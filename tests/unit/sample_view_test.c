@@ -47,16 +47,16 @@ static void test_newest(void)
     usleep(20000);
     write_sample("sample-0010.png");
     tap_ok(sample_file_newest(folder, &again) && again.stamp != file.stamp,
-           "one that was written again is told apart");
+           "a sample that was rewritten is detected");
     tap_ok(!sample_file_newest("/nowhere/at/all", &file), "no folder, no sample");
 }
 
 static void test_examples(void)
 {
     struct run_facts facts = {.images = 100, .classes = 10};
-    tap_ok(sample_examples(&facts) == 0, "a network that tells classes makes no pictures");
+    tap_ok(sample_examples(&facts) == 0, "a classifier has no samples");
     facts.classes = 0;
-    tap_ok(sample_examples(&facts) == SAMPLES, "one without classes shows some");
+    tap_ok(sample_examples(&facts) == SAMPLES, "a generator has samples");
     facts.validation_images = 2;
     tap_ok(sample_examples(&facts) == 2, "no more than the validation set has");
 }

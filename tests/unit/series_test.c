@@ -17,18 +17,19 @@ static void test_stride(void)
     uint64_t iterations = (uint64_t)SERIES_MAX_POINTS * 2 + 3;
     tap_ok(series_create(&series, iterations, 1, NULL) && series.stride == 3 &&
                series.capacity <= SERIES_MAX_POINTS,
-           "a long run keeps every third point");
+           "a long run stores every third point");
     for (uint64_t i = 1; i <= 10; i++)
         series_add(&series, &(struct series_point){.iteration = i});
     tap_ok(series_count(&series) == 4 && series.points[3].iteration == 10, "the first and so on");
     series_free(&series);
-    tap_ok(series_create(&series, 2, 1, NULL) && series.stride == 1, "a short one keeps all");
+    tap_ok(series_create(&series, 2, 1, NULL) && series.stride == 1,
+           "a short run stores all points");
     for (uint64_t i = 1; i <= 5; i++) {
         series_add(&series, &(struct series_point){.iteration = i});
         series_add_validation(&series, &(struct series_validation){.iteration = i});
     }
     tap_ok(series_count(&series) == 2 && series_validation_count(&series) == 2,
-           "what exceeds the run is not kept");
+           "points beyond the run are not stored");
     series_free(&series);
 }
 
@@ -91,7 +92,7 @@ static void test_hand_over(void)
     }
     pthread_join(thread, NULL);
     tap_ok(whole, "a copied snapshot is never half old and half new");
-    tap_ok(ordered, "time goes forward, and points are there before the snapshot that counts them");
+    tap_ok(ordered, "time advances, and points are visible before the snapshot that counts them");
     series_free(&shared.series);
 }
 
@@ -117,7 +118,7 @@ static void test_commands(void)
     commands_send(&shared.box, COMMAND_GO_ON, 0);
     struct commands commands = commands_take(&shared.box);
     tap_ok(!commands_have(&commands, COMMAND_PAUSE) && commands_have(&commands, COMMAND_GO_ON),
-           "of pause and go on the last one counts");
+           "of pause and continue the last one counts");
     if (pthread_create(&thread, NULL, send_some, &shared) != 0)
         return;
     bool contrary = false, stopped = false, rate = true;

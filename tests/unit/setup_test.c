@@ -34,12 +34,12 @@ static void test_share(void)
                                                       parts[i].given <= parts[i].most));
         }
         if (used > rows || !whole)
-            tap_ok(false, "%d rows are enough for what is given", rows);
+            tap_ok(false, "%d rows suffice for the given lines", rows);
     }
     layout_share(5, parts, 3);
-    tap_ok(parts[1].given == 3 && parts[0].given == 0, "what matters most comes first");
+    tap_ok(parts[1].given == 3 && parts[0].given == 0, "the most important line comes first");
     layout_share(12, parts, 3);
-    tap_ok(parts[0].given == 4 && parts[2].given == 4, "then what everyone needs, then more");
+    tap_ok(parts[0].given == 4 && parts[2].given == 4, "then common lines, then rare ones");
 }
 
 static void test_grid(void)
@@ -57,8 +57,8 @@ static void test_grid(void)
     const struct grid_fit fit = grid_fit(28, 28, 15, 57);
     tap_ok(fit.across == 2 && fit.down == 1 && fit.rows == 14 && fit.columns == 28,
            "small pictures are shown in full");
-    tap_ok(grid_fit(28, 28, 3, 57).across == 0, "where there is no room there is no picture");
-    tap_ok(grid_fit(224, 224, 56, 200).rows > 16, "large ones are larger where there is room");
+    tap_ok(grid_fit(28, 28, 3, 57).across == 0, "without space there is no picture");
+    tap_ok(grid_fit(224, 224, 56, 200).rows > 16, "large pictures are larger if there is space");
 }
 
 /* --- the learning rate --- */
@@ -76,7 +76,7 @@ static void test_rates(void)
            "a schedule is known before the data is");
     tap_ok(fabs((double)rates[0] - 0.1) < 1e-6 && fabs((double)rates[50] - 0.05) < 1e-3 &&
                rates[100] < 1e-4f,
-           "cosine: from the rate to nothing");
+           "cosine: from the rate to 0");
     config_set(&config, "schedule", "step", NULL);
     config_set(&config, "step-size", "100", NULL);
     tap_ok(!lr_preview_make(&config, 0, rates, 101, &plan), "steps of iterations need the images");
@@ -255,7 +255,7 @@ static void test_as_trained(void)
     for (size_t i = 0; i < 4; i++) {
         const bool came = wait_picture(preview, &picture);
         tap_ok(came && picture.place == i && is_picture(&picture, images + i * 3 * 32 * 32),
-               "picture %zu is what the network is trained on", i + 1);
+               "picture %zu is the one that the network is trained on", i + 1);
         image_free(&picture.image);
     }
     tap_ok(!preview_is_busy(preview), "then there is nothing more to come");
@@ -279,9 +279,9 @@ static void test_no_pictures(void)
     config_defaults(&config);
     config_set(&config, "data", "folder:/nowhere/at/all", NULL);
     struct preview *preview = preview_open(&config, NULL, &error);
-    tap_ok(preview && !wait_open(preview, &facts, &error) && error.why[0],
-           "a folder that is not there: %s", error.why);
-    tap_ok(!preview_is_busy(preview), "nothing is waited for then");
+    tap_ok(preview && !wait_open(preview, &facts, &error) && error.why[0], "a missing folder: %s",
+           error.why);
+    tap_ok(!preview_is_busy(preview), "then nothing is pending");
     preview_close(preview);
 }
 
@@ -300,7 +300,7 @@ static void test_defaults(void)
     setup_toggle_defaults(&view, &form);
     config_set(&form.config, "batch", "13", NULL);
     tap_ok(setup_toggle_defaults(&view, &form) && form.config.batch == 64,
-           "what was changed since gives the defaults again");
+           "after a change it gives the defaults once more");
     tap_ok(!setup_toggle_defaults(&view, &form) && form.config.batch == 13, "and comes back");
 }
 
@@ -322,7 +322,7 @@ static void test_waits_until_told(void)
     while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)
         clock_sleep(0.001);
     tap_ok(view.status == PREVIEW_OPENED || setup_waits(&view),
-           "the screen asks again until it knows that the data set is open");
+           "the screen polls until the data set is open");
     setup_step(&view, &form);
     tap_ok(view.status == PREVIEW_OPENED && !setup_waits(&view), "and rests then");
     setup_free(&view);

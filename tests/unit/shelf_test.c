@@ -53,22 +53,22 @@ static void check_names(void)
     tap_ok(run_name_read(folder(first), name)[0] == '\0', "a run has no name at first");
     tap_ok(accepts_name("  my study ") &&
                strcmp(run_name_read(folder(first), name), "my study") == 0,
-           "a name is kept, without the spaces around it");
+           "a name is stored, without the spaces around it");
     tap_ok(finds("my study", first) && finds(first, first) && finds("20260101", first),
            "a run is found by its name, its ID and the beginning of that");
     tap_ok(refuses("2026010", "2 runs begin so") && refuses("my", "no such run") &&
                refuses("", "empty"),
-           "what is ambiguous, unknown or empty is refused");
+           "an ambiguous, unknown or empty name is refused");
     tap_ok(!accepts_name("-q") && !accepts_name("a/b") && !accepts_name("a\nb") &&
                !accepts_name("\xff") &&
                !accepts_name("0123456789012345678901234567890123456789012345678901234567890123"),
-           "what cannot be a name is refused");
-    tap_ok(strcmp(run_name_read(folder(first), name), "my study") == 0, "and the old one stays");
+           "an invalid name is refused");
+    tap_ok(strcmp(run_name_read(folder(first), name), "my study") == 0, "and the old name remains");
     struct error error;
     run_name_write(folder(second), "my study", &error);
     tap_ok(refuses("my study", "2 runs are called so"), "a name of two runs is refused");
     tap_ok(run_name_write(folder(second), "", &error) && finds("my study", first),
-           "an empty name takes it away");
+           "an empty name deletes the name");
 }
 
 /* --- deletion --- */
@@ -86,7 +86,7 @@ static void check_own_files(void)
         good = good && run_directory_is_own_file(own[i]);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         good = good && !run_directory_is_own_file(foreign[i]);
-    tap_ok(good, "tinca's files are told from others by their names");
+    tap_ok(good, "tinca's files are recognised by their names");
 }
 
 static bool remove_refused(const char *words)
@@ -108,18 +108,18 @@ static void check_removal(void)
     made_path(path, sizeof path, second, "notes.txt");
     write_text(path, "mine");
     tap_ok(remove_refused("\"notes.txt\"") && file_exists(config),
-           "a foreign file keeps the whole run");
+           "a foreign file prevents the deletion of the run");
     unlink(path);
     made_path(path, sizeof path, second, "weights.safetensors");
     tap_ok(symlink(config, path) == 0 && remove_refused("\"weights.safetensors\""),
-           "so does a link, whatever its name");
+           "so does a link of any name");
     unlink(path);
     tap_ok(run_remove_check(folder(second), &removal, &error) && removal.files >= 4 &&
                removal.bytes >= 4000 && file_exists(config),
-           "what would be lost is counted, and nothing is touched");
+           "the files are counted, and nothing is deleted");
     tap_ok(run_remove(folder(second), &error) && !file_exists(folder(second)),
            "then the run is deleted, and its folder");
-    tap_ok(file_exists(folder(first)), "the other run is not");
+    tap_ok(file_exists(folder(first)), "the other run is not deleted");
 }
 
 /* --- the report --- */
@@ -151,7 +151,7 @@ static void check_report(struct run *const *runs)
     tap_ok(report_says(text, "| inference on cpu | 2.5 +- 0.1 ms an image (mean, 95 % interval) |"),
            "inference with its interval");
     tap_ok(report_says(text, "not measured: tinca measure 20260102-000000-lenet-0002"),
-           "what was not measured comes with its command");
+           "a missing measurement comes with its command");
     tap_ok(report_says(text, "| measured: highest | not measured |") &&
                report_says(text, "| forecast: in all | 4.77 MiB |"),
            "memory: forecast, and honestly no measurement");
@@ -170,7 +170,7 @@ static void check_ticks(void)
     tap_ok(count == 3 && whole.busy == 16 && whole.all == 100, "the whole processor's ticks");
     tap_ok(cores[0].busy == 8 && cores[0].all == 50 && cores[1].all == 0 && cores[2].busy == 8 &&
                cores[2].all == 50,
-           "each core's, without waiting; one that is off has none");
+           "the load of each core, without waiting; a core that is off has none");
 }
 
 static void check_sample(void)
@@ -207,12 +207,12 @@ static void test_ids(void)
            "a file's name is made fit for a folder's");
     tap_ok(names("a_network_with_a_name_that_is_much_too_long", "-shuffle-0.333333",
                  "a_network_with_a_name_tha-shuffle-0.333333"),
-           "of a long name the end goes, the suffixes stay");
+           "a long name is cut before its suffixes");
     tap_ok(names("imported-network-with-a-long-name-dsc-10.355", "",
                  "imported-network-with-a-long-name-dsc"),
-           "a number in it is whole or not there");
+           "a number in it is complete or left out");
     tap_ok(names("mlp", "-w4096x4096x4096x4096x4096x4096x4096x4096-tanh-0.35", "mlp-tanh-0.35"),
-           "widths that leave no room are left out");
+           "widths that do not fit are left out");
     run_id_new(run_id_name("a_network_with_a_name_that_is_much_too_long", "-dsc-0.35", name), id);
     tap_ok(strlen(id) == RUN_ID_SIZE - 1 && strstr(id, "-dsc-0.35-") && id[8] == '-' &&
                strspn(id + RUN_ID_SIZE - 5, "0123456789abcdef") == 4,
@@ -235,7 +235,7 @@ int main(void)
         return 99;
     struct run *runs[2] = {make_run(&made[0]), make_run(&made[1])};
     test_ids();
-    if (tap_ok(runs[0] && runs[1], "two runs are there")) {
+    if (tap_ok(runs[0] && runs[1], "two runs exist")) {
         check_own_files();
         check_names();
         check_report(runs);

@@ -72,7 +72,8 @@ static void test_choice(void)
     study_free(&again);
     study_free(&study);
     choose(&study, 30, 0, 1, NULL);
-    tap_ok(study.shown_twice == 20, "of 30 pairs 20 are, and that is said: %zu", study.shown_twice);
+    tap_ok(study.shown_twice == 20, "of 30 pairs 20 are, and this is recorded: %zu",
+           study.shown_twice);
     study_free(&study);
 }
 
@@ -80,13 +81,14 @@ static void test_refusals(void)
 {
     struct study study;
     struct error error;
-    tap_ok(!choose(&study, 1, 0, 1, &error) && error.kind == ERROR_INPUT, "one pair is no study");
-    tap_ok(!choose(&study, 50, 7, 1, &error) && error.kind == ERROR_USAGE, "nor is an odd number");
+    tap_ok(!choose(&study, 1, 0, 1, &error) && error.kind == ERROR_INPUT, "one pair is too few");
+    tap_ok(!choose(&study, 50, 7, 1, &error) && error.kind == ERROR_USAGE,
+           "an odd number is refused");
     tap_ok(!choose(&study, 50, 2, 1, &error) && error.kind == ERROR_USAGE,
-           "nor are two pictures, of which none would be practice");
+           "two pictures are refused, since none would be practice");
     tap_ok(!choose(&study, 16, 50, 1, &error) && error.kind == ERROR_USAGE &&
                strstr(error.why, "16 real"),
-           "more than there are is not silently less");
+           "more pictures than there are is refused");
     tap_ok(study_check_name("Jos\xc3\xa9 Lima", "x", NULL), "a name may be any UTF-8");
     tap_ok(!study_check_name("", "x", NULL) && !study_check_name("a\nb", "x", NULL) &&
                !study_check_name("a\xff", "x", NULL) && !study_check_name("\xc3", "x", NULL) &&
@@ -112,8 +114,8 @@ static void test_order(void)
     }
     tap_ok(whole, "everyone sees every picture once");
     tap_ok(practice_first, "the ten of practice first");
-    tap_ok(memcmp(ana, again, sizeof ana) == 0, "a name has one order");
-    tap_ok(memcmp(ana, rui, sizeof ana) != 0 && mixed, "another name another one");
+    tap_ok(memcmp(ana, again, sizeof ana) == 0, "the same name gives the same order");
+    tap_ok(memcmp(ana, rui, sizeof ana) != 0 && mixed, "a different name gives a different order");
     study_free(&study);
 }
 
@@ -153,7 +155,7 @@ static void test_majority(void)
     study_result(&study, &result);
     tap_ok(result.voters == 0 && result.images == 20 && isnan(result.error_rate) &&
                isnan(result.low),
-           "before the first vote nothing is known");
+           "before the first vote there is no result");
     add(&study, "a", 5);
     study_result(&study, &result);
     tap_ok(result.fooled == 5 && result.error_rate == 0.25 && result.real_recognised == 1,
@@ -167,7 +169,7 @@ static void test_majority(void)
     add(&study, "c", 3);
     study_result(&study, &result);
     tap_ok(result.voters == 3 && result.fooled == 3 && fabs(result.called_real - 8.0 / 60) < 1e-12,
-           "two of three are one: 3 of 20");
+           "two of three votes count: 3 of 20");
     tap_ok(!add(&study, "b", 1) && study.vote_count == 3, "nobody votes twice");
     struct study_vote vote;
     vote_on(&study, "d", 0, &vote);
@@ -228,14 +230,14 @@ static void test_file(void)
     tap_ok(put(path, &study, "ana", &error) && put(path, &study, "rui", &error), "two vote");
     tap_ok(!study_file_accepts(path, &study, "ana", &error) && error.kind == ERROR_INPUT &&
                strstr(error.why, "once") && !put(path, &study, "ana", &error),
-           "the first not again");
+           "the first participant not once more");
     snprintf(study.network, sizeof study.network, "pix2pix-dsc");
     tap_ok(put(path, &study, "ana", &error), "but on another network");
     bool read = study_file_read(&file, path, true, &error);
     tap_ok(read && file.count == 2 && file.studies[0].vote_count == 2 &&
                strcmp(file.studies[0].votes[1].participant, "rui") == 0 &&
                file.studies[1].vote_count == 1 && file.studies[0].count == 50,
-           "all is there again");
+           "everything is read back");
     study_file_free(&file);
     study.seconds = 2;
     tap_ok(!study_file_accepts(path, &study, "eva", &error) && strstr(error.advice, "--seconds 1"),
@@ -243,9 +245,9 @@ static void test_file(void)
     study.seconds = 1;
     study.fingerprint[0] = 'f';
     tap_ok(!study_file_accepts(path, &study, "eva", &error) && strstr(error.why, "other pictures"),
-           "and other pictures are");
+           "and other pictures are not");
     tap_ok(!study_file_accepts(home_path("no/where.json"), &study, "eva", &error),
-           "a folder that is not there is noticed before the session");
+           "a missing folder is reported before the session");
     tap_ok(!study_file_read(&file, home_path("none.json"), true, &error), "a report needs a file");
     study_free(&study);
 }
@@ -261,7 +263,7 @@ static void test_report(void)
     const struct json *network = json_first(json_member(root, "networks"));
     tap_ok(json_number(json_member(network, "error_rate"), &rate) && rate == 0.1,
            "the report has the rate: %g", rate);
-    tap_ok(json_length(json_member(root, "published")) == 4, "and what was published");
+    tap_ok(json_length(json_member(root, "published")) == 4, "and the published results");
     json_free(root);
     study_file_free(&file);
 }
@@ -289,7 +291,7 @@ static void test_damage(void)
     tap_ok(is_refused("\"version\":\t1", "\"version\":\t2"), "another version is refused");
     tap_ok(is_refused("\"tinca-study\"", "\"tinca-session\""), "another format");
     tap_ok(is_refused("\"image\":\t7,", "\"image\":\t6,"), "a picture answered twice");
-    tap_ok(is_refused("\"image\":\t7,", "\"image\":\t70,"), "one that is not there");
+    tap_ok(is_refused("\"image\":\t7,", "\"image\":\t70,"), "a missing file");
     tap_ok(is_refused("\"rui\"", "\"ana\""), "a participant twice");
     tap_ok(is_refused("\"real\":\ttrue", "\"real\":\t1"), "a number for true");
     tap_ok(is_refused("\"seconds\":\t1,", "\"seconds\":\t-1,"), "a negative time");
@@ -351,14 +353,14 @@ static void test_folders(void)
     for (size_t i = 0; i < 6; i++)
         right = right && pictures.images[i].width == 16 && pictures.images[i].height == 16 &&
                 pictures.images[i].pixels[0] == (study.images[i].generated ? 200 : 10);
-    tap_ok(right && pictures.resized, "whose pictures are all of the smallest size");
+    tap_ok(right && pictures.resized, "whose pictures all have the smallest size");
     tap_ok(study.shown_twice == 3, "the same file name is the same scene");
     study_pictures_free(&pictures);
     study_free(&study);
     study = (struct study){.seed = 1};
     tap_ok(!study_pictures_of_folders(&pictures, &study, home_path("real"), home_path("none"), 0,
                                       &error),
-           "a folder that is not there is an error");
+           "a missing folder is an error");
     study_free(&study);
 }
 

@@ -51,7 +51,7 @@ static void test_order(void)
            "networks change slowest");
     tap_ok(strcmp(sweep_grid_row_label(&sweep.grid, 1, true, label, sizeof label),
                   "mlp, lr 0.01") == 0,
-           "a row is named after what varies: %s", label);
+           "a row has the settings that vary: %s", label);
     sweep_free(&sweep);
 }
 
@@ -66,7 +66,7 @@ static void test_ids(void)
     for (size_t i = 0; i < one.count; i++)
         for (size_t j = 0; j < i; j++)
             unique = unique && strcmp(one.cells[i].id, one.cells[j].id) != 0;
-    tap_ok(unique, "and no two cells share one");
+    tap_ok(unique, "and no two cells share a row");
     sweep_free(&other);
     make(&other, "lenet", "2", "0.02");
     tap_ok(strcmp(find(&one, "lenet", 2)->id, other.cells[0].id) != 0,
@@ -119,15 +119,15 @@ static void test_files(void)
     sweep_grid_apply(&grid, "overfit", NULL);
     sweep_grid_vary(&grid, "data", "tench;tench,limit=100", NULL);
     tap_ok(sweep_make(&sweep, &grid, &error) && sweep_keep(&sweep, &error),
-           "a study's grid is kept");
-    tap_ok(sweep_open(&again, "overfit", &error), "and read again");
+           "a study's grid is stored");
+    tap_ok(sweep_open(&again, "overfit", &error), "and read back");
     bool same = again.count == sweep.count;
     for (size_t i = 0; same && i < sweep.count; i++)
         same = strcmp(sweep.cells[i].id, again.cells[i].id) == 0;
     tap_ok(same && sweep.count >= 40, "with the same cells");
     tap_ok(find(&again, "googlenet", 4)->config.average_loss == 40 &&
                find(&again, "alexnet", 4)->config.average_loss == 1,
-           "each network gets what the preset says of it");
+           "each network gets its settings of the preset");
     struct sweep_cell *cell = &sweep.cells[3];
     int lock = sweep_claim(&sweep, 3, &error);
     tap_ok(lock >= 0, "a cell is claimed");
@@ -140,17 +140,16 @@ static void test_files(void)
     sweep_refresh(&again, 3);
     tap_ok(again.cells[3].state == SWEEP_FAILED &&
                strcmp(again.cells[3].reason.why, "it broke") == 0,
-           "what went wrong is kept");
+           "the failure is stored");
     snprintf(cell->run, sizeof cell->run, "20010101-000000-crashed");
     sweep_note(&sweep, 3, cell->run, &error, NULL);
     sweep_refresh(&again, 3);
-    tap_ok(strcmp(again.cells[3].run, "20010101-000000-crashed") == 0, "with the run it broke");
+    tap_ok(strcmp(again.cells[3].run, "20010101-000000-crashed") == 0, "with its run");
     sweep_forget(&again, 3, NULL);
     tap_ok(again.cells[3].state == SWEEP_WAITING, "and can be forgotten");
     sweep_note(&sweep, 3, "20010101-000000-gone", NULL, NULL);
     sweep_refresh(&again, 3);
-    tap_ok(again.cells[3].state == SWEEP_WAITING,
-           "a run that is not there any more counts for nothing");
+    tap_ok(again.cells[3].state == SWEEP_WAITING, "a deleted run does not count");
     sweep_free(&sweep);
     sweep_free(&again);
 }
@@ -166,7 +165,7 @@ static void test_devices(void)
     bool same = made && axis && axis->count == 4;
     for (size_t i = 0; same && i < 4; i++)
         same = strcmp(axis->values[i], wanted[i]) == 0;
-    tap_ok(same, "several cards of a list of devices are one");
+    tap_ok(same, "several GPUs in a list are one device");
     sweep_grid_free(&grid);
 }
 
@@ -175,11 +174,10 @@ static void test_refusals(void)
     struct sweep_grid grid;
     struct error error;
     sweep_grid_begin(&grid);
-    tap_ok(!sweep_grid_vary(&grid, "batches", "1,x", &error),
-           "a batch that is no number is refused");
+    tap_ok(!sweep_grid_vary(&grid, "batches", "1,x", &error), "an invalid batch is refused");
     tap_ok(!sweep_grid_vary(&grid, "batches", "1..100000", &error) &&
                strstr(error.why, "from 1 to ") && sweep_grid_axis(&grid, "batch")->count == 1,
-           "so is a range beyond what a batch can be: %s", error.why);
+           "so is a range beyond the largest batch: %s", error.why);
     tap_ok(!sweep_grid_vary(&grid, "preset", "cifar", &error), "presets do not vary");
     sweep_grid_free(&grid);
     sweep_grid_begin(&grid);
@@ -215,7 +213,7 @@ static void test_unreadable_run(void)
     sweep_refresh(&sweep, 0);
     tap_ok(sweep.cells[0].state == SWEEP_WAITING && !sweep.cells[0].reason.why[0] &&
                !sweep.cells[0].run[0],
-           "is not one that was removed");
+           "is not a deleted run");
     free(path);
     free(run);
     free(home);
@@ -239,7 +237,8 @@ static void test_estimate(void)
     make(&sweep, "mlp,lenet", "1..8", NULL);
     for (size_t i = 0; i < sweep.count; i++)
         sweep.cells[i].flops = i < 4 ? 1000 : 3000;
-    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "nothing measured, nothing told");
+    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0,
+           "without measurements there is no estimate");
     struct sweep_time time = sweep_estimate_left(&estimate, &sweep);
     tap_ok(time.unknown == 8 && time.known == 0, "of no cell");
     finish(&sweep.cells[1], 20); /* mlp, batch 2, 10 iterations: one second per image */
@@ -251,11 +250,13 @@ static void test_estimate(void)
     tap_near(sweep_estimate_cell(&estimate, &sweep.cells[6]), 20,
              "the same network counts more than the nearer batch");
     snprintf(sweep.cells[0].config.device, sizeof sweep.cells[0].config.device, "reference");
-    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0, "another device tells nothing");
+    tap_ok(sweep_estimate_cell(&estimate, &sweep.cells[0]) < 0,
+           "a run on another device gives no estimate");
     time = sweep_estimate_left(&estimate, &sweep);
-    tap_near(time.seconds, 40 + 80 + 5 + 10 + 20, "what is left is what waits");
+    tap_near(time.seconds, 40 + 80 + 5 + 10 + 20,
+             "the remaining time is that of the waiting cells");
     tap_ok(strstr(sweep_time_text(&time, 1, text, sizeof text), "1 cell that cannot be told yet"),
-           "and what cannot be told is said: %s", text);
+           "and cells without an estimate are mentioned: %s", text);
     sweep_estimate_free(&estimate);
     sweep_free(&sweep);
 }
@@ -274,7 +275,7 @@ static void test_tables(void)
     sweep_write_tables(&sweep, false, &text);
     tap_ok(strstr(text.data, "mlp          2  cannot fit"), "figures and reasons share a table");
     tap_ok(strstr(text.data, "running mean (-: never)\nbatch        1           2\nmlp          3"),
-           "the first negative iteration is one");
+           "the first negative iteration is counted");
     tap_ok(strstr(text.data, ": cannot fit: too large; batch 1 would fit"), "reasons are listed");
     tap_ok(!strstr(text.data, "Speed-up"), "one device is not compared");
     text_free(&text);
@@ -298,12 +299,13 @@ static void test_diverged(void)
     error_set(&sweep.cells[0].reason, ERROR_DIVERGED, "ip1", "a smaller rate", "it broke");
     tap_ok(sweep_is_computed(&sweep.cells[0]) && !sweep_is_due(&sweep, 0) &&
                sweep_count_computed(&sweep) == 2,
-           "what diverged is computed, and not due");
+           "a diverged cell is computed, and not due");
     sweep_write_tables(&sweep, false, &text);
     tap_ok(strstr(text.data, "mlp    2  2\n"), "its time is in the table");
     tap_ok(strstr(text.data, "Loss at the end\nbatch         1    2\nmlp    diverged  0.5\n"),
-           "its loss is a word");
-    tap_ok(strstr(text.data, ": diverged: ip1: it broke; a smaller rate\n"), "and it is named");
+           "its loss is a word in the table");
+    tap_ok(strstr(text.data, ": diverged: ip1: it broke; a smaller rate\n"),
+           "and the cell is named");
     text_free(&text);
     sweep_free(&sweep);
 }

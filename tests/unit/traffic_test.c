@@ -74,7 +74,7 @@ static void test_pure_indexing(const char *device)
             traffic_node_bytes(plan, step->node, 1) == (step->kernel ? 4 * (double)values : 0.0);
     }
     tap_ok(plan && shifts == 9 && right == shifts,
-           "%s: a channel shift moves its values where it is executed, else nothing", device);
+           "%s: a channel shift moves its values if it is executed, otherwise nothing", device);
     plan_free(plan);
     network_free(network);
 }

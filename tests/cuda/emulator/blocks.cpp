@@ -208,7 +208,7 @@ static bool free_waiting(void)
     for (size_t warp = 0; warp < block.fibers.size() / WARP; warp++)
         freed |= free_warp(warp);
     if (!freed && !free_block())
-        give_up("threads wait for others that never come");
+        give_up("threads wait for others that never arrive");
     return true;
 }
 

@@ -217,12 +217,13 @@ void emulator_finish_all(void);
 extern std::recursive_mutex emulator_lock;
 typedef std::lock_guard<std::recursive_mutex> emulator_guard;
 
-/* Sets the number of GPUs (1 at first), and returns the thread's current GPU. */
+/* Sets the number of GPUs, 1 at first; the second function returns the current GPU of the thread.
+ */
 extern "C" void emulator_set_cards(int count);
 int emulator_card(void);
 
-/* Records an error for cudaGetLastError and returns it; the second makes every call fail with it,
- * and the third returns that. */
+/* Records an error for cudaGetLastError and returns it. The others return the error with which
+ * every call on a device fails, or cudaSuccess. */
 cudaError_t emulator_note(cudaError_t error);
 cudaError_t emulator_broken(void); /* the thread's current GPU */
 cudaError_t emulator_broken_card(int card);
