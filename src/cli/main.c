@@ -22,10 +22,17 @@ static const struct command *const commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void print_command(const struct command *command)
+/* Prints the name and the summary of each command, in two columns. */
+static void print_commands(void)
 {
-    output_print("  %-10s", command->name);
-    output_print_wrapped(gettext(command->summary), 12, 12, OUTPUT_WIDTH);
+    size_t longest = 0;
+    for (int i = 0; i < COMMANDS; i++)
+        if (strlen(commands[i]->name) > longest)
+            longest = strlen(commands[i]->name);
+    for (int i = 0; i < COMMANDS; i++) {
+        output_print("  %-*s  ", (int)longest, commands[i]->name);
+        output_print_wrapped(gettext(commands[i]->summary), longest + 4, longest + 4, OUTPUT_WIDTH);
+    }
 }
 
 static int print_help(void)
@@ -34,8 +41,7 @@ static int print_help(void)
         "Usage: tinca [COMMAND] [OPTION]... [ARGUMENT]...\nA terminal workbench for deep-learning "
         "experiments. Without a command it opens\nthe workbench: choose a network, data, batch "
         "size and device, press r, watch.\n\nCommands (for details: tinca COMMAND --help):\n"));
-    for (int i = 0; i < COMMANDS; i++)
-        print_command(commands[i]);
+    print_commands();
     output_print(
         _("\nFor a first look: tinca train lenet --data digits --epochs 1\n"
           "Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted after saving.\n"));
