@@ -262,9 +262,9 @@ static void test_dialog(void)
                             .choice_count = 3};
     tap_ok(dialog_key(&dialog, 'n') == DIALOG_ANSWERED && dialog.selected == 2,
            "a letter answers a question at once");
-    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_STAYS && dialog.selected == 1,
+    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_OPEN && dialog.selected == 1,
            "arrow keys select an answer");
-    tap_ok(dialog_key(&dialog, 'z') == DIALOG_STAYS, "other keys leave the question open");
+    tap_ok(dialog_key(&dialog, 'z') == DIALOG_OPEN, "other keys leave the question open");
     tap_ok(dialog_key(&dialog, UI_ENTER) == DIALOG_ANSWERED && dialog.selected == 1,
            "Enter gives the selected answer");
     tap_ok(dialog_key(&dialog, UI_ESCAPE) == DIALOG_CANCELLED, "Esc cancels the question");
