@@ -143,27 +143,27 @@ static void test_table(void)
     tap_ok(compare_model_build(&view, &error) && view.table.count == 3 + 4,
            "published rows of the networks that are compared");
     compare_model_cell(&view, 3, 1, text, sizeof text);
-    tap_ok(strstr(text, "(published)") && compare_model_run(&view, 3) == COMPARE_RUNS,
+    tap_ok(strstr(text, "(published)") && compare_model_run_of_row(&view, 3) == COMPARE_RUNS,
            "are marked as published");
     for (size_t i = 0; i < 3; i++)
         compare_model_next_sort(&view, &error);
     tap_ok(strcmp(compare_model_sort_name(&view), "parameters") == 0 &&
                view.table.rows[0].parameters == 24682,
            "sorted by parameters the smallest comes first");
-    tap_ok(compare_model_row(&view, 0) == 4 && compare_model_run(&view, 4) == 0,
+    tap_ok(compare_model_row_of_run(&view, 0) == 4 && compare_model_run_of_row(&view, 4) == 0,
            "a run keeps its place, and has another row");
     view.sort = compare_columns(&view.table) - 1;
     view.published = false;
     tap_ok(compare_model_build(&view, &error) && view.sort == 0 && view.table.count == 3,
            "without the published rows their columns are gone");
-    tap_ok(compare_model_mark(0) == '1' && compare_model_mark(9) == 'a', "marks of rows");
+    tap_ok(compare_model_row_mark(0) == '1' && compare_model_row_mark(9) == 'a', "marks of rows");
 }
 
 static void test_curves(void)
 {
     struct curve_view wanted = {.x = X_ITERATION, .width = 100};
     struct error error;
-    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high == 1000,
+    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high == 1000,
            "one axis holds all runs");
     struct axis y = compare_model_y_axis(&view, false);
     tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_model_value(&view, 0)),
@@ -171,7 +171,7 @@ static void test_curves(void)
     plot_window_put_cursor(&view.window, 100);
     tap_ok(compare_model_value(&view, 0) > 1, "under the cursor the value is the one of there");
     plot_window_zoom(&view.window, true);
-    tap_ok(compare_model_gather(&view, &wanted, 50, &error) && view.x.high < 600 &&
+    tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high < 600 &&
                view.curves[0].trace[view.trace].columns[99].any,
            "all runs are zoomed alike");
     compare_model_next_trace(&view);
@@ -184,7 +184,7 @@ static void test_curves(void)
         compare_model_next_trace(&view);
     tap_ok(others == 6, "and round, without raw losses and a discriminator");
     add(&view, 2);
-    tap_ok(compare_model_has(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
+    tap_ok(compare_model_has_values(&view, TRACE_DISCRIMINATOR), "which a fourth run has");
 }
 
 static void test_limit(void)

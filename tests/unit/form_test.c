@@ -256,8 +256,8 @@ static void test_dialog(void)
                             .choice_count = 3};
     tap_ok(dialog_key(&dialog, 'n') == DIALOG_ANSWERED && dialog.selected == 2,
            "a letter answers at once");
-    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_STAYS && dialog.selected == 1, "arrows choose");
-    tap_ok(dialog_key(&dialog, 'z') == DIALOG_STAYS, "other keys do nothing");
+    tap_ok(dialog_key(&dialog, UI_UP) == DIALOG_OPEN && dialog.selected == 1, "arrows choose");
+    tap_ok(dialog_key(&dialog, 'z') == DIALOG_OPEN, "other keys do nothing");
     tap_ok(dialog_key(&dialog, UI_ENTER) == DIALOG_ANSWERED && dialog.selected == 1,
            "Enter answers");
     tap_ok(dialog_key(&dialog, UI_ESCAPE) == DIALOG_CANCELLED, "Esc cancels");

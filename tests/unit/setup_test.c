@@ -317,10 +317,10 @@ static void test_waits_until_told(void)
     view.past_known = true;
     while (preview_status(view.preview, &facts, &error) == PREVIEW_OPENING)
         clock_sleep(0.001);
-    tap_ok(view.status == PREVIEW_OPENED || setup_waits(&view),
+    tap_ok(view.status == PREVIEW_OPENED || setup_is_waiting(&view),
            "the screen asks again until it knows that the data set is open");
     setup_step(&view, &form);
-    tap_ok(view.status == PREVIEW_OPENED && !setup_waits(&view), "and rests then");
+    tap_ok(view.status == PREVIEW_OPENED && !setup_is_waiting(&view), "and rests then");
     setup_free(&view);
 }
 

@@ -47,7 +47,7 @@ void app_end(struct app *app)
     }
     sweep_job_free(&app->shared.sweep);
     if (app->loading)
-        reading_free(app->loading);
+        loading_free(app->loading);
     if (app->others)
         others_free(app->others);
     free(app->loading);

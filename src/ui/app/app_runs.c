@@ -48,7 +48,7 @@ void app_show_run(struct app *app, size_t index)
     struct run_entry *entry = app_run_at(app, index);
     bool kept = run_entry_is_kept(entry);
     if (kept && !entry->run) {
-        reading_open(app, entry, false);
+        loading_open_run(app, entry, false);
         return;
     }
     app->shared.shown_kept = kept;
@@ -183,7 +183,7 @@ static void take_news_of_runs(struct app *app)
     log_start(app, on);
 }
 
-void app_take_news(struct app *app)
+void app_poll_runs(struct app *app)
 {
     take_news_of_runs(app);
     take_news_of_sweep(app);

@@ -46,7 +46,7 @@ static void take_snapshot(struct app *app, struct run_entry *entry)
     if (entry->snapshot.iteration != before.iteration || entry->snapshot.status != before.status)
         app->shared.runs_changed = true;
     if (entry->followed && entry == app_run_in_front(app))
-        others_tell(app, entry, &before);
+        others_report_changes(app, entry, &before);
 }
 
 static void take_news(struct app *app)
@@ -54,7 +54,7 @@ static void take_news(struct app *app)
     struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->news); i++) {
         struct run_read *read = run_reader_result(view->news, i);
-        struct run_entry *entry = reading_entry(app, read->directory);
+        struct run_entry *entry = loading_find_entry(app, read->directory);
         if (!entry)
             continue;
         entry->owner = read->owner;
@@ -84,7 +84,7 @@ static void take_probes(struct app *app)
     struct other_runs *view = app->others;
     for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
         const struct run_read *read = run_reader_result(view->probes, i);
-        struct run_entry *entry = read->alive ? reading_entry(app, read->directory) : NULL;
+        struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
         if (entry && may_be_on_again(entry))
             entry->live = entry->reopens = true;
     }
@@ -150,7 +150,7 @@ static void probe(struct app *app, const struct run_entry *only)
         view->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
-double others_rest(const struct app *app)
+double others_seconds_to_next(const struct app *app)
 {
     const struct other_runs *view = app->others;
     const uint64_t now = clock_nanoseconds();
@@ -181,7 +181,7 @@ void others_step(struct app *app)
     if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < view->due)
         return;
     if (!entry)
-        reading_list(app, false);
+        loading_list_runs(app, false);
     if (!view->probes)
         probe(app, entry);
     if (!view->news)
@@ -196,18 +196,18 @@ static void attach(struct app *app)
 {
     struct error error;
     const char *directory = app->options->attach;
-    struct run_entry *entry = reading_entry(app, directory);
+    struct run_entry *entry = loading_find_entry(app, directory);
     if (!entry && run_list_keep(&app->shared.kept, directory, &error))
-        entry = reading_entry(app, directory);
+        entry = loading_find_entry(app, directory);
     if (entry)
-        reading_open(app, entry, true);
+        loading_open_run(app, entry, true);
     else
         app_say_error(app, &error);
 }
 
 void others_attach(struct app *app)
 {
-    reading_list_then(app, attach);
+    loading_list_runs_then(app, attach);
 }
 
 static void ask_newest(struct app *app)
@@ -220,28 +220,28 @@ static void ask_newest(struct app *app)
         app->others->greeting = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
-void others_greet(struct app *app)
+void others_announce(struct app *app)
 {
     const uint64_t from = clock_nanoseconds();
     app->others->greets = true;
-    reading_list(app, false);
-    while (others_greet_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
+    loading_list_runs(app, false);
+    while (others_announce_busy(app) && clock_seconds(from, clock_nanoseconds()) < GREET_SECONDS) {
         clock_sleep(0.0005);
-        reading_step(app);
-        others_greet_step(app);
+        loading_step(app);
+        others_announce_step(app);
     }
 }
 
-bool others_greet_busy(const struct app *app)
+bool others_announce_busy(const struct app *app)
 {
     return app->others->greets || app->others->greeting;
 }
 
-void others_greet_step(struct app *app)
+void others_announce_step(struct app *app)
 {
     struct other_runs *view = app->others;
     size_t alive = 0;
-    if (view->greets && !reading_is_listing(app)) {
+    if (view->greets && !loading_is_listing(app)) {
         view->greets = false;
         ask_newest(app);
     }

@@ -48,7 +48,7 @@ const char *runs_id(const struct run_entry *entry)
     return entry->run ? run_facts(entry->run)->id : "";
 }
 
-const char *runs_called(const struct run_entry *entry)
+const char *runs_display_name(const struct run_entry *entry)
 {
     return entry->name[0] ? entry->name : runs_id(entry);
 }
@@ -101,12 +101,12 @@ static void figure_text(const struct run_entry *entry, enum runs_column column, 
         snprintf(text, size, "%.3g", now->ms_per_image_median);
 }
 
-bool runs_is_figure(enum runs_column column)
+bool runs_is_numeric(enum runs_column column)
 {
     return columns[column].right && column != RUNS_NUMBER;
 }
 
-const char *runs_words(const struct run_entry *entry, enum runs_column column)
+const char *runs_text(const struct run_entry *entry, enum runs_column column)
 {
     switch (column) {
     case RUNS_MARK:
@@ -143,16 +143,16 @@ char *runs_cell(const struct app *app, size_t index, enum runs_column column, ch
     else if (column == RUNS_DATA && !blank)
         config_short_value("data", entry->config.data, text, size);
     else if (column <= RUNS_STATUS || !blank) {
-        const char *words = runs_words(entry, column);
+        const char *words = runs_text(entry, column);
         if (words)
             snprintf(text, size, "%s", words);
-        else if (runs_is_figure(column))
+        else if (runs_is_numeric(column))
             figure_text(entry, column, text, size);
     }
     return text;
 }
 
-double runs_figure(const struct run_entry *entry, enum runs_column column)
+double runs_value(const struct run_entry *entry, enum runs_column column)
 {
     const struct run_snapshot *now = &entry->snapshot;
     switch (column) {

@@ -17,7 +17,7 @@ void advisor_model_begin(struct advisor_model *view)
     view->begun = true;
 }
 
-void advisor_model_forget(struct advisor_model *view)
+void advisor_model_free_runs(struct advisor_model *view)
 {
     run_reader_drop(view->reader);
     view->reader = NULL;
@@ -38,7 +38,7 @@ void advisor_model_free(struct advisor_model *view)
         errand_call_off(view->errand);
         errand_finish(view->errand, NULL);
     }
-    advisor_model_forget(view);
+    advisor_model_free_runs(view);
     free(view->own);
     *view = (struct advisor_model){0};
 }

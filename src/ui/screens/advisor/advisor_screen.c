@@ -43,8 +43,8 @@ static struct advisor_model *advisor_model(const struct app *app)
 static void gather_again(struct app *app)
 {
     struct advisor_model *view = advisor_model(app);
-    reading_list(app, true);
-    advisor_model_forget(view);
+    loading_list_runs(app, true);
+    advisor_model_free_runs(view);
     view->gathering = true;
     view->next = 0;
 }
@@ -107,7 +107,7 @@ static void begin_read(struct app *app, size_t index)
 static bool gather(struct app *app)
 {
     struct advisor_model *view = advisor_model(app);
-    if (!view->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || reading_is_listing(app))
+    if (!view->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || loading_is_listing(app))
         return false;
     if (view->reader) {
         if (!run_reader_wait(view->reader, READ_SECONDS))
@@ -359,7 +359,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
     (void)entry;
     if (event != EVENT_RUN_REMOVED)
         return;
-    advisor_model_forget(view);
+    advisor_model_free_runs(view);
     view->gathering = true;
     view->next = 0;
 }

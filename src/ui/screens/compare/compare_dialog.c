@@ -66,7 +66,7 @@ static void answer_compare(struct app *app, size_t choice)
             ngettext("Wrote %s: %zu row.", "Wrote %s: %zu rows.", compare_model(app)->table.count),
             path, compare_model(app)->table.count);
     } else {
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
     }
 }
 

@@ -84,7 +84,7 @@ static void go(struct app *app)
 {
     struct compare_model *view = compare_model(app);
     const struct run_entry *entry = app_run_in_front(app);
-    reading_list(app, true);
+    loading_list_runs(app, true);
     compare_model_clear(view);
     close_kept(app);
     view->in_sight = entry ? entry->run : NULL;
@@ -115,7 +115,7 @@ static bool is_wanted(const struct app *app, size_t index)
 static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 {
     if (read->opened)
-        return reading_entry(app, read->directory);
+        return loading_find_entry(app, read->directory);
     for (size_t i = 0; i < app_run_count(app); i++)
         if (app_run_at(app, i)->run == read->run)
             return app_run_at(app, i);
@@ -178,7 +178,7 @@ static void end_gathering(struct app *app)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_model_has(view, view->trace))
+    if (!compare_model_has_values(view, view->trace))
         compare_model_next_trace(view);
 }
 
@@ -187,9 +187,9 @@ static bool work(struct app *app)
     struct compare_model *view = compare_model(app);
     if (!view->gathering || !app_is_in_front(app, SCREEN_COMPARE))
         return false;
-    if (reading_outlines(app))
+    if (loading_read_outlines(app))
         return true;
-    if (reading_is_listing(app) || reading_any_unread(app) || (view->reader && !take_read(app)))
+    if (loading_is_listing(app) || loading_any_unread(app) || (view->reader && !take_read(app)))
         return false; /* they are looked at again soon */
     while (!view->reader && view->next < app_run_count(app) && !view->left_out)
         gather_one(app, view->next);

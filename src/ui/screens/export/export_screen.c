@@ -47,7 +47,7 @@ static bool is_part(const struct app *app, enum what what, const struct run_entr
         return false;
     return what == WHAT_SESSION  ? !run_entry_is_kept(entry)
            : what == WHAT_MARKED ? entry->marked
-                                 : entry == run_subject(app);
+                                 : entry == run_actions_subject(app);
 }
 
 static size_t count_parts(const struct app *app, enum what what)
@@ -76,7 +76,7 @@ static void describe(const struct app *app, enum what what, char *text, size_t s
     else if (what == WHAT_MARKED)
         snprintf(text, size, ngettext("%zu marked run", "%zu marked runs", count), count);
     else
-        snprintf(text, size, _("this run, %.63s"), runs_called(run_subject(app)));
+        snprintf(text, size, _("this run, %.63s"), runs_display_name(run_actions_subject(app)));
 }
 
 /* --- the name --- */
@@ -180,7 +180,7 @@ static void answer_export(struct app *app, size_t choice)
                                   dialog->edit.text, &error))
         app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);
     else
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
     free(items);
 }
 

@@ -204,7 +204,7 @@ static void draw_selected(struct canvas *canvas, struct rect area,
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     (void)news;
     struct arena_model *view = &run_model(app)->arena;

@@ -125,7 +125,7 @@ static void draw_history(struct app *app, struct rect area, const struct series 
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,
-                 const struct run_news *news)
+                 const struct run_display *news)
 {
     struct rect area = layout->view;
     if (!news->facts) {

@@ -42,7 +42,7 @@ static struct rect plots_area(const struct run_layout *run)
     return area;
 }
 
-void run_plot_gather(struct app *app, const struct run_entry *entry, const struct run_layout *run)
+void run_plot_update(struct app *app, const struct run_entry *entry, const struct run_layout *run)
 {
     const struct run_snapshot *now = &entry->snapshot;
     const struct series *series = run_series(entry->run);

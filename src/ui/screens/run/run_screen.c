@@ -166,7 +166,7 @@ static void resume(struct app *app, const struct run_entry *entry)
     size_t index = 0;
     while (index < app_run_count(app) && app_run_at(app, index) != entry)
         index++;
-    run_go_on(app, index);
+    run_actions_resume(app, index);
 }
 
 static void act(struct app *app, enum action action)
@@ -182,7 +182,7 @@ static void act(struct app *app, enum action action)
     }
     if (view->act && view->act(app, action))
         return;
-    if (is_command(action) && others_refuse(app, entry))
+    if (is_command(action) && others_reject_command(app, entry))
         return;
     switch (action) {
     case ACTION_PAUSE:
@@ -292,7 +292,7 @@ static bool work(struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
     if (entry && entry->run && views_shown(app, entry)->looks)
-        insight_ask(&run_model(app)->insight, entry);
+        insight_request(&run_model(app)->insight, entry);
     return false;
 }
 

@@ -13,7 +13,7 @@
 static const double LOOK_SECONDS = 1, FIRST_SECONDS = 0.05;
 
 /* One look into the directory. */
-struct sample_look {
+struct sample_check {
     char directory[512];
     struct sample_file known; /* what is in sight; an empty path: nothing */
     bool newer;               /* `file` is another one, with its picture or an error */
@@ -46,14 +46,14 @@ void sample_model_move(struct sample_model *view, int step)
 
 static void free_look(void *state)
 {
-    struct sample_look *look = state;
+    struct sample_check *look = state;
     image_free(&look->image);
     free(look);
 }
 
 static void work(void *state)
 {
-    struct sample_look *look = state;
+    struct sample_check *look = state;
     if (!sample_file_newest(look->directory, &look->file) ||
         (look->file.stamp == look->known.stamp && strcmp(look->file.path, look->known.path) == 0))
         return;
@@ -64,7 +64,7 @@ static void work(void *state)
 /* Without memory or a thread it is tried again a second later. */
 static void begin_look(struct sample_model *view)
 {
-    struct sample_look *look = memory_new(1, sizeof *look, "a picture", NULL);
+    struct sample_check *look = memory_new(1, sizeof *look, "a picture", NULL);
     view->looked = clock_nanoseconds();
     if (!look)
         return;
@@ -80,7 +80,7 @@ static void begin_look(struct sample_model *view)
 
 static void end_look(struct sample_model *view)
 {
-    struct sample_look *look = view->look;
+    struct sample_check *look = view->look;
     if (look->newer) {
         image_free(&view->image);
         forget_cells(view);

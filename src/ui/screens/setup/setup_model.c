@@ -44,7 +44,7 @@ static void step_preview(struct setup_model *view, const struct form *form)
     picture_grid_take(&view->grid, view->preview);
 }
 
-void setup_turn(struct setup_model *view, int direction)
+void setup_turn_pictures(struct setup_model *view, int direction)
 {
     const size_t images = view->facts.images, step = view->grid.shown;
     if (view->status != PREVIEW_OPENED || images == 0 || step == 0)
@@ -127,7 +127,7 @@ static void step_search(struct setup_model *view, const struct form *form)
     view->past_known = true;
 }
 
-void setup_look_again(struct setup_model *view)
+void setup_invalidate_past_time(struct setup_model *view)
 {
     view->searched = (struct run_config){0};
 }
@@ -165,7 +165,7 @@ void setup_step(struct setup_model *view, const struct form *form)
     step_search(view, form);
 }
 
-bool setup_waits(const struct setup_model *view)
+bool setup_is_waiting(const struct setup_model *view)
 {
     return view->search || !view->past_known || !view->preview ||
            view->status == PREVIEW_OPENING || /* the view has not heard how that ended */

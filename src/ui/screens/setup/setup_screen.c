@@ -151,7 +151,7 @@ static void act(struct app *app, enum action action)
         app_show(app, SCREEN_PICTURES);
         break;
     case ACTION_NEXT_PICTURES:
-        setup_turn(setup_model(app), 1);
+        setup_turn_pictures(setup_model(app), 1);
         break;
     case ACTION_DEFAULTS:
         toggle_defaults(app);
@@ -341,7 +341,7 @@ static double busy(const struct app *app)
     double seconds = INFINITY;
     if (app->shared.form.stale)
         seconds = due > now ? clock_seconds(now, due) : 0;
-    if (is_in_front(app) && setup_waits(setup_model(app)))
+    if (is_in_front(app) && setup_is_waiting(setup_model(app)))
         seconds = fmin(seconds, ANSWER_SECONDS);
     return seconds;
 }
@@ -350,7 +350,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
 {
     (void)entry;
     if (event == EVENT_RUN_ENDED)
-        setup_look_again(setup_model(app));
+        setup_invalidate_past_time(setup_model(app));
 }
 
 const struct screen setup_screen = {

@@ -27,13 +27,13 @@ void study_model_free(struct study_model *view)
 {
     if (view->errand)
         errand_call_off(view->errand);
-    study_model_drop(view);
+    study_model_free_pictures(view);
     study_file_free(&view->file);
     free(view->runs);
     *view = (struct study_model){0};
 }
 
-void study_model_read(struct study_model *view)
+void study_model_read_results(struct study_model *view)
 {
     study_file_free(&view->file);
     view->file_error.kind = ERROR_NONE;
@@ -98,16 +98,16 @@ bool study_model_set(struct study_model *view, const char *text, struct error *e
         return false;
     snprintf(view->values[view->focus], sizeof view->values[0], "%s", text);
     if (view->focus == STUDY_RESULTS)
-        study_model_read(view);
+        study_model_read_results(view);
     if (view->focus != STUDY_RESULTS && view->focus != STUDY_PARTICIPANT)
-        study_model_outdate(view);
+        study_model_invalidate_pictures(view);
     return true;
 }
 
-void study_model_outdate(struct study_model *view)
+void study_model_invalidate_pictures(struct study_model *view)
 {
     if (view->state == STUDY_READY)
-        study_model_drop(view);
+        study_model_free_pictures(view);
     else if (view->errand) { /* it ends soon */
         view->outdated = true;
         errand_call_off(view->errand);
@@ -123,10 +123,11 @@ size_t study_model_chosen(const struct study_model *view, size_t from)
     return from;
 }
 
-bool study_model_make(struct study_model *view, size_t run, size_t threads, struct error *error)
+bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
+                                struct error *error)
 {
     struct study_job *job = &view->job;
-    study_model_drop(view);
+    study_model_free_pictures(view);
     *job = (struct study_job){.threads = threads, .study.seed = 1};
     snprintf(job->directory, sizeof job->directory, "%s", view->runs[run].directory);
     text_to_size(view->values[STUDY_PICTURES], &job->wanted);
@@ -138,7 +139,7 @@ bool study_model_make(struct study_model *view, size_t run, size_t threads, stru
     return view->errand;
 }
 
-bool study_model_step(struct study_model *view, bool *made, struct error *error)
+bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error)
 {
     uint64_t done, of;
     if (!view->errand)
@@ -155,11 +156,11 @@ bool study_model_step(struct study_model *view, bool *made, struct error *error)
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
     view->state = STUDY_READY;
     if (!*made)
-        study_model_drop(view);
+        study_model_free_pictures(view);
     return true;
 }
 
-void study_model_drop(struct study_model *view)
+void study_model_free_pictures(struct study_model *view)
 {
     if (view->errand)
         errand_finish(view->errand, NULL);

@@ -186,7 +186,7 @@ static bool open_terminal(struct error *error)
     return true;
 }
 
-bool study_display_find(struct study_display *display, const char *name, struct error *error)
+bool study_display_detect(struct study_display *display, const char *name, struct error *error)
 {
     graphics_look(&display->facts);
     if (isatty(STDOUT_FILENO) && !graphics_possible(&display->facts, name, error))
@@ -257,9 +257,9 @@ static void end(struct study_show *show)
     text_free(&show->bytes);
 }
 
-bool study_screen_run(const struct study_display *display, const struct study *study,
-                      const struct image *images, const char *participant, struct study_vote *vote,
-                      struct error *error)
+bool study_session_run(const struct study_display *display, const struct study *study,
+                       const struct image *images, const char *participant, struct study_vote *vote,
+                       struct error *error)
 {
     struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))
@@ -275,7 +275,7 @@ bool study_screen_run(const struct study_display *display, const struct study *s
 
 /* --- inside the workbench --- */
 
-bool study_display_find_here(struct study_display *display, struct error *error)
+bool study_display_detect_in_workbench(struct study_display *display, struct error *error)
 {
     graphics_look(&display->facts);
     if (!graphics_possible(&display->facts, NULL, error) || !check_size(error))
@@ -284,9 +284,9 @@ bool study_display_find_here(struct study_display *display, struct error *error)
     return graphics_choose(&display->facts, NULL, &display->graphics, error);
 }
 
-bool study_screen_run_here(const struct study_display *display, const struct study *study,
-                           const struct image *images, const char *participant,
-                           struct study_vote *vote, struct error *error)
+bool study_session_run_in_workbench(const struct study_display *display, const struct study *study,
+                                    const struct image *images, const char *participant,
+                                    struct study_vote *vote, struct error *error)
 {
     struct study_show show;
     if (!begin(&show, display, study, images, participant, vote, error))

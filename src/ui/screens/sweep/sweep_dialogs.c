@@ -135,7 +135,7 @@ static void answer_results(struct app *app, size_t choice)
         if (start_csv(app, path, &error))
             app_say(app, ROLE_FAINT, _("Writing %s ..."), path);
         else
-            exporting_refuse(app, &error);
+            exporting_reopen_dialog(app, &error);
     } else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         app->dialog.open = true; /* the note says why */
     else if (!dialog_may_write(&app->dialog, file_exists(path)))
@@ -143,7 +143,7 @@ static void answer_results(struct app *app, size_t choice)
     else if (write_results(&app->shared.sweep, path, &error))
         app_say(app, ROLE_GOOD, _("Wrote %s."), path);
     else
-        exporting_refuse(app, &error);
+        exporting_reopen_dialog(app, &error);
 }
 
 void ask_sweep_export(struct app *app)

@@ -122,7 +122,7 @@ static void show_now(struct app *app)
 
 static void show_run(struct app *app)
 {
-    reading_list_then(app, show_now);
+    loading_list_runs_then(app, show_now);
 }
 
 static void pause_or_go_on(struct app *app)

@@ -243,7 +243,7 @@ bool try_model_move(struct try_model *view, long steps)
     return found;
 }
 
-void try_model_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
+void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess)
 {
     const struct probe_look *look = &view->look;
     const size_t before = view->image;
@@ -297,7 +297,7 @@ size_t try_model_class(const struct try_model *view, size_t row)
     return view->order ? view->order[row].label : row;
 }
 
-size_t try_model_mistaken(const struct try_model *view, size_t label, size_t *count)
+size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count)
 {
     const struct confusion *confusion = &view->confusion;
     size_t most = label;
