@@ -51,9 +51,9 @@ static void take_snapshot(struct app *app, struct run_entry *entry)
 
 static void take_news(struct app *app)
 {
-    struct other_runs *view = app->others;
-    for (size_t i = 0; i < run_reader_ready(view->news); i++) {
-        struct run_read *read = run_reader_result(view->news, i);
+    struct other_runs *others = app->others;
+    for (size_t i = 0; i < run_reader_ready(others->news); i++) {
+        struct run_read *read = run_reader_result(others->news, i);
         struct run_entry *entry = loading_find_entry(app, read->directory);
         if (!entry)
             continue;
@@ -68,8 +68,8 @@ static void take_news(struct app *app)
         take_snapshot(app, entry);
         entry->followed = entry->run != NULL;
     }
-    run_reader_drop(view->news);
-    view->news = NULL;
+    run_reader_drop(others->news);
+    others->news = NULL;
 }
 
 /* One that was stopped or interrupted may have been resumed elsewhere. */
@@ -81,15 +81,15 @@ static bool may_be_on_again(const struct run_entry *entry)
 
 static void take_probes(struct app *app)
 {
-    struct other_runs *view = app->others;
-    for (size_t i = 0; i < run_reader_ready(view->probes); i++) {
-        const struct run_read *read = run_reader_result(view->probes, i);
+    struct other_runs *others = app->others;
+    for (size_t i = 0; i < run_reader_ready(others->probes); i++) {
+        const struct run_read *read = run_reader_result(others->probes, i);
         struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
         if (entry && may_be_on_again(entry))
             entry->live = entry->reopens = true;
     }
-    run_reader_drop(view->probes);
-    view->probes = NULL;
+    run_reader_drop(others->probes);
+    others->probes = NULL;
 }
 
 /* --- those in sight --- */
@@ -135,27 +135,27 @@ static void read_news(struct app *app, const struct run_entry *only)
 /* Has some of the runs that are over asked whether they are on again. */
 static void probe(struct app *app, const struct run_entry *only)
 {
-    struct other_runs *view = app->others;
+    struct other_runs *others = app->others;
     const char *directories[PROBES];
     size_t count = 0;
     if (only && may_be_on_again(only))
         directories[count++] = only->directory;
     for (size_t i = 0; !only && i < PROBES && i < app->shared.kept.count; i++) {
-        view->probe = (view->probe + 1) % app->shared.kept.count;
-        const struct run_entry *entry = &app->shared.kept.entries[view->probe];
+        others->probe = (others->probe + 1) % app->shared.kept.count;
+        const struct run_entry *entry = &app->shared.kept.entries[others->probe];
         if (may_be_on_again(entry))
             directories[count++] = entry->directory;
     }
     if (count > 0)
-        view->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
+        others->probes = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }
 
 double others_seconds_to_next(const struct app *app)
 {
-    const struct other_runs *view = app->others;
+    const struct other_runs *others = app->others;
     const uint64_t now = clock_nanoseconds();
-    const double due = view->due > now ? clock_seconds(now, view->due) : 0;
-    if (view->news || view->probes)
+    const double due = others->due > now ? clock_seconds(now, others->due) : 0;
+    if (others->news || others->probes)
         return fmin(due, READ_SECONDS);
     return app_is_in_front(app, SCREEN_RUNS) || in_sight(app) ? due : -1;
 }
@@ -163,31 +163,31 @@ double others_seconds_to_next(const struct app *app)
 /* Takes what has been read within `seconds`. */
 static void take(struct app *app, double seconds)
 {
-    struct other_runs *view = app->others;
-    if (view->probes && run_reader_wait(view->probes, seconds))
+    struct other_runs *others = app->others;
+    if (others->probes && run_reader_wait(others->probes, seconds))
         take_probes(app);
-    if (view->news && run_reader_wait(view->news, seconds))
+    if (others->news && run_reader_wait(others->news, seconds))
         take_news(app);
-    for (size_t i = 0; view->news && i < app->shared.kept.count; i++)
+    for (size_t i = 0; others->news && i < app->shared.kept.count; i++)
         if (app->shared.kept.entries[i].live)
             take_snapshot(app, &app->shared.kept.entries[i]);
 }
 
 void others_step(struct app *app)
 {
-    struct other_runs *view = app->others;
+    struct other_runs *others = app->others;
     const struct run_entry *entry = in_sight(app);
     take(app, 0);
-    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < view->due)
+    if ((!entry && !app_is_in_front(app, SCREEN_RUNS)) || clock_nanoseconds() < others->due)
         return;
     if (!entry)
         loading_list_runs(app, false);
-    if (!view->probes)
+    if (!others->probes)
         probe(app, entry);
-    if (!view->news)
+    if (!others->news)
         read_news(app, entry);
     take(app, SHORT_SECONDS);
-    view->due = after(any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
+    others->due = after(any_live(app) ? LIVE_SECONDS : WATCH_SECONDS);
 }
 
 /* --- at the start --- */
@@ -239,18 +239,18 @@ bool others_announce_busy(const struct app *app)
 
 void others_announce_step(struct app *app)
 {
-    struct other_runs *view = app->others;
+    struct other_runs *others = app->others;
     size_t alive = 0;
-    if (view->greets && !loading_is_listing(app)) {
-        view->greets = false;
+    if (others->greets && !loading_is_listing(app)) {
+        others->greets = false;
         ask_newest(app);
     }
-    if (!view->greeting || !run_reader_done(view->greeting))
+    if (!others->greeting || !run_reader_done(others->greeting))
         return;
-    for (size_t i = 0; i < run_reader_ready(view->greeting); i++)
-        alive += run_reader_result(view->greeting, i)->alive;
-    run_reader_drop(view->greeting);
-    view->greeting = NULL;
+    for (size_t i = 0; i < run_reader_ready(others->greeting); i++)
+        alive += run_reader_result(others->greeting, i)->alive;
+    run_reader_drop(others->greeting);
+    others->greeting = NULL;
     if (alive > 0 && app->shared.runs.count == 0)
         app_say(app, ROLE_STRONG,
                 ngettext("Another process has a run that is on: o leads to it.",
@@ -258,10 +258,10 @@ void others_announce_step(struct app *app)
                 alive);
 }
 
-void others_free(struct other_runs *view)
+void others_free(struct other_runs *others)
 {
-    run_reader_drop(view->news);
-    run_reader_drop(view->probes);
-    run_reader_drop(view->greeting);
-    *view = (struct other_runs){0};
+    run_reader_drop(others->news);
+    run_reader_drop(others->probes);
+    run_reader_drop(others->greeting);
+    *others = (struct other_runs){0};
 }

@@ -30,7 +30,7 @@ void others_announce(struct app *app);
 void others_announce_step(struct app *app);
 bool others_announce_busy(const struct app *app);
 
-void others_free(struct other_runs *view);
+void others_free(struct other_runs *others);
 
 /* Takes what is new of those in sight, and has it read again when it is time. */
 void others_step(struct app *app);

@@ -18,13 +18,13 @@ enum { BATCH = 64 }; /* outlines that one thread reads */
  * a wait. */
 static const double OUTLINES_SECONDS = 0.008, WHOLE_SECONDS = 0.1, SETTLE_SECONDS = 2;
 
-void loading_free(struct run_loading *view)
+void loading_free(struct run_loading *loading)
 {
-    run_listing_drop(view->listing);
-    run_reader_drop(view->outlines);
-    run_reader_drop(view->sitting);
-    run_reader_drop(view->whole);
-    *view = (struct run_loading){0};
+    run_listing_drop(loading->listing);
+    run_reader_drop(loading->outlines);
+    run_reader_drop(loading->sitting);
+    run_reader_drop(loading->whole);
+    *loading = (struct run_loading){0};
 }
 
 bool loading_is_unread(const struct run_entry *entry)
@@ -52,35 +52,35 @@ struct run_entry *loading_find_entry(struct app *app, const char *directory)
 
 static void take_listing(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     struct error error;
-    if (!view->listing || !run_listing_wait(view->listing, 0))
+    if (!loading->listing || !run_listing_wait(loading->listing, 0))
         return;
-    const struct run_ids *found = run_listing_result(view->listing);
-    if (found->error.kind != ERROR_NONE && view->asked)
+    const struct run_ids *found = run_listing_result(loading->listing);
+    if (found->error.kind != ERROR_NONE && loading->asked)
         app_say_error(app, &found->error);
-    if (found->changed.tv_sec != view->changed.tv_sec ||
-        found->changed.tv_nsec != view->changed.tv_nsec)
-        view->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
-    view->changed = found->changed;
+    if (found->changed.tv_sec != loading->changed.tv_sec ||
+        found->changed.tv_nsec != loading->changed.tv_nsec)
+        loading->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
+    loading->changed = found->changed;
     if (found->ids && !run_list_add_kept(&app->shared.kept, &app->shared.runs, found->home,
                                          found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
-    view->listed = true;
-    view->asked = false;
-    run_listing_drop(view->listing);
-    view->listing = NULL;
+    loading->listed = true;
+    loading->asked = false;
+    run_listing_drop(loading->listing);
+    loading->listing = NULL;
 }
 
 void loading_list_runs(struct app *app, bool afresh)
 {
-    struct run_loading *view = app->loading;
-    const bool only_changed = !afresh && view->listed && clock_nanoseconds() > view->settles;
-    view->asked = view->asked || afresh;
-    if (!view->listing) /* without a thread it is tried again a little later */
-        view->listing = run_listing_start(only_changed ? &view->changed : NULL, NULL);
-    if (view->listing && run_listing_wait(view->listing, OUTLINES_SECONDS))
+    struct run_loading *loading = app->loading;
+    const bool only_changed = !afresh && loading->listed && clock_nanoseconds() > loading->settles;
+    loading->asked = loading->asked || afresh;
+    if (!loading->listing) /* without a thread it is tried again a little later */
+        loading->listing = run_listing_start(only_changed ? &loading->changed : NULL, NULL);
+    if (loading->listing && run_listing_wait(loading->listing, OUTLINES_SECONDS))
         take_listing(app);
 }
 
@@ -106,41 +106,41 @@ static bool any_wanted(const struct app *app)
 
 static void take_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    for (const size_t ready = view->outlines ? run_reader_ready(view->outlines) : 0;
-         view->taken < ready; view->taken++) {
-        struct run_read *read = run_reader_result(view->outlines, view->taken);
+    struct run_loading *loading = app->loading;
+    for (const size_t ready = loading->outlines ? run_reader_ready(loading->outlines) : 0;
+         loading->taken < ready; loading->taken++) {
+        struct run_read *read = run_reader_result(loading->outlines, loading->taken);
         struct run_entry *entry = loading_find_entry(app, read->directory);
         if (entry && is_wanted(entry))
             run_entry_take(entry, read);
         app->shared.runs_changed = true;
     }
-    if (!view->outlines || !run_reader_done(view->outlines))
+    if (!loading->outlines || !run_reader_done(loading->outlines))
         return;
-    run_reader_drop(view->outlines);
-    view->outlines = NULL;
+    run_reader_drop(loading->outlines);
+    loading->outlines = NULL;
 }
 
 static void begin_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
     for (size_t i = app->shared.kept.count; i-- > 0 && count < BATCH;)
         if (is_wanted(&app->shared.kept.entries[i]))
             directories[count++] = app->shared.kept.entries[i].directory;
-    view->taken = 0;
+    loading->taken = 0;
     if (count > 0) /* without a thread it is tried again a little later */
-        view->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
+        loading->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
 }
 
 bool loading_read_outlines(struct app *app)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     take_outlines(app);
-    if (!view->outlines)
+    if (!loading->outlines)
         begin_outlines(app);
-    if (!view->outlines || !run_reader_wait(view->outlines, OUTLINES_SECONDS))
+    if (!loading->outlines || !run_reader_wait(loading->outlines, OUTLINES_SECONDS))
         return false;
     take_outlines(app);
     return true;
@@ -164,12 +164,12 @@ static bool is_in_front(const struct app *app)
 
 static void end_waiting(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    run_reader_drop(view->whole);
-    view->whole = NULL;
-    run_reader_drop(view->sitting);
-    view->sitting = NULL;
-    view->then = NULL;
+    struct run_loading *loading = app->loading;
+    run_reader_drop(loading->whole);
+    loading->whole = NULL;
+    run_reader_drop(loading->sitting);
+    loading->sitting = NULL;
+    loading->then = NULL;
     if (app->message_until == UINT64_MAX && !app->closing)
         app->message[0] = '\0'; /* that it was being read */
 }
@@ -190,22 +190,22 @@ static void say_reading(struct app *app, const char *text)
 
 static void take_sitting(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    for (size_t i = 0; i < run_reader_ready(view->sitting); i++) {
-        const struct run_read *read = run_reader_result(view->sitting, i);
+    struct run_loading *loading = app->loading;
+    for (size_t i = 0; i < run_reader_ready(loading->sitting); i++) {
+        const struct run_read *read = run_reader_result(loading->sitting, i);
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
                 memcpy(app->shared.runs.entries[n].saved, read->saved, sizeof read->saved);
         }
     }
-    run_reader_drop(view->sitting);
-    view->sitting = NULL;
+    run_reader_drop(loading->sitting);
+    loading->sitting = NULL;
 }
 
 static bool begin_sitting(struct app *app, struct error *error)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const char **directories =
         memory_new(app->shared.runs.count, sizeof *directories, "the list of runs", error);
     size_t count = 0;
@@ -214,27 +214,27 @@ static bool begin_sitting(struct app *app, struct error *error)
         count += directories[count] != NULL;
     }
     if (directories && count > 0)
-        view->sitting = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, error);
+        loading->sitting = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, error);
     free(directories);
-    return count == 0 ? directories != NULL : view->sitting != NULL;
+    return count == 0 ? directories != NULL : loading->sitting != NULL;
 }
 
 /* True: `then` was called, or nothing waits. */
 static bool step_then(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    if (view->then && (app->closing || !is_below(app, view->from)))
+    struct run_loading *loading = app->loading;
+    if (loading->then && (app->closing || !is_below(app, loading->from)))
         end_waiting(app);
-    if (!view->then)
+    if (!loading->then)
         return true;
-    const bool wanted = view->outlines_first && any_wanted(app);
-    if (!view->listing && wanted)
+    const bool wanted = loading->outlines_first && any_wanted(app);
+    if (!loading->listing && wanted)
         loading_read_outlines(app);
-    if (view->listing || wanted || (view->sitting && !run_reader_done(view->sitting)) ||
+    if (loading->listing || wanted || (loading->sitting && !run_reader_done(loading->sitting)) ||
         !is_in_front(app))
         return false;
-    loading_action *const then = view->then;
-    if (view->sitting)
+    loading_action *const then = loading->then;
+    if (loading->sitting)
         take_sitting(app);
     end_waiting(app);
     then(app);
@@ -243,10 +243,10 @@ static bool step_then(struct app *app)
 
 static void begin_then(struct app *app, loading_action *then, bool outlines_first)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     const uint64_t from = clock_nanoseconds();
-    view->then = then;
-    view->outlines_first = outlines_first;
+    loading->then = then;
+    loading->outlines_first = outlines_first;
     loading_list_runs(app, true);
     while (!step_then(app)) {
         if (clock_seconds(from, clock_nanoseconds()) >= WHOLE_SECONDS) {
@@ -291,12 +291,12 @@ static void show(struct app *app, struct run_entry *entry)
 
 static void step_opening(struct app *app)
 {
-    struct run_loading *view = app->loading;
-    if (view->whole && (app->closing || !is_below(app, view->from)))
+    struct run_loading *loading = app->loading;
+    if (loading->whole && (app->closing || !is_below(app, loading->from)))
         end_waiting(app);
-    if (!view->whole || !run_reader_done(view->whole) || !is_in_front(app))
+    if (!loading->whole || !run_reader_done(loading->whole) || !is_in_front(app))
         return;
-    struct run_read *read = run_reader_result(view->whole, 0);
+    struct run_read *read = run_reader_result(loading->whole, 0);
     struct run_entry *entry = loading_find_entry(app, read->directory);
     if (entry && !entry->run)
         run_entry_take(entry, read);
@@ -308,18 +308,18 @@ static void step_opening(struct app *app)
 
 void loading_open_run(struct app *app, const struct run_entry *entry, bool attached)
 {
-    struct run_loading *view = app->loading;
+    struct run_loading *loading = app->loading;
     struct error error;
     const char *directory = entry->directory;
     char text[160];
     begin_waiting(app);
-    view->attached = attached;
-    view->whole = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
-    if (!view->whole) {
+    loading->attached = attached;
+    loading->whole = run_reader_start(RUN_DEPTH_WHOLE, &directory, 1, &error);
+    if (!loading->whole) {
         app_say_error(app, &error);
         return;
     }
-    if (run_reader_wait(view->whole, WHOLE_SECONDS)) {
+    if (run_reader_wait(loading->whole, WHOLE_SECONDS)) {
         step_opening(app);
         return;
     }
@@ -346,7 +346,7 @@ void loading_step(struct app *app)
 
 bool loading_is_busy(const struct app *app)
 {
-    const struct run_loading *view = app->loading;
-    const bool wanted = (view->whole || view->then) && is_in_front(app);
-    return view->listing || view->outlines || wanted;
+    const struct run_loading *loading = app->loading;
+    const bool wanted = (loading->whole || loading->then) && is_in_front(app);
+    return loading->listing || loading->outlines || wanted;
 }

@@ -34,7 +34,7 @@ struct run_loading {             /* starts as {0} */
     bool attached;               /* `tinca attach` asked for it */
 };
 
-void loading_free(struct run_loading *view);
+void loading_free(struct run_loading *loading);
 
 /* Takes what has been read, and shows the run that was asked for. */
 void loading_step(struct app *app);

@@ -52,26 +52,26 @@ struct advisor_model {
     uint64_t done, of;
 };
 
-void advisor_model_begin(struct advisor_model *view);
-void advisor_model_free(struct advisor_model *view);
+void advisor_model_begin(struct advisor_model *model);
+void advisor_model_free(struct advisor_model *model);
 
 /* Forgets the runs, to read them again. */
-void advisor_model_free_runs(struct advisor_model *view);
+void advisor_model_free_runs(struct advisor_model *model);
 
 /* What a field offers; returns how many. None: a number is typed. Texts live as the view does. */
-size_t advisor_model_choices(const struct advisor_model *view, enum advisor_field field,
+size_t advisor_model_choices(const struct advisor_model *model, enum advisor_field field,
                              const char **choices);
 /* The next (+1) or previous (-1) choice of the focused field. */
-void advisor_model_cycle(struct advisor_model *view, int direction);
+void advisor_model_cycle(struct advisor_model *model, int direction);
 /* Sets the focused number; false: it is none. "" takes a limit away. */
-bool advisor_model_set(struct advisor_model *view, const char *text);
+bool advisor_model_set(struct advisor_model *model, const char *text);
 
 /* Answers what is asked from the runs that are there. */
-void advisor_model_answer(struct advisor_model *view);
+void advisor_model_answer(struct advisor_model *model);
 
-size_t advisor_model_gap_count(const struct advisor_model *view);
+size_t advisor_model_gap_count(const struct advisor_model *model);
 /* The gap and the answer it belongs to; NULL: the focus is on a field. */
-const struct advise_gap *advisor_model_gap(const struct advisor_model *view,
+const struct advise_gap *advisor_model_gap(const struct advisor_model *model,
                                            const struct advice **answer);
 
 #endif

@@ -5,7 +5,7 @@
 #include "ui/screens/advisor/advisor_model.h"
 #include "ui/terminal/draw.h"
 
-/* Sets view->scroll so that it is within the answer, and follows the focus. */
-void advisor_draw(struct advisor_model *view, struct canvas *canvas, struct rect body);
+/* Sets model->scroll so that it is within the answer, and follows the focus. */
+void advisor_draw(struct advisor_model *model, struct canvas *canvas, struct rect body);
 
 #endif

@@ -49,55 +49,55 @@ struct compare_model {
 };
 
 void compare_model_clear(
-    struct compare_model *view); /* no runs; what was chosen to be shown stays */
-void compare_model_free(struct compare_model *view);
+    struct compare_model *model); /* no runs; what was chosen to be shown stays */
+void compare_model_free(struct compare_model *model);
 
 /* Takes over what was read of the run. False: it is full (left_out is set then), or the run is
  * there already. */
-bool compare_model_add(struct compare_model *view, const struct run *run,
+bool compare_model_add(struct compare_model *model, const struct run *run,
                        struct compare_files *files);
 
 /* Makes the table afresh, sorted. */
-bool compare_model_build(struct compare_model *view, struct error *error);
+bool compare_model_build(struct compare_model *model, struct error *error);
 
 /* Sorts by the next column; returns its name for people. */
-const char *compare_model_next_sort(struct compare_model *view, struct error *error);
-const char *compare_model_sort_name(const struct compare_model *view);
+const char *compare_model_next_sort(struct compare_model *model, struct error *error);
+const char *compare_model_sort_name(const struct compare_model *model);
 
 /* The place in `runs` of a row, COMPARE_RUNS: a published one; and the row of a run. */
-size_t compare_model_run_of_row(const struct compare_model *view, size_t row);
-size_t compare_model_row_of_run(const struct compare_model *view, size_t run);
+size_t compare_model_run_of_row(const struct compare_model *model, size_t row);
+size_t compare_model_row_of_run(const struct compare_model *model, size_t run);
 char compare_model_row_mark(size_t row);
 
 /* The settings in which the runs differ; `fields` holds 64. Returns how many. */
-size_t compare_model_differences(const struct compare_model *view,
+size_t compare_model_differences(const struct compare_model *model,
                                  const struct config_field **fields);
 
 /* "lenet, batch 32": the network and what tells the run from the others. */
-char *compare_model_label(const struct compare_model *view, size_t run, char *text, size_t size);
+char *compare_model_label(const struct compare_model *model, size_t run, char *text, size_t size);
 
 /* The next trace (but for raw ones, which would hide each other) of which some run has values. */
-void compare_model_next_trace(struct compare_model *view);
-bool compare_model_has_values(const struct compare_model *view, enum trace trace);
+void compare_model_next_trace(struct compare_model *model);
+bool compare_model_has_values(const struct compare_model *model, enum trace trace);
 
 /* Takes in what is new of every run, on an x axis that holds them all or, zoomed, a part of it
  * (`wanted.axis` and `wanted.traces` are set here). `columns`: the cells across. */
-bool compare_model_update_curves(struct compare_model *view, const struct curve_view *wanted,
+bool compare_model_update_curves(struct compare_model *model, const struct curve_view *wanted,
                                  size_t columns, struct error *error);
 /* The trace's y axis. */
-struct axis compare_model_y_axis(const struct compare_model *view, bool log);
+struct axis compare_model_y_axis(const struct compare_model *model, bool log);
 /* Values in sight that a logarithmic axis has no place for. */
-size_t compare_model_count_nonpositive(const struct compare_model *view);
+size_t compare_model_count_nonpositive(const struct compare_model *model);
 /* The trace's value under the cursor or, without one, its last; NaN: none. */
-double compare_model_value(const struct compare_model *view, size_t run);
+double compare_model_value(const struct compare_model *model, size_t run);
 
 /* --- the table's cells for the screen: shorter than compare_cell's --- */
 
 /* "?" is what was not measured. */
-char *compare_model_cell(const struct compare_model *view, size_t row, size_t column, char *text,
+char *compare_model_cell(const struct compare_model *model, size_t row, size_t column, char *text,
                          size_t size);
 /* In two lines; `size` is of each. */
-void compare_model_heading(const struct compare_model *view, size_t column, char *upper,
+void compare_model_heading(const struct compare_model *model, size_t column, char *upper,
                            char *lower, size_t size);
 
 /* Returns the state of the comparison. */

@@ -82,14 +82,14 @@ static void close_kept(struct app *app)
 
 static void go(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_in_front(app);
     loading_list_runs(app, true);
-    compare_model_clear(view);
+    compare_model_clear(model);
     close_kept(app);
-    view->in_sight = entry ? entry->run : NULL;
-    view->marked_only = any_marked(app);
-    view->gathering = true;
+    model->in_sight = entry ? entry->run : NULL;
+    model->marked_only = any_marked(app);
+    model->gathering = true;
     app_show(app, SCREEN_COMPARE);
 }
 
@@ -101,11 +101,11 @@ static bool is_finished(const struct run_snapshot *snapshot)
 
 static bool is_wanted(const struct app *app, size_t index)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
-    if (entry->run && entry->run == view->in_sight)
+    if (entry->run && entry->run == model->in_sight)
         return entry->snapshot.status != RUN_PREPARING;
-    if (view->marked_only)
+    if (model->marked_only)
         return entry->marked && !run_entry_waits(entry) &&
                (run_entry_is_kept(entry) || entry->snapshot.status != RUN_PREPARING);
     return is_finished(&entry->snapshot) && runs_match(app, index);
@@ -125,10 +125,10 @@ static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 /* Takes over what was being read. False: it is not there yet. */
 static bool take_read(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
-    if (!run_reader_wait(view->reader, READ_SECONDS))
+    struct compare_model *model = compare_model(app);
+    if (!run_reader_wait(model->reader, READ_SECONDS))
         return false;
-    struct run_read *read = run_reader_result(view->reader, 0);
+    struct run_read *read = run_reader_result(model->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
         run_entry_take(entry, read);
@@ -139,72 +139,72 @@ static bool take_read(struct app *app)
     if (read->files_error.kind != ERROR_NONE)
         app_say_error(app, &read->files_error);
     if (entry && entry->run)
-        compare_model_add(view, entry->run, &read->files);
-    view->next++;
-    run_reader_drop(view->reader);
-    view->reader = NULL;
+        compare_model_add(model, entry->run, &read->files);
+    model->next++;
+    run_reader_drop(model->reader);
+    model->reader = NULL;
     return true;
 }
 
 /* Begins to read one run, if it is wanted. */
 static void gather_one(struct app *app, size_t index)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
     const char *directory = run_entry_directory(entry);
     struct error error;
     if (entry->refused || !directory || !is_wanted(app, index)) {
-        view->next++;
-    } else if (view->count == COMPARE_RUNS) {
-        view->left_out = true;
+        model->next++;
+    } else if (model->count == COMPARE_RUNS) {
+        model->left_out = true;
     } else {
-        view->reader =
+        model->reader =
             run_reader_start_open(RUN_DEPTH_COMPARED, &directory, &entry->run, 1, &error);
-        if (view->reader)
+        if (model->reader)
             return;
         app_say_error(app, &error);
-        view->next++;
+        model->next++;
     }
 }
 
 static void end_gathering(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct error error;
-    view->gathering = false;
-    if (!compare_model_build(view, &error))
+    model->gathering = false;
+    if (!compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (view->left_out)
+    else if (model->left_out)
         app_say(app, ROLE_WARNING,
                 "These are the first %d; mark runs in the list (o, space) to choose others.",
                 COMPARE_RUNS);
-    if (!compare_model_has_values(view, view->trace))
-        compare_model_next_trace(view);
+    if (!compare_model_has_values(model, model->trace))
+        compare_model_next_trace(model);
 }
 
 static bool work(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
-    if (!view->gathering || !app_is_in_front(app, SCREEN_COMPARE))
+    struct compare_model *model = compare_model(app);
+    if (!model->gathering || !app_is_in_front(app, SCREEN_COMPARE))
         return false;
     if (loading_read_outlines(app))
         return true;
-    if (loading_is_listing(app) || loading_any_unread(app) || (view->reader && !take_read(app)))
+    if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
         return false; /* they are looked at again soon */
-    while (!view->reader && view->next < app_run_count(app) && !view->left_out)
-        gather_one(app, view->next);
-    if (!view->reader && (view->next >= app_run_count(app) || view->left_out))
+    while (!model->reader && model->next < app_run_count(app) && !model->left_out)
+        gather_one(app, model->next);
+    if (!model->reader && (model->next >= app_run_count(app) || model->left_out))
         end_gathering(app);
-    return view->gathering;
+    return model->gathering;
 }
 
 /* --- deciding --- */
 
-static void move(struct compare_model *view, long steps)
+static void move(struct compare_model *model, long steps)
 {
-    long last = (long)view->table.count - 1, to = (long)view->selected + steps;
-    view->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
-    view->scroll = (size_t)(steps < 0 && view->scroll == 0 ? 0 : (long)view->scroll + steps);
+    long last = (long)model->table.count - 1, to = (long)model->selected + steps;
+    model->selected = (size_t)(to < 0 || last < 0 ? 0 : to > last ? last : to);
+    model->scroll = (size_t)(steps < 0 && model->scroll == 0 ? 0 : (long)model->scroll + steps);
 }
 
 static void sort(struct app *app)
@@ -219,12 +219,12 @@ static void sort(struct app *app)
 
 static void toggle_published(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct error error;
-    view->published = !view->published;
-    if (!compare_model_build(view, &error))
+    model->published = !model->published;
+    if (!compare_model_build(model, &error))
         app_say_error(app, &error);
-    else if (view->published)
+    else if (model->published)
         app_say(app, ROLE_STRONG, "With the published figures of Gondim Santos 2019.");
     else
         app_say(app, ROLE_STRONG, "Without published figures.");
@@ -232,10 +232,10 @@ static void toggle_published(struct app *app)
 
 static void open_selected(struct app *app)
 {
-    const struct compare_model *view = compare_model(app);
+    const struct compare_model *model = compare_model(app);
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        if (entry->run && entry->run == view->table.rows[view->selected].run) {
+        if (entry->run && entry->run == model->table.rows[model->selected].run) {
             app_show_run(app, i);
             return;
         }
@@ -244,10 +244,10 @@ static void open_selected(struct app *app)
 }
 
 /* Home and End stay with the rows. */
-static bool act_on_cursor(struct compare_model *view, enum action action)
+static bool act_on_cursor(struct compare_model *model, enum action action)
 {
-    return view->kind == COMPARE_CURVES && view->window.cursor_on && action != ACTION_FIRST &&
-           action != ACTION_LAST && plot_move_cursor(&view->window, action);
+    return model->kind == COMPARE_CURVES && model->window.cursor_on && action != ACTION_FIRST &&
+           action != ACTION_LAST && plot_move_cursor(&model->window, action);
 }
 
 static bool take_key(struct app *app, int key)
@@ -258,13 +258,13 @@ static bool take_key(struct app *app, int key)
 
 static void act(struct app *app, enum action action)
 {
-    struct compare_model *view = compare_model(app);
-    if (view->gathering || view->count == 0 || act_on_cursor(view, action))
+    struct compare_model *model = compare_model(app);
+    if (model->gathering || model->count == 0 || act_on_cursor(model, action))
         return;
     switch (action) {
     case ACTION_VIEW:
-        view->kind = (enum compare_kind)((view->kind + 1) % COMPARE_KINDS);
-        view->left = view->scroll = 0;
+        model->kind = (enum compare_kind)((model->kind + 1) % COMPARE_KINDS);
+        model->left = model->scroll = 0;
         break;
     case ACTION_SORT:
         sort(app);
@@ -273,7 +273,7 @@ static void act(struct app *app, enum action action)
         toggle_published(app);
         break;
     case ACTION_QUANTITY:
-        compare_model_next_trace(view);
+        compare_model_next_trace(model);
         break;
     case ACTION_EXPORT:
         ask_compare_export(app);
@@ -283,20 +283,20 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        move(view, action == ACTION_UP ? -1 : 1);
+        move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(view, action == ACTION_FIRST ? -(long)view->table.count : (long)view->table.count);
+        move(model, action == ACTION_FIRST ? -(long)model->table.count : (long)model->table.count);
         break;
     case ACTION_LEFT:
-        view->left -= view->left > 0;
+        model->left -= model->left > 0;
         break;
     case ACTION_RIGHT:
-        view->left++; /* drawing takes it back where nothing is left over */
+        model->left++; /* drawing takes it back where nothing is left over */
         break;
     default:
-        plot_act(app, &view->window, action);
+        plot_act(app, &model->window, action);
         break;
     }
 }
@@ -306,26 +306,26 @@ static void act(struct app *app, enum action action)
 /* A run that is on moves its row, too. */
 static void refresh(struct app *app)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct run_snapshot snapshot;
     struct error error;
     bool on = false;
-    for (size_t i = 0; i < view->count; i++) {
-        run_snapshot(view->runs[i], &snapshot);
+    for (size_t i = 0; i < model->count; i++) {
+        run_snapshot(model->runs[i], &snapshot);
         on = on || !run_status_is_over(snapshot.status);
     }
-    if (on && clock_seconds(view->built, clock_nanoseconds()) >= 1 &&
-        !compare_model_build(view, &error))
+    if (on && clock_seconds(model->built, clock_nanoseconds()) >= 1 &&
+        !compare_model_build(model, &error))
         app_say_error(app, &error);
 }
 
 static void draw_empty(struct app *app, struct rect body)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     struct rect inside = {body.row, body.column + 2, body.rows, body.columns - 3};
-    if (view->gathering)
+    if (model->gathering)
         draw_format(&app->canvas, inside, 1, 0, ROLE_FAINT, _("Reading runs: %zu of %zu ..."),
-                    view->next, app_run_count(app));
+                    model->next, app_run_count(app));
     else
         draw_wrapped(
             &app->canvas, inside, 1, ROLE_FAINT,
@@ -336,13 +336,13 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_body(struct app *app, struct rect body)
 {
-    const struct compare_model *view = compare_model(app);
-    if (view->kind == COMPARE_SETTINGS)
+    const struct compare_model *model = compare_model(app);
+    if (model->kind == COMPARE_SETTINGS)
         compare_draw_settings(app, body);
-    else if (view->kind == COMPARE_TABLE)
+    else if (model->kind == COMPARE_TABLE)
         compare_draw_table(app, body);
     else if (body.rows >= 30) { /* room for both */
-        int rows = compare_table_rows(view), most = body.rows / 2;
+        int rows = compare_table_rows(model), most = body.rows / 2;
         rows = rows > most ? most : rows;
         struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
         struct rect lower = {body.row + body.rows - rows, body.column, rows, body.columns};
@@ -354,18 +354,18 @@ static void draw_body(struct app *app, struct rect body)
 
 static void draw(struct app *app, struct rect body)
 {
-    struct compare_model *view = compare_model(app);
-    if (view->gathering || view->table.count == 0) {
+    struct compare_model *model = compare_model(app);
+    if (model->gathering || model->table.count == 0) {
         draw_empty(app, body);
         return;
     }
     refresh(app);
     if (body.rows >= 8) {
         struct rect tabs = {body.row, body.column, 1, body.columns};
-        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, view->kind);
+        int end = draw_tabs(&app->canvas, tabs, view_names, COMPARE_KINDS, model->kind);
         char text[64];
         int room = tabs.columns - end - 2,
-            width = snprintf(text, sizeof text, _("sorted: %s"), compare_model_sort_name(view));
+            width = snprintf(text, sizeof text, _("sorted: %s"), compare_model_sort_name(model));
         if (width <= room)
             draw_right(&app->canvas, tabs, 0, ROLE_FAINT, text);
         body.row++;
@@ -399,11 +399,11 @@ static double busy(const struct app *app)
 /* The comparison borrows the runs that it shows: it is left when one of them goes. */
 static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
 {
-    struct compare_model *view = compare_model(app);
+    struct compare_model *model = compare_model(app);
     if (event == EVENT_X_AXIS) /* each run would have another stretch */
-        view->window = (struct plot_window){0};
+        model->window = (struct plot_window){0};
     else if (event == EVENT_RUN_REMOVED || (event == EVENT_RUN_REPLACED && entry->run)) {
-        compare_model_clear(view);
+        compare_model_clear(model);
         app_leave(app, SCREEN_COMPARE);
     }
 }

@@ -7,11 +7,11 @@
 
 void compare_draw_table(struct app *app, struct rect area);
 /* The rows that the table would like to have. */
-int compare_table_rows(const struct compare_model *view);
+int compare_table_rows(const struct compare_model *model);
 void compare_draw_settings(struct app *app, struct rect area);
 void compare_draw_curves(struct app *app, struct rect area);
 
 /* The colour of a row. */
-enum role compare_row_role(const struct compare_model *view, size_t row);
+enum role compare_row_role(const struct compare_model *model, size_t row);
 
 #endif

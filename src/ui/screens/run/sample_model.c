@@ -22,24 +22,24 @@ struct sample_check {
     struct error error;
 };
 
-static void forget_cells(struct sample_model *view)
+static void forget_cells(struct sample_model *model)
 {
     for (size_t i = 0; i < 3; i++)
-        halfblocks_free(&view->thirds[i]);
+        halfblocks_free(&model->thirds[i]);
 }
 
-void sample_model_free(struct sample_model *view)
+void sample_model_free(struct sample_model *model)
 {
-    background_drop(view->background);
-    forget_cells(view);
-    image_free(&view->image);
-    *view = (struct sample_model){0};
+    background_drop(model->background);
+    forget_cells(model);
+    image_free(&model->image);
+    *model = (struct sample_model){0};
 }
 
-void sample_model_move(struct sample_model *view, int step)
+void sample_model_move(struct sample_model *model, int step)
 {
-    if (step > 0 || view->example > 0) /* the end is known when it is drawn */
-        view->example += (size_t)step;
+    if (step > 0 || model->example > 0) /* the end is known when it is drawn */
+        model->example += (size_t)step;
 }
 
 /* --- the file --- */
@@ -62,56 +62,56 @@ static void work(void *state)
 }
 
 /* Without memory or a thread it is tried again a second later. */
-static void begin_look(struct sample_model *view)
+static void begin_look(struct sample_model *model)
 {
     struct sample_check *look = memory_new(1, sizeof *look, "a picture", NULL);
-    view->looked = clock_nanoseconds();
+    model->looked = clock_nanoseconds();
     if (!look)
         return;
-    memcpy(look->directory, view->directory, sizeof look->directory);
-    if (view->found)
-        look->known = view->file;
-    view->background = background_start(work, free_look, look, NULL);
-    if (view->background)
-        view->look = look;
+    memcpy(look->directory, model->directory, sizeof look->directory);
+    if (model->found)
+        look->known = model->file;
+    model->background = background_start(work, free_look, look, NULL);
+    if (model->background)
+        model->look = look;
     else
         free(look);
 }
 
-static void end_look(struct sample_model *view)
+static void end_look(struct sample_model *model)
 {
-    struct sample_check *look = view->look;
+    struct sample_check *look = model->look;
     if (look->newer) {
-        image_free(&view->image);
-        forget_cells(view);
-        view->found = true;
-        view->file = look->file;
-        view->image = look->image;
-        view->error = look->error;
+        image_free(&model->image);
+        forget_cells(model);
+        model->found = true;
+        model->file = look->file;
+        model->image = look->image;
+        model->error = look->error;
         look->image = (struct image){0};
     }
-    background_drop(view->background);
-    view->background = NULL;
-    view->look = NULL;
+    background_drop(model->background);
+    model->background = NULL;
+    model->look = NULL;
 }
 
-static void look(struct sample_model *view, const char *directory)
+static void look(struct sample_model *model, const char *directory)
 {
-    const bool first = strcmp(view->directory, directory) != 0;
+    const bool first = strcmp(model->directory, directory) != 0;
     if (first) {
-        sample_model_free(view);
-        snprintf(view->directory, sizeof view->directory, "%s", directory);
+        sample_model_free(model);
+        snprintf(model->directory, sizeof model->directory, "%s", directory);
     }
-    if (!view->background &&
-        (first || clock_seconds(view->looked, clock_nanoseconds()) >= LOOK_SECONDS))
-        begin_look(view);
-    if (view->background && background_wait(view->background, first ? FIRST_SECONDS : 0))
-        end_look(view);
+    if (!model->background &&
+        (first || clock_seconds(model->looked, clock_nanoseconds()) >= LOOK_SECONDS))
+        begin_look(model);
+    if (model->background && background_wait(model->background, first ? FIRST_SECONDS : 0))
+        end_look(model);
 }
 
-bool sample_model_busy(const struct sample_model *view)
+bool sample_model_busy(const struct sample_model *model)
 {
-    return view->background;
+    return model->background;
 }
 
 /* --- the cells --- */
@@ -132,99 +132,99 @@ static bool same_room(struct rect a, struct rect b)
     return a.rows == b.rows && a.columns == b.columns;
 }
 
-static bool make_third(struct sample_model *view, size_t third, const struct rect *room, size_t top,
-                       size_t height)
+static bool make_third(struct sample_model *model, size_t third, const struct rect *room,
+                       size_t top, size_t height)
 {
     struct image part = {0};
-    size_t width = view->image.width / 3;
-    bool made = image_cut(&part, &view->image, third * width, top, width, height, &view->error) &&
-                halfblocks_make(&view->thirds[third], &part, (size_t)room->rows,
-                                (size_t)room->columns, &view->error);
+    size_t width = model->image.width / 3;
+    bool made = image_cut(&part, &model->image, third * width, top, width, height, &model->error) &&
+                halfblocks_make(&model->thirds[third], &part, (size_t)room->rows,
+                                (size_t)room->columns, &model->error);
     image_free(&part);
     return made;
 }
 
 /* Makes the cells again when what they were made for has changed. `room` is one third's. */
-static bool make_cells(struct sample_model *view, struct rect room, size_t from, size_t count,
+static bool make_cells(struct sample_model *model, struct rect room, size_t from, size_t count,
                        size_t height)
 {
     bool made = true;
-    if (view->thirds[2].cells && same_room(view->room, room) && view->from == from &&
-        view->count == count)
+    if (model->thirds[2].cells && same_room(model->room, room) && model->from == from &&
+        model->count == count)
         return true;
-    forget_cells(view);
+    forget_cells(model);
     for (size_t i = 0; i < 3 && made; i++)
-        made = make_third(view, i, &room, from * height, count * height);
-    view->room = room;
-    view->from = from;
-    view->count = count;
+        made = make_third(model, i, &room, from * height, count * height);
+    model->room = room;
+    model->from = from;
+    model->count = count;
     return made;
 }
 
 /* --- drawing --- */
 
-static void draw_caption(const struct sample_model *view, struct canvas *canvas, struct rect area,
+static void draw_caption(const struct sample_model *model, struct canvas *canvas, struct rect area,
                          size_t from, size_t count, size_t examples)
 {
-    int column = draw_format(canvas, area, 0, 1, ROLE_STRONG, _("epoch %zu"), view->file.epoch);
+    int column = draw_format(canvas, area, 0, 1, ROLE_STRONG, _("epoch %zu"), model->file.epoch);
     if (count < examples)
         column = draw_format(canvas, area, 0, column + 2, ROLE_TEXT,
                              _("from example %zu of %zu (%s %s)"), from + 1, examples,
                              canvas->glyphs->up, canvas->glyphs->down);
-    draw_text(canvas, area, 0, column + 2, ROLE_FAINT, view->file.path);
+    draw_text(canvas, area, 0, column + 2, ROLE_FAINT, model->file.path);
 }
 
 /* The three pictures beside each other, a column apart, with what they are above. */
-static void draw_thirds(const struct sample_model *view, struct canvas *canvas, struct rect area,
+static void draw_thirds(const struct sample_model *model, struct canvas *canvas, struct rect area,
                         bool labels)
 {
     static const char *const words[] = {N_("input"), N_("generated"), N_("target")};
-    int width = (int)view->thirds[0].columns, left = (area.columns - 3 * width - 2) / 2;
+    int width = (int)model->thirds[0].columns, left = (area.columns - 3 * width - 2) / 2;
     for (int i = 0; i < 3; i++, left += width + 1) {
         struct rect label = {area.row, area.column + left, labels, width};
         struct rect place = {area.row + labels, area.column + left, area.rows - labels, width};
         draw_text(canvas, label, 0, 0, ROLE_HEADING, gettext(words[i]));
-        draw_halfblocks(canvas, place, &view->thirds[i]);
+        draw_halfblocks(canvas, place, &model->thirds[i]);
     }
 }
 
-static void draw_picture(struct sample_model *view, struct canvas *canvas, struct rect area,
+static void draw_picture(struct sample_model *model, struct canvas *canvas, struct rect area,
                          size_t examples)
 {
     bool labels = area.rows >= 5, caption = area.rows >= 3;
     struct rect room = {area.row, area.column, area.rows - labels - caption,
                         (area.columns - 2) / 3};
-    if (rect_is_empty(room) || view->image.width < 3)
+    if (rect_is_empty(room) || model->image.width < 3)
         return;
-    if (view->image.height % examples)
+    if (model->image.height % examples)
         examples = 1;
-    size_t height = view->image.height / examples;
+    size_t height = model->image.height / examples;
     size_t count =
-        sample_model_fit(examples, height, view->image.width / 3, room.rows, room.columns);
-    if (view->example + count > examples)
-        view->example = examples - count;
-    if (!make_cells(view, room, view->example, count, height))
+        sample_model_fit(examples, height, model->image.width / 3, room.rows, room.columns);
+    if (model->example + count > examples)
+        model->example = examples - count;
+    if (!make_cells(model, room, model->example, count, height))
         return;
     area.rows -= caption;
-    draw_thirds(view, canvas, area, labels);
-    int below = area.row + labels + (int)view->thirds[0].rows;
+    draw_thirds(model, canvas, area, labels);
+    int below = area.row + labels + (int)model->thirds[0].rows;
     struct rect last = {below, area.column, caption, area.columns};
-    draw_caption(view, canvas, last, view->example, count, examples);
+    draw_caption(model, canvas, last, model->example, count, examples);
 }
 
-void sample_model_draw(struct sample_model *view, struct canvas *canvas, struct rect area,
+void sample_model_draw(struct sample_model *model, struct canvas *canvas, struct rect area,
                        const char *run_directory, size_t examples)
 {
     char text[1100];
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
-    look(view, run_directory);
-    if (!view->found && view->background)
+    look(model, run_directory);
+    if (!model->found && model->background)
         draw_wrapped(canvas, inside, 1, ROLE_FAINT, _("Reading the newest sample ..."));
-    else if (!view->found)
+    else if (!model->found)
         draw_wrapped(canvas, inside, 1, ROLE_FAINT,
                      _("No sample yet: the first one is saved when the first epoch ends."));
-    else if (view->error.kind == ERROR_NONE)
-        draw_picture(view, canvas, area, examples);
-    if (view->found && view->error.kind != ERROR_NONE)
-        draw_wrapped(canvas, inside, 1, ROLE_BAD, error_format(&view->error, text, sizeof text));
+    else if (model->error.kind == ERROR_NONE)
+        draw_picture(model, canvas, area, examples);
+    if (model->found && model->error.kind != ERROR_NONE)
+        draw_wrapped(canvas, inside, 1, ROLE_BAD, error_format(&model->error, text, sizeof text));
 }

@@ -30,16 +30,16 @@ struct sample_model {
 
 /* Has a newer picture of the run looked for, and draws the newest one that was found. `examples` is
  * sample_examples' of the run. */
-void sample_model_draw(struct sample_model *view, struct canvas *canvas, struct rect area,
+void sample_model_draw(struct sample_model *model, struct canvas *canvas, struct rect area,
                        const char *run_directory, size_t examples);
 
 /* Whether a look goes on: then it should be drawn again soon. */
-bool sample_model_busy(const struct sample_model *view);
+bool sample_model_busy(const struct sample_model *model);
 
 /* The next or previous example; stops at the ends. */
-void sample_model_move(struct sample_model *view, int step);
+void sample_model_move(struct sample_model *model, int step);
 
-void sample_model_free(struct sample_model *view);
+void sample_model_free(struct sample_model *model);
 
 /* How many of `examples` pictures of height x width pixels are shown one above the other in rows x
  * columns cells: as many as leave each three quarters of the size it could have, one at least. */

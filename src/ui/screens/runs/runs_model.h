@@ -31,11 +31,11 @@ struct runs_model {
 /* Returns the state of the run table. */
 struct runs_model *runs_model(const struct app *app);
 
-void runs_model_free(struct runs_model *view);
+void runs_model_free(struct runs_model *model);
 
 /* Fills `columns` for table_fit, RUNS_COLUMNS of them; a column that would be empty in every run
  * has width 0. */
-void runs_columns(const struct runs_model *view, struct table_column *columns);
+void runs_columns(const struct runs_model *model, struct table_column *columns);
 
 /* Makes the order afresh when something has changed; the selection stays with its run. */
 void runs_model_update(struct app *app);

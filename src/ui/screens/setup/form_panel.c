@@ -208,15 +208,15 @@ static void draw_time_unknown(struct app *app, struct rect area)
 
 static void draw_time(struct app *app, struct rect area)
 {
-    const struct setup_model *view = setup_model(app);
-    const double seconds = setup_seconds(view, &app->shared.form);
+    const struct setup_model *model = setup_model(app);
+    const double seconds = setup_seconds(model, &app->shared.form);
     char text[128], part[64];
-    if (!past_is_known(app) || !view->past.found) {
+    if (!past_is_known(app) || !model->past.found) {
         draw_time_unknown(app, area);
         return;
     }
-    snprintf(text, sizeof text, _("%.3g (%s)"), view->past.ms_per_image,
-             age_words(view->past.age_seconds, part, sizeof part));
+    snprintf(text, sizeof text, _("%.3g (%s)"), model->past.ms_per_image,
+             age_words(model->past.age_seconds, part, sizeof part));
     draw_fact(app, area, 0, _("ms/image"), text);
     if (seconds < 0)
         snprintf(text, sizeof text, "%s", _("not known: the data is not open"));
@@ -225,7 +225,7 @@ static void draw_time(struct app *app, struct rect area)
                  app->shared.form.config.validate[0] ? _("~%s + validation") : _("about %s"),
                  text_duration(seconds, part, sizeof part));
     draw_fact(app, area, 1, _("to the end"), text);
-    draw_fact(app, area, 2, _("as run"), view->past.id);
+    draw_fact(app, area, 2, _("as run"), model->past.id);
 }
 
 /* --- the verdict --- */

@@ -36,35 +36,35 @@ struct setup_model {
 /* Returns the state of the form's screen, which the screen of pictures shares. */
 struct setup_model *setup_model(const struct app *app);
 
-void setup_free(struct setup_model *view);
+void setup_free(struct setup_model *model);
 
 /* Asks for what the form says now, and takes what is ready. Quick. */
-void setup_step(struct setup_model *view, const struct form *form);
+void setup_step(struct setup_model *model, const struct form *form);
 /* Whether an answer is still to come: then setup_step should be called again soon. */
-bool setup_is_waiting(const struct setup_model *view);
+bool setup_is_waiting(const struct setup_model *model);
 /* A run has ended: times may be known now. */
-void setup_invalidate_past_time(struct setup_model *view);
+void setup_invalidate_past_time(struct setup_model *model);
 
 /* The next or previous pictures (+1, -1); round the end. */
-void setup_turn_pictures(struct setup_model *view, int direction);
+void setup_turn_pictures(struct setup_model *model, int direction);
 /* The draws of the next or previous epoch. */
-void setup_turn_epoch(struct setup_model *view, int direction);
+void setup_turn_epoch(struct setup_model *model, int direction);
 
 /* The pictures, or why there are none. */
-void setup_draw_pictures(struct setup_model *view, const struct form *form, struct canvas *canvas,
+void setup_draw_pictures(struct setup_model *model, const struct form *form, struct canvas *canvas,
                          struct rect area);
 
 /* Why the training data of the form cannot be opened, or NULL. */
-const struct error *setup_data_error(const struct setup_model *view, const struct form *form);
+const struct error *setup_data_error(const struct setup_model *model, const struct form *form);
 
 /* Images of the training set; 0: not known (yet). */
-size_t setup_images(const struct setup_model *view, const struct form *form);
+size_t setup_images(const struct setup_model *model, const struct form *form);
 
 /* Expected seconds of training; negative: not known. */
-double setup_seconds(const struct setup_model *view, const struct form *form);
+double setup_seconds(const struct setup_model *model, const struct form *form);
 
 /* Puts the defaults into the form, and back what was there when it is asked again; returns whether
  * the form holds the defaults now. */
-bool setup_toggle_defaults(struct setup_model *view, struct form *form);
+bool setup_toggle_defaults(struct setup_model *model, struct form *form);
 
 #endif

@@ -44,30 +44,30 @@ struct study_model {
     size_t done, of;
 };
 
-void study_model_begin(struct study_model *view);
-void study_model_free(struct study_model *view);
+void study_model_begin(struct study_model *model);
+void study_model_free(struct study_model *model);
 
 /* Reads the results anew. */
-void study_model_read_results(struct study_model *view);
+void study_model_read_results(struct study_model *model);
 
-bool study_model_add_run(struct study_model *view, const char *directory, const char *network,
+bool study_model_add_run(struct study_model *model, const char *directory, const char *network,
                          struct error *error);
 
 /* Checks and takes what was typed into the focused field. */
-bool study_model_set(struct study_model *view, const char *text, struct error *error);
+bool study_model_set(struct study_model *model, const char *text, struct error *error);
 
 /* The first chosen run from `from` on; run_count: there is none. */
-size_t study_model_chosen(const struct study_model *view, size_t from);
+size_t study_model_chosen(const struct study_model *model, size_t from);
 
 /* Begins to make the pictures of a run, in `threads` threads (0: all cores). */
-bool study_model_start_pictures(struct study_model *view, size_t run, size_t threads,
+bool study_model_start_pictures(struct study_model *model, size_t run, size_t threads,
                                 struct error *error);
 /* True when the making has come to its end: `made`, or `error` says why not. */
-bool study_model_poll_pictures(struct study_model *view, bool *made, struct error *error);
+bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error);
 /* What is asked for has changed: pictures that are ready are thrown away, a making is called off.
  */
-void study_model_invalidate_pictures(struct study_model *view);
+void study_model_invalidate_pictures(struct study_model *model);
 /* Throws the pictures away. */
-void study_model_free_pictures(struct study_model *view);
+void study_model_free_pictures(struct study_model *model);
 
 #endif

@@ -70,12 +70,12 @@ static bool find_runs(struct app *app, struct error *error)
 }
 
 /* What can be known without asking the terminal. */
-static void look_at_display(struct study_model *view)
+static void look_at_display(struct study_model *model)
 {
     struct graphics_facts facts = {0};
-    view->display_error.kind = ERROR_NONE;
+    model->display_error.kind = ERROR_NONE;
     graphics_look(&facts);
-    graphics_possible(&facts, NULL, &view->display_error);
+    graphics_possible(&facts, NULL, &model->display_error);
 }
 
 static void open_now(struct app *app)
@@ -107,10 +107,10 @@ static void make(struct app *app, size_t run)
 
 static void take_pictures(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error = {0};
     bool made = false;
-    if (!study_model_poll_pictures(view, &made, &error))
+    if (!study_model_poll_pictures(model, &made, &error))
         return;
     if (made && app_is_in_front(app, SCREEN_STUDY))
         app_say(app, ROLE_GOOD, "%s", _("The pictures are ready: r begins."));
@@ -127,39 +127,39 @@ static void take_pictures(struct app *app)
 /* The other chosen runs follow, each with pictures of its own. */
 static void go_to_next(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    view->runs[view->current].chosen = false;
-    size_t next = study_model_chosen(view, 0);
-    study_model_free_pictures(view);
-    if (next < view->run_count)
+    struct study_model *model = study_model(app);
+    model->runs[model->current].chosen = false;
+    size_t next = study_model_chosen(model, 0);
+    study_model_free_pictures(model);
+    if (next < model->run_count)
         make(app, next);
 }
 
 static void keep_vote(struct app *app, const struct study_vote *vote)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error;
     size_t voters;
-    if (!study_file_add(view->values[STUDY_RESULTS], &view->job.study, vote, &voters, &error)) {
+    if (!study_file_add(model->values[STUDY_RESULTS], &model->job.study, vote, &voters, &error)) {
         app_say_error(app, &error);
         return;
     }
     app_say(app, ROLE_GOOD, _("Thank you. This is vote number %zu on %s, in %s."), voters,
-            view->job.study.network, view->values[STUDY_RESULTS]);
-    study_model_read_results(view);
+            model->job.study.network, model->values[STUDY_RESULTS]);
+    study_model_read_results(model);
     go_to_next(app);
 }
 
 static bool hold(struct app *app, struct study_vote *vote, struct error *error)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct study_display display;
-    const struct study *study = &view->job.study;
-    const char *participant = view->values[STUDY_PARTICIPANT];
-    if (!study_file_accepts(view->values[STUDY_RESULTS], study, participant, error) ||
+    const struct study *study = &model->job.study;
+    const char *participant = model->values[STUDY_PARTICIPANT];
+    if (!study_file_accepts(model->values[STUDY_RESULTS], study, participant, error) ||
         !study_display_detect_in_workbench(&display, error))
         return false;
-    bool held = study_session_run_in_workbench(&display, study, view->job.pictures.images,
+    bool held = study_session_run_in_workbench(&display, study, model->job.pictures.images,
                                                participant, vote, error);
     theme_load(&app->theme, app->shared.preferences.colours);
     terminal_redraw();
@@ -168,10 +168,10 @@ static bool hold(struct app *app, struct study_vote *vote, struct error *error)
 
 static void hold_session(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error = {0};
     struct study_vote vote = {0};
-    vote.answers = memory_new(view->job.study.count, sizeof *vote.answers, "a vote", &error);
+    vote.answers = memory_new(model->job.study.count, sizeof *vote.answers, "a vote", &error);
     if (vote.answers && hold(app, &vote, &error))
         keep_vote(app, &vote);
     else if (error.kind == ERROR_INTERRUPTED)
@@ -184,92 +184,92 @@ static void hold_session(struct app *app)
 
 static void begin(struct app *app)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct study_display display;
     struct error error;
-    const size_t run = study_model_chosen(view, 0);
-    look_at_display(view);
-    if (view->display_error.kind != ERROR_NONE)
-        app_say_error(app, &view->display_error);
-    else if (view->state == STUDY_READY)
+    const size_t run = study_model_chosen(model, 0);
+    look_at_display(model);
+    if (model->display_error.kind != ERROR_NONE)
+        app_say_error(app, &model->display_error);
+    else if (model->state == STUDY_READY)
         hold_session(app);
-    else if (view->state == STUDY_MAKING)
+    else if (model->state == STUDY_MAKING)
         app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s calls it off."));
-    else if (!study_check_name(view->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
-        view->focus = STUDY_PARTICIPANT;
+    else if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
+        model->focus = STUDY_PARTICIPANT;
         app_say(app, ROLE_WARNING, "%s", _("Who takes part? Enter asks for the name."));
-    } else if (run == view->run_count)
+    } else if (run == model->run_count)
         app_say(app, ROLE_WARNING, "%s",
-                view->run_count ? _("Choose a run first: space on its line.")
-                                : _("There is no run whose pictures could be judged."));
+                model->run_count ? _("Choose a run first: space on its line.")
+                                 : _("There is no run whose pictures could be judged."));
     else if (study_display_detect_in_workbench(&display,
-                                               &view->display_error)) /* before the work */
+                                               &model->display_error)) /* before the work */
         make(app, run);
     else
-        app_say_error(app, &view->display_error);
+        app_say_error(app, &model->display_error);
 }
 
 /* --- keys --- */
 
 static void end_edit(struct app *app, int key)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     struct error error;
-    if (key == UI_ENTER && !study_model_set(view, view->edit.text, &error)) {
+    if (key == UI_ENTER && !study_model_set(model, model->edit.text, &error)) {
         app_say_error(app, &error);
         return;
     }
-    view->editing = false;
+    model->editing = false;
 }
 
 static bool take_key(struct app *app, int key)
 {
-    struct study_model *view = study_model(app);
-    if (!view->editing)
+    struct study_model *model = study_model(app);
+    if (!model->editing)
         return false;
     if (key == UI_ENTER || key == UI_ESCAPE)
         end_edit(app, key);
-    else if (key == UI_TAB && view->focus == STUDY_RESULTS)
-        line_edit_complete_path(&view->edit);
+    else if (key == UI_TAB && model->focus == STUDY_RESULTS)
+        line_edit_complete_path(&model->edit);
     else
-        line_edit_key(&view->edit, key);
+        line_edit_key(&model->edit, key);
     return true;
 }
 
 static void choose(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    const size_t run = view->focus - STUDY_FIELDS;
-    if (view->focus < STUDY_FIELDS || run >= view->run_count)
+    struct study_model *model = study_model(app);
+    const size_t run = model->focus - STUDY_FIELDS;
+    if (model->focus < STUDY_FIELDS || run >= model->run_count)
         return;
-    view->runs[run].chosen = !view->runs[run].chosen;
-    if (run == view->current && !view->runs[run].chosen)
-        study_model_invalidate_pictures(view);
+    model->runs[run].chosen = !model->runs[run].chosen;
+    if (run == model->current && !model->runs[run].chosen)
+        study_model_invalidate_pictures(model);
 }
 
 static void open_focused(struct app *app)
 {
-    struct study_model *view = study_model(app);
-    if (view->focus >= STUDY_FIELDS) {
+    struct study_model *model = study_model(app);
+    if (model->focus >= STUDY_FIELDS) {
         choose(app);
         return;
     }
-    line_edit_begin(&view->edit, view->values[view->focus],
-                    view->focus == STUDY_PARTICIPANT ? STUDY_NAME_SIZE : sizeof view->edit.text,
+    line_edit_begin(&model->edit, model->values[model->focus],
+                    model->focus == STUDY_PARTICIPANT ? STUDY_NAME_SIZE : sizeof model->edit.text,
                     true);
-    view->editing = true;
+    model->editing = true;
 }
 
-static void move(struct study_model *view, int steps)
+static void move(struct study_model *model, int steps)
 {
-    const long last = (long)(STUDY_FIELDS + view->run_count) - 1, to = (long)view->focus + steps;
-    view->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
-    view->follow = true;
+    const long last = (long)(STUDY_FIELDS + model->run_count) - 1, to = (long)model->focus + steps;
+    model->focus = (size_t)(to < 0 ? 0 : to > last ? last : to);
+    model->follow = true;
 }
 
 static void act(struct app *app, enum action action)
 {
-    struct study_model *view = study_model(app);
+    struct study_model *model = study_model(app);
     switch (action) {
     case ACTION_RUN:
         begin(app);
@@ -282,20 +282,20 @@ static void act(struct app *app, enum action action)
         break;
     case ACTION_UP:
     case ACTION_DOWN:
-        move(view, action == ACTION_UP ? -1 : 1);
+        move(model, action == ACTION_UP ? -1 : 1);
         break;
     case ACTION_FIRST:
     case ACTION_LAST:
-        move(view, action == ACTION_FIRST ? -1000 : 1000);
+        move(model, action == ACTION_FIRST ? -1000 : 1000);
         break;
     case ACTION_PAGE_UP:
     case ACTION_PAGE_DOWN:
-        view->scroll += action == ACTION_PAGE_UP ? -5 : 5;
-        view->follow = false;
+        model->scroll += action == ACTION_PAGE_UP ? -5 : 5;
+        model->follow = false;
         break;
     case ACTION_STOP:
-        if (view->errand)
-            errand_call_off(view->errand);
+        if (model->errand)
+            errand_call_off(model->errand);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;

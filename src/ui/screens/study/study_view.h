@@ -5,7 +5,7 @@
 #include "ui/screens/study/study_model.h"
 #include "ui/terminal/draw.h"
 
-/* Sets view->scroll so that it is within the page, and follows the focus. */
-void study_draw(struct study_model *view, struct canvas *canvas, struct rect body);
+/* Sets model->scroll so that it is within the page, and follows the focus. */
+void study_draw(struct study_model *model, struct canvas *canvas, struct rect body);
 
 #endif

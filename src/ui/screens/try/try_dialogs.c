@@ -57,13 +57,13 @@ void try_ask_file(struct app *app)
 
 static void answer_data(struct app *app, size_t choice)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     (void)choice;
-    snprintf(view->request.data, sizeof view->request.data, "%.511s", app->dialog.edit.text);
-    view->image = view->row = view->column = 0;
-    view->walk = WALK_ALL;
-    view->path[0] = '\0';
-    try_model_reopen(view);
+    snprintf(model->request.data, sizeof model->request.data, "%.511s", app->dialog.edit.text);
+    model->image = model->row = model->column = 0;
+    model->walk = WALK_ALL;
+    model->path[0] = '\0';
+    try_model_reopen(model);
 }
 
 void try_ask_data(struct app *app)
@@ -99,17 +99,18 @@ void try_ask_threads(struct app *app)
 
 static void answer_go(struct app *app, size_t choice)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     char note[200];
     size_t number;
     (void)choice;
-    if (text_to_size(app->dialog.edit.text, &number) && number > 0 && number <= view->look.images) {
-        view->walk = WALK_ALL;
-        view->kind = TRY_IMAGE;
-        try_model_show(view, number - 1);
+    if (text_to_size(app->dialog.edit.text, &number) && number > 0 &&
+        number <= model->look.images) {
+        model->walk = WALK_ALL;
+        model->kind = TRY_IMAGE;
+        try_model_show(model, number - 1);
         return;
     }
-    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), view->look.images);
+    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), model->look.images);
     object(app, note);
 }
 

@@ -70,45 +70,45 @@ struct try_model {
     size_t source_count;
 };
 
-void try_model_free(struct try_model *view);
+void try_model_free(struct try_model *model);
 
 /* Opens a source; the walk begins at its first image. */
-bool try_model_open(struct try_model *view, const struct try_source *source, struct error *error);
+bool try_model_open(struct try_model *model, const struct try_source *source, struct error *error);
 /* Opens the same file again: other data, other threads, newer weights. */
-void try_model_reopen(struct try_model *view);
+void try_model_reopen(struct try_model *model);
 
 /* Takes what is new from the probe. */
-void try_model_step(struct try_model *view);
+void try_model_step(struct try_model *model);
 /* Whether something is going on that is to be looked at again soon; `*seconds` says how soon. */
-bool try_model_busy(const struct try_model *view, double *seconds);
+bool try_model_busy(const struct try_model *model, double *seconds);
 
 /* What came of an image of the set; NULL: it is not known yet. */
-const struct outcome *try_model_outcome(const struct try_model *view, size_t image);
+const struct outcome *try_model_outcome(const struct try_model *model, size_t image);
 
-bool try_model_makes_pictures(const struct try_model *view);
+bool try_model_makes_pictures(const struct try_model *model);
 
 /* --- walking --- */
 
-void try_model_start_walk(struct try_model *view, enum try_walk walk, size_t label, size_t guess);
+void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t label, size_t guess);
 /* `steps` images of the walk on (or back); stops at the ends. False: there is none. */
-bool try_model_move(struct try_model *view, long steps);
-void try_model_show(struct try_model *view, size_t image);
-void try_model_show_file(struct try_model *view, const char *path);
+bool try_model_move(struct try_model *model, long steps);
+void try_model_show(struct try_model *model, size_t image);
+void try_model_show_file(struct try_model *model, const char *path);
 /* How many images of those known so far the walk has, and which of them is in sight (from 1; 0:
  * none of them). */
-size_t try_model_count(const struct try_model *view, size_t *place);
+size_t try_model_count(const struct try_model *model, size_t *place);
 
 /* Puts the classes in order again: by number, or the worst first. */
-void try_model_sort(struct try_model *view);
+void try_model_sort(struct try_model *model);
 /* The class that row `row` of the list of classes shows. */
-size_t try_model_class(const struct try_model *view, size_t row);
+size_t try_model_class(const struct try_model *model, size_t row);
 /* The class that it is taken for most often, and how often (0: never). */
-size_t try_model_most_confused(const struct try_model *view, size_t label, size_t *count);
+size_t try_model_most_confused(const struct try_model *model, size_t label, size_t *count);
 
-const char *try_model_class_name(const struct try_model *view, size_t label);
+const char *try_model_class_name(const struct try_model *model, size_t label);
 
 /* Makes the cells of the answer's pictures for `room`, each; true when they are there. */
-bool try_model_make_cells(struct try_model *view, struct rect room);
+bool try_model_make_cells(struct try_model *model, struct rect room);
 
 /* Returns the state of the screen. */
 struct try_model *try_model(const struct app *app);

@@ -113,17 +113,17 @@ static void go(struct app *app)
 
 static void choose_now(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     struct chooser_item items[CHOOSER_MAX_ITEMS];
     struct error error;
     if (!try_sources_find(app, &error)) {
         app_say_error(app, &error);
         return;
     }
-    for (size_t i = 0; i < view->source_count; i++)
-        items[i] = (struct chooser_item){view->sources[i].name, view->sources[i].note};
-    chooser_begin(&view->chooser, _("Which weights? Or type a model file's path"), items,
-                  view->source_count, view->name, true);
+    for (size_t i = 0; i < model->source_count; i++)
+        items[i] = (struct chooser_item){model->sources[i].name, model->sources[i].note};
+    chooser_begin(&model->chooser, _("Which weights? Or type a model file's path"), items,
+                  model->source_count, model->name, true);
 }
 
 static void choose_weights(struct app *app)
@@ -133,12 +133,12 @@ static void choose_weights(struct app *app)
 
 static void take_weights(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     struct try_source source;
-    const char *chosen = chooser_choice(&view->chooser);
-    for (size_t i = 0; i < view->source_count; i++)
-        if (chosen == view->chooser.items[i].text) {
-            open_source(app, &view->sources[i]);
+    const char *chosen = chooser_choice(&model->chooser);
+    for (size_t i = 0; i < model->source_count; i++)
+        if (chosen == model->chooser.items[i].text) {
+            open_source(app, &model->sources[i]);
             return;
         }
     try_source_of_file(chosen, &source);
@@ -179,63 +179,64 @@ static void walk_on(struct app *app, long steps)
 
 static void move(struct app *app, long rows, long columns, long images)
 {
-    struct try_model *view = try_model(app);
-    if (view->kind == TRY_IMAGE) {
+    struct try_model *model = try_model(app);
+    if (model->kind == TRY_IMAGE) {
         walk_on(app, images);
         return;
     }
-    clamp_cursor(&view->row, rows, view->confusion.classes);
-    if (view->kind == TRY_MATRIX)
-        clamp_cursor(&view->column, columns, view->confusion.classes);
+    clamp_cursor(&model->row, rows, model->confusion.classes);
+    if (model->kind == TRY_MATRIX)
+        clamp_cursor(&model->column, columns, model->confusion.classes);
 }
 
 static void next_view(struct app *app)
 {
-    struct try_model *view = try_model(app);
-    if (try_model_makes_pictures(view)) {
+    struct try_model *model = try_model(app);
+    if (try_model_makes_pictures(model)) {
         app_say(app, ROLE_WARNING, "%s", _("This network makes pictures: it has no classes."));
         return;
     }
-    view->kind = (enum try_kind)((view->kind + 1) % TRY_KINDS);
-    view->top = view->left = 0;
+    model->kind = (enum try_kind)((model->kind + 1) % TRY_KINDS);
+    model->top = model->left = 0;
 }
 
 static void change_walk(struct app *app)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     size_t place;
-    if (try_model_makes_pictures(view)) {
+    if (try_model_makes_pictures(model)) {
         app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
         return;
     }
-    try_model_start_walk(view, view->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
-    view->kind = TRY_IMAGE;
-    if (view->walk == WALK_ALL)
+    try_model_start_walk(model, model->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
+    model->kind = TRY_IMAGE;
+    if (model->walk == WALK_ALL)
         app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
-    else if (try_model_count(view, &place) == 0)
+    else if (try_model_count(model, &place) == 0)
         app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
 }
 
 /* Enter: the images behind the figure under the cursor. */
 static void walk_there(struct app *app)
 {
-    struct try_model *view = try_model(app);
-    const size_t label = view->kind == TRY_CLASSES ? try_model_class(view, view->row) : view->row;
-    const size_t guess = view->column;
+    struct try_model *model = try_model(app);
+    const size_t label =
+        model->kind == TRY_CLASSES ? try_model_class(model, model->row) : model->row;
+    const size_t guess = model->column;
     size_t place;
-    if (view->kind == TRY_IMAGE || !view->confusion.counts)
+    if (model->kind == TRY_IMAGE || !model->confusion.counts)
         return;
-    if (view->kind == TRY_MATRIX && confusion_count(&view->confusion, label, guess) == 0) {
+    if (model->kind == TRY_MATRIX && confusion_count(&model->confusion, label, guess) == 0) {
         app_say(app, ROLE_WARNING, "%s", _("There is no such image."));
         return;
     }
-    try_model_start_walk(view, view->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
-    if (try_model_count(view, &place) == 0) {
-        view->walk = WALK_ALL;
+    try_model_start_walk(model, model->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
+    if (try_model_count(model, &place) == 0) {
+        model->walk = WALK_ALL;
         app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
         return;
     }
-    view->kind = TRY_IMAGE;
+    model->kind = TRY_IMAGE;
 }
 
 static void sort_classes(struct app *app)
@@ -314,38 +315,38 @@ static void draw_empty(struct app *app, struct rect body)
 
 static void draw_head(struct app *app, struct rect area)
 {
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     const char *names[TRY_KINDS];
     int column = 0;
     for (int i = 0; i < TRY_KINDS; i++)
         names[i] = gettext(view_names[i]);
-    if (!try_model_makes_pictures(view))
-        column = draw_tabs(&app->canvas, area, names, TRY_KINDS, view->kind) + 2;
+    if (!try_model_makes_pictures(model))
+        column = draw_tabs(&app->canvas, area, names, TRY_KINDS, model->kind) + 2;
     if (area.columns - column >= 30 || area.rows < 2)
-        try_draw_status(view, &app->canvas, area, 0, column);
+        try_draw_status(model, &app->canvas, area, 0, column);
     else
-        try_draw_status(view, &app->canvas, area, 1, 0);
+        try_draw_status(model, &app->canvas, area, 1, 0);
 }
 
 static void draw_what(struct app *app, struct rect area)
 {
-    const struct try_model *view = try_model(app);
+    const struct try_model *model = try_model(app);
     char text[1000];
-    if (view->look.network)
-        snprintf(text, sizeof text, "%s %s %s %s %s", view->look.network, app->canvas.glyphs->dot,
-                 view->name, view->request.data[0] ? app->canvas.glyphs->dot : "",
-                 view->request.data);
+    if (model->look.network)
+        snprintf(text, sizeof text, "%s %s %s %s %s", model->look.network, app->canvas.glyphs->dot,
+                 model->name, model->request.data[0] ? app->canvas.glyphs->dot : "",
+                 model->request.data);
     else
-        snprintf(text, sizeof text, "%s", view->name);
+        snprintf(text, sizeof text, "%s", model->name);
     draw_text(&app->canvas, area, 0, 0, ROLE_FAINT, text);
 }
 
 /* What keeps the model or its data set from being tried; returns the row after. */
 static int draw_problem(struct app *app, struct rect area)
 {
-    const struct try_model *view = try_model(app);
+    const struct try_model *model = try_model(app);
     const struct error *error =
-        view->look.error.kind != ERROR_NONE ? &view->look.error : &view->error;
+        model->look.error.kind != ERROR_NONE ? &model->look.error : &model->error;
     char text[1100];
     if (error->kind == ERROR_NONE)
         return 0;
@@ -356,13 +357,13 @@ static void draw(struct app *app, struct rect body)
 {
     static void (*const views[TRY_KINDS])(struct try_model *, struct canvas *, struct rect) = {
         try_draw_image, try_draw_matrix, try_draw_classes};
-    struct try_model *view = try_model(app);
+    struct try_model *model = try_model(app);
     const int narrow = body.columns < 64, above = body.rows >= 14 ? 3 : narrow ? 2 : 1;
     struct rect inside = {body.row, body.column + 1, body.rows, body.columns - 2};
     struct rect head = {inside.row, inside.column, narrow ? 2 : 1, inside.columns};
     struct rect what = {inside.row + above - 1, inside.column, above > 2, inside.columns};
     struct rect area = {inside.row + above, inside.column, inside.rows - above, inside.columns};
-    if (!view->probe)
+    if (!model->probe)
         draw_empty(app, body);
     else {
         if (above > 2 && !narrow)
@@ -372,22 +373,22 @@ static void draw(struct app *app, struct rect body)
         const int row = draw_problem(app, area);
         area.row += row;
         area.rows -= row;
-        if (view->look.phase != PROBE_FAILED)
-            views[view->kind](view, &app->canvas, area);
+        if (model->look.phase != PROBE_FAILED)
+            views[model->kind](model, &app->canvas, area);
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
-    if (!view->chooser.open)
+    if (!model->chooser.open)
         return;
     targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
-    chooser_draw(&view->chooser, &app->canvas);
+    chooser_draw(&model->chooser, &app->canvas);
 }
 
 static void title(const struct app *app, char *text, size_t size)
 {
-    const struct try_model *view = try_model(app);
-    if (view->name[0])
-        snprintf(text, size, _("Try it: %s"), view->name);
+    const struct try_model *model = try_model(app);
+    if (model->name[0])
+        snprintf(text, size, _("Try it: %s"), model->name);
     else
         snprintf(text, size, "%s", _("Try it"));
 }
