@@ -1,4 +1,6 @@
-/* What is said of a run that another process has. */
+/* Texts about a run that another process computes: the line above its curves, messages about its
+ * changes, and the answers to commands that it cannot take from here. The line exists in three
+ * lengths; the longest that fits is drawn. */
 #include "base/language.h"
 #include "base/text.h"
 #include "session/history/follow.h"
@@ -34,7 +36,7 @@ char *others_owner_text(const struct run_entry *entry, char *text, size_t size)
 
 /* --- the line above a run --- */
 
-/* Seconds alone for the first minute: tenths would only flicker. */
+/* Writes a duration, below a minute in whole seconds, because tenths would only flicker. */
 static char *silence_text(double seconds, char *text, size_t size)
 {
     if (seconds >= 60)
@@ -43,7 +45,7 @@ static char *silence_text(double seconds, char *text, size_t size)
     return text;
 }
 
-/* Each says it in fewer words than the one before. */
+/* Fills in WORDINGS texts about a live run, the longest first. */
 static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192], brief[64], ago[32];
@@ -138,9 +140,9 @@ bool others_draw_line(struct app *app, const struct run_entry *entry, struct rec
     return true;
 }
 
-/* --- news --- */
+/* --- changes --- */
 
-static void tell_end(struct app *app, const struct run_entry *entry)
+static void report_end(struct app *app, const struct run_entry *entry)
 {
     char owner[192], text[480];
     const struct run_snapshot *end = &entry->snapshot;
@@ -166,14 +168,14 @@ void others_report_changes(struct app *app, const struct run_entry *entry,
         return;
     others_owner_text(entry, owner, sizeof owner);
     if (run_status_is_over(now->status))
-        tell_end(app, entry);
+        report_end(app, entry);
     else if (now->status == RUN_PAUSED)
         app_say(app, ROLE_STRONG, N_("The run was paused by %s."), owner);
     else if (before->status == RUN_PAUSED)
         app_say(app, ROLE_STRONG, "It goes on.");
 }
 
-/* --- what cannot be done from here --- */
+/* --- commands to another process's run --- */
 
 bool others_reject_command(struct app *app, const struct run_entry *entry)
 {

@@ -1,3 +1,6 @@
+/* The actions of the run table. The question about a run stores the run's directory, and the
+ * question about deletion marks its runs, because both lists of runs may change while it is open.
+ */
 #include "ui/app/run_actions.h"
 
 #include "base/language.h"
@@ -86,7 +89,8 @@ void ask_run_name(struct app *app, size_t index)
 
 /* --- its settings --- */
 
-/* Of an imported run what its log said; the rest is as in any other form. */
+/* Returns the settings of a run. An imported run has only those that its log gives; the others get
+ * their defaults. */
 static struct run_config settings_of(const struct run_entry *entry)
 {
     char value[600];
@@ -140,9 +144,10 @@ static size_t marked_count(const struct app *app)
     return count;
 }
 
-/* Notes what the question is about: the marked runs in sight, or this one. While it stands lists
- * and marks may change, but not what the answer deletes. Returns how many are marked. */
-static size_t choose_doomed(struct app *app, size_t index)
+/* Selects the runs that the question is about: the marked runs that the table shows or, without
+ * marks, run number `index`. A later change of the lists or marks does not change this selection.
+ * Returns the number of marked runs. */
+static size_t select_for_deletion(struct app *app, size_t index)
 {
     const size_t marked = marked_count(app);
     for (size_t i = 0; i < app_run_count(app); i++)
@@ -165,7 +170,7 @@ static void forget(struct app *app, struct run_entry *entry)
     app->shared.runs_changed = true;
 }
 
-/* --- going on --- */
+/* --- resuming --- */
 
 static bool may_resume(const struct run_entry *entry, struct error *error)
 {
@@ -175,18 +180,19 @@ static bool may_resume(const struct run_entry *entry, struct error *error)
     }
     struct run_snapshot end = entry->snapshot;
     if (end.status == RUN_DONE && entry->run && run_damage(entry->run)->kind != ERROR_NONE)
-        end.status = RUN_INTERRUPTED; /* its curves can be computed again */
+        end.status = RUN_INTERRUPTED; /* resuming computes the damaged curves again */
     return run_is_own(entry->imported, runs_id(entry), error) &&
            resume_allows(&end, runs_id(entry), error);
 }
 
-/* The list of this sitting may have moved: the run is looked for again. */
+/* Removes the old entry of a resumed run. It is searched by directory, because appending to the
+ * session's list may have moved the entries. */
 static void forget_resumed(struct app *app, const char *directory)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         struct run_entry *entry = app_run_at(app, i);
-        const char *there = run_entry_directory(entry);
-        if (there && strcmp(there, directory) == 0) {
+        const char *path = run_entry_directory(entry);
+        if (path && strcmp(path, directory) == 0) {
             forget(app, entry);
             return;
         }
@@ -197,16 +203,16 @@ void run_actions_resume(struct app *app, size_t index)
 {
     struct error error;
     struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
-    const char *there = entry ? run_entry_directory(entry) : NULL;
+    const char *path = entry ? run_entry_directory(entry) : NULL;
     char directory[512];
-    if (!there) {
+    if (!path) {
         app_say(app, ROLE_WARNING, "%s",
                 entry ? _("This run has not begun.") : _("There is no run to go on with."));
         return;
     }
     if (is_being_read(app, entry) || others_reject_command(app, entry))
         return;
-    snprintf(directory, sizeof directory, "%s", there);
+    snprintf(directory, sizeof directory, "%s", path);
     if (!may_resume(entry, &error) ||
         !run_list_resume(&app->shared.runs, &entry->config, directory, &error)) {
         app_say_error(app, &error);
@@ -229,7 +235,7 @@ static void answer_delete(struct app *app, size_t choice)
     struct error error;
     size_t deleted = 0;
     bool good = true;
-    if (choice != 1) /* to keep them is offered first */
+    if (choice != 1) /* choice 0 keeps the runs */
         return;
     for (size_t i = app_run_count(app); good && i-- > 0;)
         if (app_run_at(app, i)->doomed) {
@@ -252,8 +258,9 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
     return run_remove_check(directory, removal, error);
 }
 
-/* What the answer would delete; false: something speaks against it. */
-static bool check_doomed(const struct app *app, struct run_removal *removal, struct error *error)
+/* Adds up the files and bytes of the runs that the answer would delete. Returns false if one of
+ * them cannot be deleted. */
+static bool check_deletion(const struct app *app, struct run_removal *removal, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
         if (app_run_at(app, i)->doomed && !check(app_run_at(app, i), removal, error))
@@ -265,8 +272,8 @@ static void ask_delete(struct app *app, size_t index)
 {
     struct error error;
     struct run_removal removal = {0};
-    const size_t marked = choose_doomed(app, index);
-    if (!check_doomed(app, &removal, &error)) {
+    const size_t marked = select_for_deletion(app, index);
+    if (!check_deletion(app, &removal, &error)) {
         app_say_error(app, &error);
         return;
     }
@@ -289,7 +296,7 @@ static void ask_delete(struct app *app, size_t index)
     dialog_offer(dialog, 'd', 'y', _("delete"));
 }
 
-/* A run that waits, or was refused, has no files. */
+/* Removes a waiting run from the queue; a refused run stays. Neither has files. */
 static void drop(struct app *app, size_t index)
 {
     if (run_list_remove(&app->shared.runs, index)) {
