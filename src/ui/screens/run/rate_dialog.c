@@ -1,4 +1,4 @@
-/* The dialog for another learning rate: a number, which Up and Down double and halve. */
+/* The dialog for another learning rate: a number that Up and Down double and halve. */
 #include "ui/screens/run/rate_dialog.h"
 
 #include "base/language.h"

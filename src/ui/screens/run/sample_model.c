@@ -1,3 +1,6 @@
+/* The newest sample picture of a run. A background thread looks for a newer file and decodes it, so
+ * that a slow disk does not block the keyboard; the character cells are computed when the picture,
+ * the chosen examples or the area changes. */
 #include "ui/screens/run/sample_model.h"
 
 #include "base/background.h"
@@ -10,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LOOK_SECONDS = 1, FIRST_SECONDS = 0.05;
+static const double CHECK_SECONDS = 1, FIRST_SECONDS = 0.05;
 
-/* One look into the directory. */
+/* The data of one check of the directory, which belongs to the thread until it is done. */
 struct sample_check {
     char directory[512];
-    struct sample_file known; /* what is in sight; an empty path: nothing */
-    bool newer;               /* `file` is another one, with its picture or an error */
+    struct sample_file known; /* the file that is shown; an empty path: none */
+    bool newer;               /* `file` is another one; `image` or `error` is its content */
     struct sample_file file;
     struct image image;
     struct error error;
 };
 
-static void forget_cells(struct sample_model *model)
+static void free_cells(struct sample_model *model)
 {
     for (size_t i = 0; i < 3; i++)
         halfblocks_free(&model->thirds[i]);
@@ -31,71 +34,73 @@ static void forget_cells(struct sample_model *model)
 void sample_model_free(struct sample_model *model)
 {
     background_drop(model->background);
-    forget_cells(model);
+    free_cells(model);
     image_free(&model->image);
     *model = (struct sample_model){0};
 }
 
 void sample_model_move(struct sample_model *model, int step)
 {
-    if (step > 0 || model->example > 0) /* the end is known when it is drawn */
+    if (step > 0 || model->example > 0) /* sample_model_draw limits it at the end */
         model->example += (size_t)step;
 }
 
 /* --- the file --- */
 
-static void free_look(void *state)
+static void free_check(void *state)
 {
-    struct sample_check *look = state;
-    image_free(&look->image);
-    free(look);
+    struct sample_check *check = state;
+    image_free(&check->image);
+    free(check);
 }
 
 static void work(void *state)
 {
-    struct sample_check *look = state;
-    if (!sample_file_newest(look->directory, &look->file) ||
-        (look->file.stamp == look->known.stamp && strcmp(look->file.path, look->known.path) == 0))
+    struct sample_check *check = state;
+    if (!sample_file_newest(check->directory, &check->file) ||
+        (check->file.stamp == check->known.stamp &&
+         strcmp(check->file.path, check->known.path) == 0))
         return;
-    look->newer = true;
-    image_read(&look->image, look->file.path, 3, &look->error);
+    check->newer = true;
+    image_read(&check->image, check->file.path, 3, &check->error);
 }
 
-/* Without memory or a thread it is tried again a second later. */
-static void begin_look(struct sample_model *model)
+/* Starts the check. If it fails for lack of memory or threads, the next one comes a second later.
+ */
+static void begin_check(struct sample_model *model)
 {
-    struct sample_check *look = memory_new(1, sizeof *look, "a picture", NULL);
-    model->looked = clock_nanoseconds();
-    if (!look)
+    struct sample_check *check = memory_new(1, sizeof *check, "a picture", NULL);
+    model->checked_at = clock_nanoseconds();
+    if (!check)
         return;
-    memcpy(look->directory, model->directory, sizeof look->directory);
+    memcpy(check->directory, model->directory, sizeof check->directory);
     if (model->found)
-        look->known = model->file;
-    model->background = background_start(work, free_look, look, NULL);
+        check->known = model->file;
+    model->background = background_start(work, free_check, check, NULL);
     if (model->background)
-        model->look = look;
+        model->check = check;
     else
-        free(look);
+        free(check);
 }
 
-static void end_look(struct sample_model *model)
+static void end_check(struct sample_model *model)
 {
-    struct sample_check *look = model->look;
-    if (look->newer) {
+    struct sample_check *check = model->check;
+    if (check->newer) {
         image_free(&model->image);
-        forget_cells(model);
+        free_cells(model);
         model->found = true;
-        model->file = look->file;
-        model->image = look->image;
-        model->error = look->error;
-        look->image = (struct image){0};
+        model->file = check->file;
+        model->image = check->image;
+        model->error = check->error;
+        check->image = (struct image){0};
     }
     background_drop(model->background);
     model->background = NULL;
-    model->look = NULL;
+    model->check = NULL;
 }
 
-static void look(struct sample_model *model, const char *directory)
+static void update_file(struct sample_model *model, const char *directory)
 {
     const bool first = strcmp(model->directory, directory) != 0;
     if (first) {
@@ -103,10 +108,10 @@ static void look(struct sample_model *model, const char *directory)
         snprintf(model->directory, sizeof model->directory, "%s", directory);
     }
     if (!model->background &&
-        (first || clock_seconds(model->looked, clock_nanoseconds()) >= LOOK_SECONDS))
-        begin_look(model);
+        (first || clock_seconds(model->checked_at, clock_nanoseconds()) >= CHECK_SECONDS))
+        begin_check(model);
     if (model->background && background_wait(model->background, first ? FIRST_SECONDS : 0))
-        end_look(model);
+        end_check(model);
 }
 
 bool sample_model_busy(const struct sample_model *model)
@@ -144,7 +149,9 @@ static bool make_third(struct sample_model *model, size_t third, const struct re
     return made;
 }
 
-/* Makes the cells again when what they were made for has changed. `room` is one third's. */
+/* Makes the cells again if the picture, the examples or `room`, the size of one picture, has
+ * changed.
+ */
 static bool make_cells(struct sample_model *model, struct rect room, size_t from, size_t count,
                        size_t height)
 {
@@ -152,7 +159,7 @@ static bool make_cells(struct sample_model *model, struct rect room, size_t from
     if (model->thirds[2].cells && same_room(model->room, room) && model->from == from &&
         model->count == count)
         return true;
-    forget_cells(model);
+    free_cells(model);
     for (size_t i = 0; i < 3 && made; i++)
         made = make_third(model, i, &room, from * height, count * height);
     model->room = room;
@@ -174,7 +181,7 @@ static void draw_caption(const struct sample_model *model, struct canvas *canvas
     draw_text(canvas, area, 0, column + 2, ROLE_FAINT, model->file.path);
 }
 
-/* The three pictures beside each other, a column apart, with what they are above. */
+/* Draws the three pictures beside each other, one column apart, with labels above. */
 static void draw_thirds(const struct sample_model *model, struct canvas *canvas, struct rect area,
                         bool labels)
 {
@@ -217,7 +224,7 @@ void sample_model_draw(struct sample_model *model, struct canvas *canvas, struct
 {
     char text[1100];
     struct rect inside = {area.row, area.column + 2, area.rows, area.columns - 3};
-    look(model, run_directory);
+    update_file(model, run_directory);
     if (!model->found && model->background)
         draw_wrapped(canvas, inside, 1, ROLE_FAINT, _("Reading the newest sample ..."));
     else if (!model->found)
