@@ -1,4 +1,5 @@
-/* The dialog that writes a comparison as a table; the name's ending chooses the format. */
+/* The dialog that writes a comparison as a table. The extension of the file name chooses the
+ * format: Markdown, CSV or JSON. */
 #include "ui/screens/compare/compare_dialog.h"
 
 #include "base/file.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The format that a file's ending stands for. */
+/* Writes the format that the path's extension stands for. Returns false if it is unknown. */
 static bool format_of(const char *path, enum compare_format *format)
 {
     static const struct {

@@ -12,7 +12,8 @@
 
 enum { FIXED_COLUMNS = 8, MAX_FIELDS = 64 };
 
-/* What compare_sort calls the columns before the devices'; "" cannot be sorted by. */
+/* Sort keys of compare_sort for the columns before the devices'; "": the column cannot be sorted.
+ */
 static const char *const sort_names[FIXED_COLUMNS] = {"",    "network", "top1", "parameters",
                                                       "e_p", "flops",   "size", "memory"};
 
@@ -73,7 +74,7 @@ bool compare_model_build(struct compare_model *model, struct error *error)
     made = made && (!model->published || compare_add_published(&model->table, error));
     if (made)
         compare_complete(&model->table);
-    if (model->sort >= compare_columns(&model->table)) /* its device went with the published rows */
+    if (model->sort >= compare_columns(&model->table)) /* that device's column no longer exists */
         model->sort = 0;
     if (model->selected >= model->table.count)
         model->selected = model->table.count > 0 ? model->table.count - 1 : 0;
@@ -112,7 +113,7 @@ char compare_model_row_mark(size_t row)
     return row < 9 ? (char)('1' + row) : row < 35 ? (char)('a' + row - 9) : '+';
 }
 
-/* --- what tells the runs apart --- */
+/* --- settings in which the runs differ --- */
 
 static bool differs(const struct compare_model *model, const char *key)
 {
@@ -135,7 +136,7 @@ size_t compare_model_differences(const struct compare_model *model,
     return count;
 }
 
-/* The network as the studies print it says these already. */
+/* Returns whether the label of a network, as the studies print it, already contains the setting. */
 static bool is_in_name(const struct config_field *field)
 {
     static const char *const keys[] = {"network", "technique", "groups", "width-rate",
@@ -270,7 +271,7 @@ size_t compare_model_count_nonpositive(const struct compare_model *model)
     return count;
 }
 
-/* Where a run has ended there is nothing under the cursor any more. */
+/* Returns the trace's value under the cursor; NaN after the end of the run. */
 static double value_at_cursor(const struct compare_model *model, size_t run)
 {
     const struct curves *curves = &model->curves[run];

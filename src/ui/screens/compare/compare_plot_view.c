@@ -1,5 +1,5 @@
-/* The curves of several runs on common axes. A curve carries its row's mark, so that runs are told
- * apart without colour; the first row is drawn last and lies on top. */
+/* The curves of several runs on common axes, with a key that names them. A curve carries its row's
+ * mark, so that colour is not needed to distinguish runs; the first row is drawn last, on top. */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -43,7 +43,7 @@ static void draw_entry(struct app *app, struct rect line, size_t row)
     draw_right(&app->canvas, line, 0, ROLE_STRONG, value);
 }
 
-/* In columns beside each other, filled line by line. */
+/* Draws the key's entries in `across` columns, filled row by row. */
 static void draw_entries(struct app *app, struct rect area, int across)
 {
     const struct compare_model *model = compare_model(app);
@@ -61,7 +61,7 @@ static void draw_entries(struct app *app, struct rect area, int across)
 
 /* --- curves --- */
 
-/* What all of them know; see curves_known_x. */
+/* Returns the chosen x axis, or one for which all runs have values; see curves_known_x. */
 static enum curve_x known_x(const struct app *app)
 {
     const struct compare_model *model = compare_model(app);
@@ -119,7 +119,8 @@ static bool all_adversarial(const struct compare_model *model)
     return model->count > 0;
 }
 
-/* What is drawn; of smoothed losses how many iterations' mean they are, where all are one. */
+/* Writes the name of the trace; for smoothed losses also the length of the mean, in iterations, if
+ * all runs have the same. */
 static void print_trace(const struct compare_model *model, char *text, size_t size)
 {
     const char *name = trace_name(model->trace, all_adversarial(model));
@@ -136,7 +137,7 @@ static void print_trace(const struct compare_model *model, char *text, size_t si
         snprintf(text, size, "%s", name);
 }
 
-/* Where the cursor stands, as a value of the x axis. */
+/* Adds the cursor's value on the x axis to the legend. */
 static void add_cursor_words(const struct app *app, struct legend *legend)
 {
     double at = compare_model(app)->window.cursor;
@@ -199,7 +200,7 @@ static void draw_curves(struct app *app, struct rect area)
     plot_axes_draw_x(&app->canvas, layout.axis, &model->x, known_x(app), layout.labels.columns > 0);
 }
 
-/* Where the room is wide the key to the curves stands beside them, else above. */
+/* The key stands beside the curves in a wide area, else above them. */
 void compare_draw_curves(struct app *app, struct rect area)
 {
     bool wide = area.columns >= PANEL_FROM;
@@ -217,6 +218,6 @@ void compare_draw_curves(struct app *app, struct rect area)
         area.row += key.rows;
         area.rows -= key.rows;
     }
-    draw_curves(app, area); /* first: it takes in the last values */
+    draw_curves(app, area); /* first, because it updates the values that the key shows */
     draw_entries(app, key, across);
 }

@@ -1,5 +1,6 @@
-/* Runs side by side. They are looked up and read one after the other between frames, since a kept
- * run may have a long journal; when the last one is there the table is made. */
+/* The screen Compare: the marked runs, or all complete ones, as curves, as a table and as a list of
+ * the settings in which they differ. Runs are read one after the other in the background, because a
+ * saved run may have a long journal; the table is built once all are read. */
 #include "ui/app/app.h"
 #include "ui/app/plot_actions.h"
 #include "ui/app/run_cells.h"
@@ -54,9 +55,9 @@ static const struct key_table table = {N_("Comparing runs"), bindings,
 static const char *const view_names[COMPARE_KINDS] = {N_("Curves"), N_("Table"), N_("Settings")};
 
 static const double POLL_SECONDS = 0.02;
-static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
+static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
 
-/* --- gathering --- */
+/* --- reading the runs --- */
 
 static bool any_marked(const struct app *app)
 {
@@ -71,8 +72,8 @@ struct compare_model *compare_model(const struct app *app)
     return app_state(app, SCREEN_COMPARE);
 }
 
-/* Curves of runs that are not looked at any more would only take memory. */
-static void close_kept(struct app *app)
+/* Unloads the curves of saved runs that are no longer shown, to free their memory. */
+static void unload_saved_runs(struct app *app)
 {
     const struct run_entry *in_sight = app_entry(app);
     for (size_t i = 0; i < app->shared.kept.count; i++)
@@ -86,7 +87,7 @@ static void go(struct app *app)
     const struct run_entry *entry = app_run_in_front(app);
     loading_list_runs(app, true);
     compare_model_clear(model);
-    close_kept(app);
+    unload_saved_runs(app);
     model->in_sight = entry ? entry->run : NULL;
     model->marked_only = any_marked(app);
     model->gathering = true;
@@ -111,7 +112,7 @@ static bool is_wanted(const struct app *app, size_t index)
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
-/* The entry whose run was read; NULL: it is gone. */
+/* Returns the entry whose run was read, or NULL if it no longer exists. */
 static struct run_entry *entry_of(struct app *app, const struct run_read *read)
 {
     if (read->opened)
@@ -122,7 +123,7 @@ static struct run_entry *entry_of(struct app *app, const struct run_read *read)
     return NULL;
 }
 
-/* Takes over what was being read. False: it is not there yet. */
+/* Takes over the run that was being read. Returns false if reading is not complete. */
 static bool take_read(struct app *app)
 {
     struct compare_model *model = compare_model(app);
@@ -146,8 +147,8 @@ static bool take_read(struct app *app)
     return true;
 }
 
-/* Begins to read one run, if it is wanted. */
-static void gather_one(struct app *app, size_t index)
+/* Starts to read run number `index` if it belongs to the comparison. */
+static void begin_read(struct app *app, size_t index)
 {
     struct compare_model *model = compare_model(app);
     const struct run_entry *entry = app_run_at(app, index);
@@ -190,15 +191,15 @@ static bool work(struct app *app)
     if (loading_read_outlines(app))
         return true;
     if (loading_is_listing(app) || loading_any_unread(app) || (model->reader && !take_read(app)))
-        return false; /* they are looked at again soon */
+        return false; /* `busy` has it called again soon */
     while (!model->reader && model->next < app_run_count(app) && !model->left_out)
-        gather_one(app, model->next);
+        begin_read(app, model->next);
     if (!model->reader && (model->next >= app_run_count(app) || model->left_out))
         end_gathering(app);
     return model->gathering;
 }
 
-/* --- deciding --- */
+/* --- keys --- */
 
 static void move(struct compare_model *model, long steps)
 {
@@ -243,7 +244,7 @@ static void open_selected(struct app *app)
     app_say(app, ROLE_WARNING, "This row is published; there is no run to watch.");
 }
 
-/* Home and End stay with the rows. */
+/* Moves the cursor of the curves, except for Home and End, which move the selected row. */
 static bool act_on_cursor(struct compare_model *model, enum action action)
 {
     return model->kind == COMPARE_CURVES && model->window.cursor_on && action != ACTION_FIRST &&
@@ -293,7 +294,7 @@ static void act(struct app *app, enum action action)
         model->left -= model->left > 0;
         break;
     case ACTION_RIGHT:
-        model->left++; /* drawing takes it back where nothing is left over */
+        model->left++; /* drawing limits it */
         break;
     default:
         plot_act(app, &model->window, action);
@@ -303,7 +304,7 @@ static void act(struct app *app, enum action action)
 
 /* --- drawing --- */
 
-/* A run that is on moves its row, too. */
+/* Builds the table again from time to time while one of its runs is active. */
 static void refresh(struct app *app)
 {
     struct compare_model *model = compare_model(app);
@@ -341,7 +342,7 @@ static void draw_body(struct app *app, struct rect body)
         compare_draw_settings(app, body);
     else if (model->kind == COMPARE_TABLE)
         compare_draw_table(app, body);
-    else if (body.rows >= 30) { /* room for both */
+    else if (body.rows >= 30) { /* curves and table both fit */
         int rows = compare_table_rows(model), most = body.rows / 2;
         rows = rows > most ? most : rows;
         struct rect upper = {body.row, body.column, body.rows - rows - 1, body.columns};
@@ -396,11 +397,11 @@ static double busy(const struct app *app)
     return reading ? POLL_SECONDS : INFINITY;
 }
 
-/* The comparison borrows the runs that it shows: it is left when one of them goes. */
+/* The comparison borrows its runs, so the screen closes when one of them is removed. */
 static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
 {
     struct compare_model *model = compare_model(app);
-    if (event == EVENT_X_AXIS) /* each run would have another stretch */
+    if (event == EVENT_X_AXIS) /* the zoomed range would differ between the runs */
         model->window = (struct plot_window){0};
     else if (event == EVENT_RUN_REMOVED || (event == EVENT_RUN_REPLACED && entry->run)) {
         compare_model_clear(model);

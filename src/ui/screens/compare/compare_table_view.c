@@ -1,6 +1,6 @@
-/* The comparison as a table, with what is to be said about the selected row below it; and the
- * settings that differ. Number and network stay where they are, the other columns move with Left
- * and Right. */
+/* The comparison as a table, with notes about the selected row below it, and the list of settings
+ * that differ. The columns of mark and network are fixed; Left and Right scroll the other columns.
+ */
 #include "ui/screens/compare/compare_view.h"
 
 #include "base/language.h"
@@ -41,8 +41,8 @@ static int width_of(const struct compare_model *model, size_t column)
     return widest > WIDEST ? WIDEST : (int)widest;
 }
 
-/* Fills starts and widths (0: out of sight) for the room there is; returns whether columns are left
- * over on the right. */
+/* Fills in the columns' starts and widths (0: not shown). Returns whether columns on the right do
+ * not fit. */
 static bool place_columns(const struct compare_model *model, int columns, int *starts, int *widths)
 {
     int at = 1;
@@ -63,7 +63,7 @@ static bool place_columns(const struct compare_model *model, int columns, int *s
     return cut;
 }
 
-/* No farther than until the last column is in sight. */
+/* Places the columns as place_columns does, and limits the scrolling to the last column. */
 static bool fit_columns(struct compare_model *model, int columns, int *starts, int *widths)
 {
     while (model->left > 0) {
@@ -119,7 +119,7 @@ static void draw_row(struct app *app, struct rect line, size_t row, const int *s
                          : model->table.rows[row].run ? ROLE_TEXT
                                                       : ROLE_FAINT;
         compare_model_cell(model, row, i, cell, sizeof cell);
-        if (i == 0) /* the mark that its curve carries */
+        if (i == 0) /* the mark of the run's curve */
             snprintf(cell, sizeof cell, "%c", compare_model_row_mark(row));
         put(app, line, i, starts[i], widths[i], selected ? ROLE_FOCUS : role, cell);
     }
@@ -136,7 +136,7 @@ static bool any_alike(const struct comparison *table, size_t row)
     return false;
 }
 
-/* What one device gains over another; returns the row after. */
+/* Draws how much faster one device is than another. Returns the row after. */
 static int draw_speed_ups(struct app *app, struct rect area, int line)
 {
     const struct compare_model *model = compare_model(app);
@@ -154,7 +154,7 @@ static int draw_speed_ups(struct app *app, struct rect area, int line)
     return line;
 }
 
-/* Where the accuracy is from, in a sentence about the run and its data. */
+/* Returns the origin of the accuracy as part of a sentence about the run and its data. */
 static const char *accuracy_words(const char *accuracy)
 {
     return strcmp(accuracy, "validation") == 0 ? N_("%.520s on %.512s, validation accuracy")

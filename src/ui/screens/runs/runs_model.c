@@ -1,5 +1,5 @@
-/* The order of the run table: which runs match the search, sorted by one column. The selection
- * stays with its run when the order changes. */
+/* The rows of the run table: the runs that match the search, sorted by one column. The selection is
+ * stored as the run's directory, so that it stays with its run when the order changes. */
 #include "ui/screens/runs/runs_model.h"
 
 #include "base/memory.h"
@@ -33,7 +33,7 @@ void runs_columns(const struct runs_model *model, struct table_column *fitted)
 
 static int compare_figures(double a, double b, bool backwards)
 {
-    if (isnan(a) || isnan(b)) /* what is unknown comes last, in either direction */
+    if (isnan(a) || isnan(b)) /* unknown values come last in both directions */
         return isnan(a) - isnan(b);
     int order = (a > b) - (a < b);
     return backwards ? -order : order;
@@ -93,12 +93,12 @@ static bool make_order(struct app *app)
         if (runs_match(app, i))
             model->order[model->count++] = i;
     }
-    if (model->count > 0) /* else there may be no array yet */
+    if (model->count > 0) /* else `order` may be NULL */
         qsort_r(model->order, model->count, sizeof *model->order, by_column, app);
     return true;
 }
 
-/* Places shift when the list grows; a run's directory is its own. */
+/* Stores the selected run's directory, because indices shift when the list grows. */
 static void remember_selected(struct app *app)
 {
     struct runs_model *model = runs_model(app);

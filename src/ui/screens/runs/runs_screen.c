@@ -1,6 +1,6 @@
-/* The runs: those of this sitting, of which one trains while the others wait or are over, then the
- * kept ones of earlier sittings, the newest first. What is shown and in which order: runs_view.c.
- */
+/* The run table: the runs of this session, of which one is active while the others wait or are
+ * complete, then the saved runs of earlier sessions, the newest first. runs_model.c chooses and
+ * sorts the rows; ui/app/run_actions.c does what the keys ask for. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -47,9 +47,10 @@ static const struct key_table table = {N_("The list of runs"), bindings,
 
 enum { PAGE = 10 };
 
-/* --- deciding --- */
+/* --- keys --- */
 
-/* Esc ends the search, and takes a search away that is in force. */
+/* Handles the keys of the search line. Esc ends the editing, or clears a search that is in effect.
+ */
 static bool take_key(struct app *app, int key)
 {
     struct runs_model *model = runs_model(app);
@@ -211,7 +212,7 @@ static void draw_row(struct app *app, struct rect line, size_t index, bool selec
     }
 }
 
-/* The column that is sorted by has an arrow behind its heading, which says which way. */
+/* Draws the headings; the sort column has an arrow that shows the direction. */
 static void draw_head(struct app *app, struct rect head, const int *starts, const int *widths)
 {
     const struct runs_model *model = runs_model(app);
@@ -227,13 +228,13 @@ static void draw_head(struct app *app, struct rect head, const int *starts, cons
             draw_text(&app->canvas, cell, 0, 0, ROLE_HEADING, heading);
         if (i != model->sort || widths[i] == 0 || (i == RUNS_NUMBER && !model->backwards))
             continue;
-        cell.columns++; /* the gap before the next column */
+        cell.columns++; /* the arrow may use the gap before the next column */
         draw_text(&app->canvas, cell, 0, columns[i].right ? widths[i] : used, ROLE_STRONG,
                   model->backwards ? app->canvas.glyphs->down : app->canvas.glyphs->up);
     }
 }
 
-/* How many there are, and what is still to be read. */
+/* Writes how many runs the table shows, and how many are still unread. */
 static void count_text(const struct app *app, char *text, size_t size)
 {
     const struct runs_model *model = runs_model(app);
@@ -268,7 +269,7 @@ static void add_owner(const struct run_entry *entry, char *text, size_t size)
     snprintf(text + length, size - length, "  %s", others_owner_text(entry, owner, sizeof owner));
 }
 
-/* The search, or else what commands call the selected run. */
+/* Draws the search line or, without a search, the selected run's ID, which commands accept. */
 static void draw_foot(struct app *app, struct rect area)
 {
     char text[128], called[384] = "";

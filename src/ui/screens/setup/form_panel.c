@@ -1,5 +1,5 @@
-/* The panel is a list of parts, in the order in which they stand below each other. Each has the
- * rows it needs and may use, and a rank; layout_share gives them their rows. */
+/* The panel beside the form is a list of parts from top to bottom. Each part has a minimum and a
+ * maximum number of rows and a rank; layout_share divides the panel's rows among them. */
 #include "ui/screens/setup/form_panel.h"
 
 #include "base/language.h"
@@ -17,7 +17,8 @@
 
 enum { VALUE_COLUMN = 13, RATES = 512 };
 
-/* In line with the others, or where there is too little room right behind the label. */
+/* Draws a label and its value, aligned with the other values or, in a narrow panel, right after the
+ * label. */
 static void draw_fact(struct app *app, struct rect area, int row, const char *label,
                       const char *value)
 {
@@ -84,7 +85,7 @@ static void draw_kinds(struct app *app, struct rect area)
     }
 }
 
-/* How much of what is free it takes, in words. */
+/* Writes how much of the available memory the run needs. Returns `text`. */
 static char *memory_words(const struct forecast *forecast, char *text, size_t size)
 {
     const double part = (double)forecast_needed(forecast) / (double)forecast->memory_free;
@@ -101,7 +102,7 @@ static char *memory_words(const struct forecast *forecast, char *text, size_t si
     return text;
 }
 
-/* Whoever wants more must know whom to ask. */
+/* Returns the name of the limit that bounds the available memory, so that the user can raise it. */
 static const char *bound_words(enum memory_bound bound)
 {
     static const char *const words[] = {[BOUND_UNKNOWN] = "",
@@ -111,7 +112,7 @@ static const char *bound_words(enum memory_bound bound)
     return words[bound][0] ? gettext(words[bound]) : "";
 }
 
-/* The memory limit saves something: there is a price to be shown. */
+/* Returns whether the memory limit changes the plan, so that it costs time. */
 static bool limit_works(const struct forecast *forecast)
 {
     return forecast->memory.unlimited > forecast->memory.total;

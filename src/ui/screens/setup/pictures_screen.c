@@ -1,5 +1,5 @@
-/* The pictures that the form's choice trains on, as large as the screen; and, for small terminals,
- * what the run takes. */
+/* The screen Pictures: pictures of the form's data set in full size or, for terminals where the
+ * panel does not fit beside the form, the panel (form_panel.h). */
 #include "ui/app/app.h"
 
 #include "base/language.h"

@@ -61,7 +61,7 @@ void setup_turn_epoch(struct setup_model *model, int direction)
         model->epoch += (uint64_t)direction;
 }
 
-/* Which pictures, and as far as there is room how they are shown. */
+/* Draws which pictures are shown and, if it fits, how they are prepared. */
 static void draw_caption(const struct setup_model *model, const struct form *form,
                          struct canvas *canvas, struct rect area)
 {
@@ -117,7 +117,7 @@ static void step_search(struct setup_model *model, const struct form *form)
         past_search_drop(model->search);
         model->past_known = false;
         model->search = past_search_begin(&form->config, NULL);
-        if (model->search) /* else it is tried again */
+        if (model->search) /* else the next call tries again */
             model->searched = form->config;
     }
     if (!model->search || !past_search_result(model->search, &model->past))
@@ -168,7 +168,7 @@ void setup_step(struct setup_model *model, const struct form *form)
 bool setup_is_waiting(const struct setup_model *model)
 {
     return model->search || !model->past_known || !model->preview ||
-           model->status == PREVIEW_OPENING || /* the view has not heard how that ended */
+           model->status == PREVIEW_OPENING || /* setup_step has not polled the result */
            preview_is_busy(model->preview);
 }
 
