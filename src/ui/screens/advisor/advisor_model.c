@@ -23,9 +23,9 @@ void advisor_model_free_runs(struct advisor_model *model)
     model->reader = NULL;
     compare_free(&model->comparison);
     model->comparison = (struct comparison){0};
-    for (size_t i = 0; i < model->own_count; i++)
-        run_free(model->own[i]);
-    model->own_count = 0;
+    for (size_t i = 0; i < model->loaded_count; i++)
+        run_free(model->loaded[i]);
+    model->loaded_count = 0;
     free(model->answers);
     model->answers = NULL;
     model->answer_count = 0;
@@ -39,7 +39,7 @@ void advisor_model_free(struct advisor_model *model)
         errand_finish(model->errand, NULL);
     }
     advisor_model_free_runs(model);
-    free(model->own);
+    free(model->loaded);
     *model = (struct advisor_model){0};
 }
 
@@ -139,7 +139,7 @@ void advisor_model_answer(struct advisor_model *model)
     model->answers = NULL;
     model->answer_count = 0;
     model->error.kind = ERROR_NONE;
-    for (size_t i = 1; i < count; i++) { /* the first choice is all of them */
+    for (size_t i = 1; i < count; i++) { /* choice 0 stands for all networks */
         request.network = networks[i];
         if ((!wanted[0] || strcmp(wanted, networks[i]) == 0) && !add_answer(model, &request))
             break;

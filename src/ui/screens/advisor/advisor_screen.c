@@ -1,6 +1,7 @@
-/* The advisor: what a network is to become on the left (or above), what the user's own runs say to
- * it beside. Runs are read one after the other in the background: it needs their settings and
- * measurements. What is not known is a list that Enter sets going. */
+/* The screen Advisor: the user describes the wish (faster, smaller, ...) in a form, and the answers
+ * beside or below it come from the user's runs. Runs are read one after the other in the
+ * background. An answer lists the gaps, trainings or measurements that are missing; Enter starts
+ * one. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -31,7 +32,7 @@ static const struct key_table table = {N_("Asking the advisor"), bindings,
                                        sizeof bindings / sizeof *bindings};
 
 static const double POLL_SECONDS = 0.25, POLL_READ_SECONDS = 0.02;
-static const double READ_SECONDS = 0.008; /* what is on a fast disk is there at once */
+static const double READ_SECONDS = 0.008; /* waits for a fast disk, to show the run in this frame */
 
 /* --- reading the runs --- */
 
@@ -40,7 +41,7 @@ static struct advisor_model *advisor_model(const struct app *app)
     return app_state(app, SCREEN_ADVISOR);
 }
 
-static void gather_again(struct app *app)
+static void read_runs_again(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
     loading_list_runs(app, true);
@@ -52,22 +53,22 @@ static void gather_again(struct app *app)
 static void open(struct app *app)
 {
     advisor_model_begin(advisor_model(app));
-    gather_again(app);
+    read_runs_again(app);
 }
 
-static bool keep_own(struct advisor_model *model, struct run *run, struct error *error)
+static bool add_loaded_run(struct advisor_model *model, struct run *run, struct error *error)
 {
-    if (!memory_grow(&model->own, &model->own_capacity, model->own_count + 1, sizeof *model->own,
-                     "the list of runs", error)) {
+    if (!memory_grow(&model->loaded, &model->loaded_capacity, model->loaded_count + 1,
+                     sizeof *model->loaded, "the list of runs", error)) {
         run_free(run);
         return false;
     }
-    model->own[model->own_count++] = run;
+    model->loaded[model->loaded_count++] = run;
     return true;
 }
 
-/* What cannot be read, or has not begun, has nothing to say; an imported run was not measured here.
- */
+/* Adds the run that was read to the comparison. Runs that cannot be read or have not started are
+ * left out, and imported runs too, because they were not measured on this machine. */
 static void take_read(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
@@ -78,7 +79,7 @@ static void take_read(struct app *app)
         return;
     if (read->opened) {
         read->run = NULL;
-        if (!keep_own(model, run, &error)) {
+        if (!add_loaded_run(model, run, &error)) {
             app_say_error(app, &error);
             return;
         }
@@ -87,8 +88,8 @@ static void take_read(struct app *app)
         app_say_error(app, &error);
 }
 
-/* Begins to read a run, if it may have something to say. Those of this session are shared, the kept
- * ones are read for the advisor alone. */
+/* Starts to read run number `index` if it has started. A run of this session is shared with the run
+ * screen; a saved run is loaded for the advisor alone. */
 static void begin_read(struct app *app, size_t index)
 {
     struct advisor_model *model = advisor_model(app);
@@ -111,7 +112,7 @@ static bool gather(struct app *app)
         return false;
     if (model->reader) {
         if (!run_reader_wait(model->reader, READ_SECONDS))
-            return false; /* it is looked at again soon */
+            return false; /* `busy` has it called again soon */
         take_read(app);
         run_reader_drop(model->reader);
         model->reader = NULL;
@@ -126,7 +127,7 @@ static bool gather(struct app *app)
     return model->gathering;
 }
 
-/* --- what would tell --- */
+/* --- filling gaps --- */
 
 static void train(struct app *app, const struct advise_gap *gap, const struct advice *answer)
 {
@@ -136,7 +137,7 @@ static void train(struct app *app, const struct advise_gap *gap, const struct ad
         config = *run_config(gap->run);
     else
         config_defaults(&config);
-    /* a network that is named by its file stays that file; a name loses its technique's suffix */
+    /* a network given as a file stays that file; a name is replaced by the one without suffix */
     const bool path = strchr(config.network, '/') || strstr(config.network, ".json");
     if ((!path && !config_set(&config, "network", answer->network, &error)) ||
         !config_set(&config, "technique", gap->technique, &error)) {
@@ -209,7 +210,7 @@ static void take_measurement(struct app *app)
     else
         app_say_error(app, &error);
     if (measured)
-        gather_again(app);
+        read_runs_again(app);
 }
 
 /* --- keys --- */
@@ -307,7 +308,7 @@ static void act(struct app *app, enum action action)
         model->follow = false;
         break;
     case ACTION_UPDATE:
-        gather_again(app);
+        read_runs_again(app);
         break;
     case ACTION_STOP:
         if (model->errand)
@@ -353,7 +354,7 @@ static double busy(const struct app *app)
     return model->errand ? POLL_SECONDS : INFINITY;
 }
 
-/* The advisor borrows the runs of this session; a run that is removed takes its answers along. */
+/* The answers borrow the runs of this session, so all are freed when one of these is removed. */
 static void notice(struct app *app, enum screen_event event, struct run_entry *entry)
 {
     struct advisor_model *model = advisor_model(app);

@@ -1,5 +1,5 @@
-/* The answer is laid out from its first line and shown from model->scroll on, as the help is. It is
- * laid out twice when that shows that the scroll was out of place. */
+/* Drawing of the screen Advisor. The answers are laid out from their first line and drawn from line
+ * model->scroll on. If the layout shows that the scrolling must change, they are drawn again. */
 #include "ui/screens/advisor/advisor_view.h"
 
 #include "base/language.h"
@@ -79,14 +79,14 @@ static void draw_form(const struct advisor_model *model, struct canvas *canvas, 
     }
 }
 
-/* --- the answer, line by line --- */
+/* --- the answers, line by line --- */
 
 struct writer {
     struct advisor_model *model;
     struct canvas *canvas;
     struct rect area;
-    int line;             /* of the whole answer */
-    int gap_from, gap_to; /* lines of the focused gap; -1: there is none */
+    int line;             /* next line, counted from the first one of the answers */
+    int gap_from, gap_to; /* lines of the focused gap; -1: none is focused */
 };
 
 static void put(struct writer *writer, int indent, enum role role, const char *text)
@@ -161,7 +161,7 @@ static void put_row(struct writer *writer, const struct comparison *comparison, 
     put(writer, 2, ROLE_TEXT, text);
 }
 
-/* The lines of a gap, so far as they are in sight, can be clicked. */
+/* Makes the visible lines of a gap a click target. */
 static void add_gap_target(struct writer *writer, int from, size_t focus)
 {
     const struct rect *area = &writer->area;
@@ -241,7 +241,7 @@ static void put_state(struct writer *writer)
               "then r), then come back: the advisor says what else is to be measured."));
 }
 
-/* Returns the lines of the whole. */
+/* Draws the visible part of the answers and returns the number of all lines. */
 static int write_all(struct advisor_model *model, struct canvas *canvas, struct rect area,
                      struct writer *writer)
 {

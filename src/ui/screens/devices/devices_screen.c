@@ -1,6 +1,6 @@
-/* The devices: what can compute here, how busy it is, and what limits it. The figures are sampled
- * by session/measure/device_meter.h while this screen is shown. Lines are laid out from the top and
- * shown from `scroll` on. */
+/* The screen Devices: the processors and GPUs of this machine, their load and their limits. The
+ * values are sampled by session/measure/device_meter.h while the screen is shown. Lines are laid
+ * out from the top and drawn from line `scroll` on. */
 #include "ui/app/app.h"
 
 #include "base/host.h"
@@ -72,7 +72,7 @@ static void act(struct app *app, enum action action)
 struct writer {
     struct app *app;
     struct rect area;
-    int line; /* of the whole text */
+    int line; /* next line, counted from the top of the text */
 };
 
 static int row_of(const struct writer *writer)
@@ -87,7 +87,7 @@ static void put_heading(struct writer *writer, const char *text)
     writer->line++;
 }
 
-/* A label and what belongs to it, broken into lines where it is long. */
+/* Writes a label and a formatted value, which is wrapped if it is long. */
 __attribute__((format(printf, 4, 5))) static void put(struct writer *writer, const char *label,
                                                       enum role role, const char *format, ...)
 {
@@ -159,7 +159,7 @@ static void put_processor(struct writer *writer)
     put_caches(writer, model->processor.caches);
 }
 
-/* As many cores side by side as there is room for. */
+/* Writes the load of each core, as many cores beside each other as fit. */
 static void put_cores(struct writer *writer, const struct host_load *load)
 {
     int across = (writer->area.columns - 2) / CORE_COLUMNS;
@@ -307,7 +307,7 @@ static void draw(struct app *app, struct rect body)
     }
     put_drivers(&writer);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (model->scroll > furthest) { /* draw again from where the text still fills the screen */
+    if (model->scroll > furthest) { /* draws again, so that the text fills the screen */
         model->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
         draw(app, body);

@@ -1,5 +1,5 @@
-/* Help, made from the tables that dispatch the keys. The part about the screen one comes from is
- * first. */
+/* The screen Help, made from the tables that dispatch the keys. It begins with the keys of the
+ * screen from which it was opened. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -49,7 +49,7 @@ static const struct {
 };
 
 struct help_state {
-    int scroll; /* lines */
+    int scroll; /* first line shown */
 };
 
 static struct help_state *help_state(const struct app *app)
@@ -73,12 +73,12 @@ static void act(struct app *app, enum action action)
         app_back(app);
 }
 
-/* --- drawing: lines are laid out from the top and shown from help_scroll on --- */
+/* --- drawing: lines are laid out from the top and drawn from line `scroll` on --- */
 
 struct writer {
     struct app *app;
     struct rect area;
-    int line; /* of the whole text */
+    int line; /* next line, counted from the top of the text */
 };
 
 static void put_heading(struct writer *writer, const char *title)
@@ -92,7 +92,7 @@ static void put_entry(struct writer *writer, const char *name, const char *text)
 {
     char line[512];
     int indent = writer->area.columns >= 50 ? 14 : 8;
-    int beside = (int)columns_of(gettext(name)) + 3; /* one that is longer moves its text */
+    int beside = (int)columns_of(gettext(name)) + 3; /* a long name shifts its text */
     indent = beside > indent ? beside : indent;
     int width = writer->area.columns - indent - 1;
     bool first = true;
@@ -138,8 +138,7 @@ static void draw(struct app *app, struct rect body)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         put_entry(&writer, words[i].word, words[i].meaning);
     int furthest = writer.line > body.rows ? writer.line - body.rows : 0;
-    if (help_state(app)->scroll >
-        furthest) { /* draw again from where the text still fills the screen */
+    if (help_state(app)->scroll > furthest) { /* draws again, so that the text fills the screen */
         help_state(app)->scroll = furthest;
         draw_fill(&app->canvas, body, ROLE_TEXT);
         draw(app, body);

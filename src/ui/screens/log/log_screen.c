@@ -1,4 +1,5 @@
-/* The log: every line of news of this sitting, the newest last. */
+/* The screen Log: all messages of this session, the newest last, with a search and the selected
+ * message in full. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -23,11 +24,11 @@ static const struct key_table table = {N_("The log"), bindings, sizeof bindings 
 
 enum { PAGE = 10, DETAIL_ROWS = 3 };
 
-/* --- deciding --- */
+/* --- keys --- */
 
 struct log_state {
-    size_t selected, top; /* among the lines that match */
-    bool left_end;        /* the user went up: new lines do not move the selection */
+    size_t selected, top; /* counted among the lines that match the search */
+    bool left_end;        /* the user has moved up: new lines do not move the selection */
     bool searching;
     struct line_edit search;
 };
@@ -145,7 +146,7 @@ static void draw_search(struct app *app, struct rect area)
         draw_cursor(&app->canvas, area, 0, column + (int)cursor);
 }
 
-/* The selected line in full, below the others. */
+/* Draws the selected message in full, below the list. */
 static void draw_detail(struct app *app, struct rect area, const struct log_line *line)
 {
     struct log_state *view = log_state(app);

@@ -1,5 +1,5 @@
-/* The settings of the workbench: the table of preferences. A change holds at once, and is written
- * to the configuration file, unless that file could not be understood. */
+/* The screen Settings: the table of the workbench's preferences. A change takes effect at once and
+ * is written to the configuration file, unless that file contains errors. */
 #include "ui/app/app.h"
 
 #include "base/language.h"
@@ -87,7 +87,7 @@ static void ask_value(struct app *app)
     line_edit_begin(&app->dialog.edit, value, preference->size, false);
 }
 
-/* Round the end in both directions. */
+/* Returns the next or previous choice; wraps around at the ends. */
 static const char *next_choice(const struct preference *preference, const char *value,
                                int direction)
 {

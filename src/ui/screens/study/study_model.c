@@ -1,3 +1,6 @@
+/* The state of the screen Study. A background job makes the pictures of one chosen run at a time.
+ * When a setting changes, the job is cancelled, and its result is discarded even if it ends
+ * regularly. */
 #include "ui/screens/study/study_model.h"
 
 #include "base/file.h"
@@ -108,7 +111,7 @@ void study_model_invalidate_pictures(struct study_model *model)
 {
     if (model->state == STUDY_READY)
         study_model_free_pictures(model);
-    else if (model->errand) { /* it ends soon */
+    else if (model->errand) { /* study_model_poll_pictures notices its end */
         model->outdated = true;
         errand_call_off(model->errand);
     }
@@ -151,7 +154,7 @@ bool study_model_poll_pictures(struct study_model *model, bool *made, struct err
         return false;
     *made = errand_finish(model->errand, error);
     model->errand = NULL;
-    if (*made && model->outdated) /* it was called off too late to notice */
+    if (*made && model->outdated) /* it was cancelled after its last step */
         *made =
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
     model->state = STUDY_READY;

@@ -1,6 +1,6 @@
-/* Perceptual studies from the workbench. Pictures are made in the background; then the session
- * takes over the screen (study_screen.h) inside the same open terminal, and the workbench comes
- * back with the vote kept. Runs that are on go on meanwhile. */
+/* The screen Study prepares a perceptual study. Pictures are made in the background; then the
+ * session (study_session.h) uses the whole terminal, and the workbench returns when the vote is
+ * saved. An active run continues meanwhile. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -36,7 +36,7 @@ static const double POLL_SECONDS = 0.25;
 
 /* --- opening --- */
 
-/* A network that is trained on pairs of pictures makes pictures. */
+/* Returns whether the run's network generates images: it is trained on pairs of images. */
 static bool makes_pictures(const struct run_config *config)
 {
     return strncmp(config->data, "pairs:", 6) == 0 ||
@@ -69,8 +69,8 @@ static bool find_runs(struct app *app, struct error *error)
     return true;
 }
 
-/* What can be known without asking the terminal. */
-static void look_at_display(struct study_model *model)
+/* Checks what the environment tells about the terminal's graphics, without a query to it. */
+static void check_display(struct study_model *model)
 {
     struct graphics_facts facts = {0};
     model->display_error.kind = ERROR_NONE;
@@ -85,7 +85,7 @@ static void open_now(struct app *app)
         app_say_error(app, &error);
     study_model_begin(study_model(app));
     study_model_read_results(study_model(app));
-    look_at_display(study_model(app));
+    check_display(study_model(app));
     app_show(app, SCREEN_STUDY);
 }
 
@@ -96,7 +96,7 @@ static void go(struct app *app)
 
 /* --- making pictures --- */
 
-/* A training that is on keeps its speed. */
+/* Starts to make pictures, with one thread while a run is active, so as not to slow it down. */
 static void make(struct app *app, size_t run)
 {
     struct error error;
@@ -124,7 +124,7 @@ static void take_pictures(struct app *app)
 
 /* --- the session --- */
 
-/* The other chosen runs follow, each with pictures of its own. */
+/* Continues with the next chosen run, whose pictures must be made first. */
 static void go_to_next(struct app *app)
 {
     struct study_model *model = study_model(app);
@@ -188,7 +188,7 @@ static void begin(struct app *app)
     struct study_display display;
     struct error error;
     const size_t run = study_model_chosen(model, 0);
-    look_at_display(model);
+    check_display(model);
     if (model->display_error.kind != ERROR_NONE)
         app_say_error(app, &model->display_error);
     else if (model->state == STUDY_READY)
@@ -203,7 +203,7 @@ static void begin(struct app *app)
                 model->run_count ? _("Choose a run first: space on its line.")
                                  : _("There is no run whose pictures could be judged."));
     else if (study_display_detect_in_workbench(&display,
-                                               &model->display_error)) /* before the work */
+                                               &model->display_error)) /* before making pictures */
         make(app, run);
     else
         app_say_error(app, &model->display_error);

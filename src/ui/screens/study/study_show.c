@@ -1,5 +1,5 @@
-/* The drawing of a study's session. Text is drawn by curses; the picture goes past it, straight to
- * the terminal, once a phase. */
+/* The drawing of a study's session. ncurses draws the text; the picture is sent directly to the
+ * terminal, once in each phase that shows one. */
 #include "ui/screens/study/study_show.h"
 
 #include "base/clock.h"
@@ -55,7 +55,7 @@ static void draw_title(struct study_show *show)
     draw_right(&show->canvas, area, 0, ROLE_TITLE, where);
 }
 
-/* What the keys can do in this phase. */
+/* Each phase has its own set of keys. */
 bool study_show_takes(const struct study_show *show, enum action action)
 {
     const enum phase phase = show->phase;
@@ -199,7 +199,7 @@ static void draw_text_parts(struct study_show *show)
         draw_quit(show);
 }
 
-/* The clock runs from the first time that all of the picture was sent. */
+/* Sends the picture. Its time begins when it was sent completely for the first time. */
 static void send_picture(struct study_show *show)
 {
     const struct rect area = {1, 0, show->canvas.rows - 2, show->canvas.columns};
@@ -223,7 +223,7 @@ void study_show_draw(struct study_show *show)
     show->canvas.cursor_row = -1;
     show->stale = false;
     graphics_send(take_away, strlen(take_away));
-    terminal_redraw(); /* what pictures left is erased */
+    terminal_redraw(); /* erases the remains of a picture */
     terminal_begin_frame();
     draw_text_parts(show);
     terminal_end_frame(show->canvas.cursor_row, show->canvas.cursor_column);

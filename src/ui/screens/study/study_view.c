@@ -1,5 +1,6 @@
-/* One page, laid out from its first line and shown from model->scroll on: who and how, whose
- * pictures, how it stands, what earlier votes came to. */
+/* Drawing of the screen Study as one page, which is laid out from its first line and drawn from
+ * line model->scroll on: the form, the runs, the state of the pictures, the results of earlier
+ * votes. */
 #include "ui/screens/study/study_view.h"
 
 #include "base/language.h"
@@ -14,7 +15,7 @@ struct page {
     struct study_model *model;
     struct canvas *canvas;
     struct rect area;
-    int line, focused; /* of the whole page */
+    int line, focused; /* next line and focused line, counted from the top of the page */
 };
 
 static struct rect next_line(struct page *page)
@@ -110,9 +111,9 @@ static void put_runs(struct page *page)
     }
 }
 
-/* --- how it stands --- */
+/* --- state --- */
 
-/* What is not as in the study is said before it begins. */
+/* Writes where this session will differ from the published study. */
 static void put_notes(struct page *page)
 {
     const struct study *study = &page->model->job.study;

@@ -1,4 +1,4 @@
-/* What the screen Sweep asks: how to stop, and where the results go. */
+/* The dialogs of the screen Sweep: how to stop the sweep, and where to write its results. */
 #include "ui/screens/sweep/sweep_dialogs.h"
 
 #include "base/file.h"
@@ -78,13 +78,13 @@ static bool write_results(const struct sweep_job *job, const char *path, struct 
     return written;
 }
 
-/* The studies' CSV files are two, and have names of their own. */
+/* Returns whether the path is a folder: the studies' results are two CSV files with fixed names. */
 static bool is_folder(const char *path)
 {
     return ends_in(path, "/") || file_is_directory(path);
 }
 
-/* The runs are read in a thread, which says when it is done. */
+/* Starts to write CSV files. A thread reads the runs; a message reports its end. */
 static bool start_csv(struct app *app, const char *path, struct error *error)
 {
     const struct sweep *sweep = &app->shared.sweep.sweep;

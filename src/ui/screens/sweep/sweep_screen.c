@@ -1,4 +1,5 @@
-/* A grid of runs: set up, watched as a table, or one of earlier. */
+/* The screen Sweep, a grid of runs over chosen settings. Its views: the set-up, the cells of the
+ * open sweep as a table, and the list of saved sweeps. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 #include "ui/screens/sweep/sweep_dialogs.h"
@@ -62,7 +63,7 @@ static void open(struct app *app)
         look_for_earlier(app);
 }
 
-/* --- deciding --- */
+/* --- views and commands --- */
 
 static void next_view(struct app *app)
 {
@@ -99,7 +100,7 @@ static void start(struct app *app)
         app_say(app, ROLE_GOOD, "%s", _("It begins when the run that is on has ended."));
 }
 
-/* The cell's run, of this sitting or an earlier one. */
+/* Shows the selected cell's run, of this session or an earlier one. */
 static void show_now(struct app *app)
 {
     const struct sweep_model *model = sweep_model(app);
@@ -143,8 +144,8 @@ static void pause_or_go_on(struct app *app)
                          : _("Paused before the next cell begins; space goes on."));
 }
 
-/* What failed is never tried again by itself. */
-static void wait_again(struct app *app)
+/* Makes a failed cell wait for another attempt; this never happens automatically. */
+static void retry_cell(struct app *app)
 {
     struct sweep_model *model = sweep_model(app);
     struct sweep_job *job = &app->shared.sweep;
@@ -281,7 +282,7 @@ static void act(struct app *app, enum action action)
         next_measure(model, job);
         break;
     case ACTION_RESUME:
-        wait_again(app);
+        retry_cell(app);
         break;
     case ACTION_EXPORT:
         ask_sweep_export(app);

@@ -1,6 +1,6 @@
-/* Each view keeps its last lines for sentences: what the set-up comes to, or what the selected cell
- * is. The table takes what is left and scrolls both ways; a cell is a shade and a number, or a word
- * for its state. */
+/* Drawing of the screen Sweep. The last lines of each view are text: a summary of the set-up, or
+ * the selected cell. The table uses the other lines and scrolls in both directions; a cell shows a
+ * shade and a number, or its state. */
 #include "ui/screens/sweep/sweep_view.h"
 
 #include "ui/screens/sweep/sweep_model.h"
@@ -35,13 +35,13 @@ static int label_columns(void)
     return (int)widest + 4;
 }
 
-/* "[x] lenet": its columns, with the gap after it. */
+/* Returns the columns of an item such as "[x] lenet", with the gap after it. */
 static int item_columns(const char *text)
 {
     return (int)columns_of(text) + 6;
 }
 
-/* The first item in sight so that the selected one is. */
+/* Returns the first item to show so that the selected item is visible. */
 static size_t first_item(const struct sweep_list *list, int room)
 {
     size_t first = 0;
@@ -85,7 +85,7 @@ static void draw_edit(struct app *app, struct rect line)
     draw_cursor(&app->canvas, line, 0, (int)cursor);
 }
 
-/* What stands where nothing was typed. */
+/* Returns the text that an empty row shows. */
 static const char *empty_text(enum sweep_row row)
 {
     if (row == SWEEP_ROW_NAME)
@@ -176,7 +176,8 @@ static enum role describe_plan(const struct sweep_model *model, const struct swe
     return ROLE_TEXT;
 }
 
-/* A paragraph at the bottom, at most `most` lines of it; the rest of the area is left. */
+/* Draws a paragraph of at most `most` lines at the bottom of `area` and removes its rows from it.
+ */
 static void draw_paragraph(struct app *app, struct rect *area, enum role role,
                            const char *sentences, int most)
 {
@@ -204,7 +205,7 @@ void sweep_draw_set_up(struct app *app, struct rect area)
         struct rect line = {area.row + (int)i, area.column, 1, area.columns};
         if (!model->set.editing)
             targets_add_row(&app->canvas.targets, line, model->set.top + i, model->set.focus);
-        draw_row(app, line, (enum sweep_row)(model->set.top + i)); /* its values lie above it */
+        draw_row(app, line, (enum sweep_row)(model->set.top + i)); /* its targets lie on top */
     }
 }
 
@@ -215,7 +216,7 @@ size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double
     double low = (double)INFINITY, high = -(double)INFINITY;
     for (size_t i = 0; i < sweep->count; i++) {
         double other = sweep_cell_value(&sweep->cells[i], measure);
-        low = fmin(low, other); /* NaN is left out by both */
+        low = fmin(low, other); /* fmin and fmax ignore NaN */
         high = fmax(high, other);
     }
     bool log = measure != SWEEP_LOSS && low > 0;
@@ -224,7 +225,7 @@ size_t sweep_shade(const struct sweep *sweep, enum sweep_measure measure, double
     return span > 0 && place >= 0 ? (size_t)fmin(7, place / span * 8) : 0;
 }
 
-/* A word of at most CELL_COLUMNS - 1 columns, in English at least. */
+/* Returns the translated state of a cell; in English it has at most CELL_COLUMNS - 1 columns. */
 static const char *state_word(const struct sweep_cell *cell)
 {
     static const char *const words[SWEEP_STATES] = {[SWEEP_WAITING] = N_("waits"),
@@ -287,7 +288,7 @@ static int row_label_columns(const struct sweep *sweep, int columns)
     return (int)widest < most ? (int)widest : most > 0 ? most : 0;
 }
 
-/* A line of the table; row -1: the batches above it. */
+/* Draws a line of the table; row -1 is the heading with the batch sizes. */
 static void draw_line(struct app *app, struct rect line, long row, size_t shown, int labels)
 {
     char label[160];
@@ -350,7 +351,7 @@ static void draw_table(struct app *app, struct rect area)
                   ROLE_FAINT, app->canvas.glyphs->up);
 }
 
-/* All that the selected cell has to say. */
+/* Writes the details of the selected cell. */
 static void describe_cell(const struct sweep_model *model, const struct sweep_job *job,
                           struct text *text)
 {
@@ -395,7 +396,7 @@ static void describe_sweep(const struct sweep_job *job, char *text, size_t size)
         snprintf(text, size, _("Over: %zu of %zu done."), done, all);
 }
 
-/* Where there is room, followed by how many cells are in which state. */
+/* Draws the state of the sweep and, if it fits, how many cells are in each state. */
 static void draw_state(struct app *app, struct rect area)
 {
     char sentence[480], counts[200];

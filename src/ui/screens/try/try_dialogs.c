@@ -1,4 +1,5 @@
-/* The dialogs of the screen Try it. A line with a mistake stays open, with a note below it. */
+/* The dialogs of the screen Try it. After an invalid answer a dialog stays open, with a note that
+ * says what is wrong. */
 #include "ui/screens/try/try_dialogs.h"
 
 #include "base/language.h"
@@ -21,7 +22,7 @@ static struct dialog *ask(struct app *app, const char *title, const char *text,
     return dialog;
 }
 
-/* The line is to be mended: it stays open. */
+/* Opens the dialog again with a note, so that the user can correct the line. */
 static void object(struct app *app, const char *note)
 {
     app->dialog.open = true;
@@ -104,13 +105,13 @@ static void answer_go(struct app *app, size_t choice)
     size_t number;
     (void)choice;
     if (text_to_size(app->dialog.edit.text, &number) && number > 0 &&
-        number <= model->look.images) {
+        number <= model->status.images) {
         model->walk = WALK_ALL;
         model->kind = TRY_IMAGE;
         try_model_show(model, number - 1);
         return;
     }
-    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), model->look.images);
+    snprintf(note, sizeof note, _("Give a number from 1 to %zu."), model->status.images);
     object(app, note);
 }
 

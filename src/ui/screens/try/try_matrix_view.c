@@ -1,5 +1,6 @@
-/* The matrix: a row a true class, a column a guess; right of it each class's images and accuracy.
- * Columns are headed by the classes' numbers, which stand before their names in the rows. */
+/* The confusion matrix: rows are true classes, columns predicted classes; at the right each class's
+ * number of images and accuracy. The headings of the columns are class numbers; the rows show
+ * number and name. The file also draws the list of classes. */
 #include "ui/screens/try/try_view.h"
 
 #include "base/language.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FIGURES = 16 }; /* columns of a class's own figures: images and accuracy */
+enum { FIGURES = 16 }; /* columns of a class's number of images and accuracy */
 
 static int digits_of(size_t number)
 {
@@ -28,7 +29,7 @@ static int cell_width(const struct confusion *confusion)
     return 1 + digits_of(most);
 }
 
-/* The number and as much of the name as there is room for. */
+/* Draws a class's number and as much of its name as fits. */
 static void draw_name(const struct try_model *model, struct canvas *canvas, struct rect cell,
                       size_t label, enum role role)
 {
@@ -62,8 +63,8 @@ static void draw_accuracy(const struct confusion *confusion, struct canvas *canv
 
 struct grid {
     struct rect area;
-    int name, width;      /* columns of a row's name, of a cell */
-    size_t rows, columns; /* in sight */
+    int name, width;      /* columns of a row's name and of a cell */
+    size_t rows, columns; /* number shown */
     bool figures;
 };
 
@@ -161,7 +162,7 @@ static bool nothing_yet(const struct try_model *model, struct canvas *canvas, st
     if (model->confusion.counts)
         return false;
     draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                 model->look.images > 0 || model->look.phase == PROBE_OPENING
+                 model->status.images > 0 || model->status.phase == PROBE_OPENING
                      ? _("No image was seen yet.")
                      : _("There is no data set: d asks for one."));
     return true;
@@ -188,7 +189,7 @@ void try_draw_matrix(struct try_model *model, struct canvas *canvas, struct rect
         draw_text(canvas, area, 0, grid.name, ROLE_FAINT, glyphs->left);
 }
 
-/* --- one line a class --- */
+/* --- the list of classes --- */
 
 enum { NUMBER, CLASS, IMAGES, RIGHT, BAR, MISTAKEN, COLUMNS };
 static const struct table_column columns[COLUMNS] = {

@@ -1,3 +1,6 @@
+/* The state of the screen Try it. The probe's thread evaluates the test images in order and answers
+ * one request at a time for the image that is shown. A request has a ticket; an answer with another
+ * ticket is discarded, because the user has moved on. */
 #include "ui/screens/try/try_model.h"
 
 #include "base/memory.h"
@@ -7,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LOOK_SECONDS = 0.25, ANSWER_SECONDS = 0.02;
+static const double POLL_SECONDS = 0.25, ANSWER_SECONDS = 0.02;
 
-static void forget_cells(struct try_model *model)
+static void free_cells(struct try_model *model)
 {
     for (size_t i = 0; i < PROBE_PICTURES; i++)
         halfblocks_free(&model->cells[i]);
 }
 
-static void forget_answer(struct try_model *model)
+static void free_answer(struct try_model *model)
 {
-    forget_cells(model);
+    free_cells(model);
     probe_answer_free(&model->answer);
     model->answered = false;
     model->ticket = 0;
@@ -25,7 +28,7 @@ static void forget_answer(struct try_model *model)
 
 void try_model_free(struct try_model *model)
 {
-    forget_answer(model);
+    free_answer(model);
     probe_free(model->probe);
     confusion_free(&model->confusion);
     free(model->order);
@@ -37,13 +40,13 @@ void try_model_free(struct try_model *model)
 
 void try_model_reopen(struct try_model *model)
 {
-    forget_answer(model);
+    free_answer(model);
     confusion_free(&model->confusion);
     free(model->order);
     model->order = NULL;
     model->counted = 0;
     model->error.kind = ERROR_NONE;
-    model->look = (struct probe_look){.phase = PROBE_OPENING};
+    model->status = (struct probe_look){.phase = PROBE_OPENING};
     probe_open(model->probe, &model->request);
 }
 
@@ -66,19 +69,19 @@ bool try_model_open(struct try_model *model, const struct try_source *source, st
     return true;
 }
 
-/* --- news --- */
+/* --- polling the probe --- */
 
 static void count_outcomes(struct try_model *model)
 {
-    const struct probe_look *look = &model->look;
-    if (look->classes == 0 || look->outcome_count == model->counted ||
+    const struct probe_look *status = &model->status;
+    if (status->classes == 0 || status->outcome_count == model->counted ||
         model->error.kind != ERROR_NONE)
         return;
     if (!model->confusion.counts &&
-        !confusion_create(&model->confusion, look->classes, &model->error))
+        !confusion_create(&model->confusion, status->classes, &model->error))
         return;
-    for (; model->counted < look->outcome_count; model->counted++)
-        confusion_add(&model->confusion, &look->outcomes[model->counted]);
+    for (; model->counted < status->outcome_count; model->counted++)
+        confusion_add(&model->confusion, &status->outcomes[model->counted]);
     try_model_sort(model);
 }
 
@@ -87,23 +90,23 @@ static void take_answer(struct try_model *model)
     struct probe_answer answer;
     if (!probe_take(model->probe, &answer))
         return;
-    if (answer.ticket != model->ticket) { /* of what is not looked at any more */
+    if (answer.ticket != model->ticket) { /* the user has gone to another image */
         probe_answer_free(&answer);
         return;
     }
-    forget_answer(model);
+    free_answer(model);
     model->answer = answer;
     model->answered = true;
 }
 
-/* The first image is shown as soon as the model is open. */
+/* Requests the first image as soon as the model is open. */
 static void ask_first(struct try_model *model)
 {
     if (model->answered || model->ticket)
         return;
     if (model->path[0])
         try_model_show_file(model, model->path);
-    else if (model->look.images > 0)
+    else if (model->status.images > 0)
         try_model_show(model, model->image);
 }
 
@@ -111,9 +114,9 @@ void try_model_step(struct try_model *model)
 {
     if (!model->probe)
         return;
-    probe_look(model->probe, &model->look);
+    probe_look(model->probe, &model->status);
     count_outcomes(model);
-    if (model->look.phase == PROBE_EVALUATING || model->look.phase == PROBE_READY)
+    if (model->status.phase == PROBE_EVALUATING || model->status.phase == PROBE_READY)
         ask_first(model);
     if (model->ticket)
         take_answer(model);
@@ -121,32 +124,32 @@ void try_model_step(struct try_model *model)
 
 bool try_model_busy(const struct try_model *model, double *seconds)
 {
-    const enum probe_phase phase = model->look.phase;
-    *seconds = model->ticket || phase == PROBE_OPENING ? ANSWER_SECONDS : LOOK_SECONDS;
+    const enum probe_phase phase = model->status.phase;
+    *seconds = model->ticket || phase == PROBE_OPENING ? ANSWER_SECONDS : POLL_SECONDS;
     return model->probe && (model->ticket || phase == PROBE_OPENING || phase == PROBE_EVALUATING);
 }
 
-/* --- what is known --- */
+/* --- results --- */
 
 const struct outcome *try_model_outcome(const struct try_model *model, size_t image)
 {
-    const struct probe_look *look = &model->look;
-    if (image < look->outcome_count && look->outcomes[image].image == image)
-        return &look->outcomes[image];
-    for (size_t i = 0; i < look->outcome_count; i++) /* unreadable images were left out */
-        if (look->outcomes[i].image == image)
-            return &look->outcomes[i];
+    const struct probe_look *status = &model->status;
+    if (image < status->outcome_count && status->outcomes[image].image == image)
+        return &status->outcomes[image];
+    for (size_t i = 0; i < status->outcome_count; i++) /* unreadable images have no outcome */
+        if (status->outcomes[i].image == image)
+            return &status->outcomes[i];
     return NULL;
 }
 
 bool try_model_makes_pictures(const struct try_model *model)
 {
-    return model->look.network && model->look.classes == 0;
+    return model->status.network && model->status.classes == 0;
 }
 
 const char *try_model_class_name(const struct try_model *model, size_t label)
 {
-    return label < model->look.classes ? model->look.class_names[label] : "?";
+    return label < model->status.classes ? model->status.class_names[label] : "?";
 }
 
 /* --- walking --- */
@@ -167,20 +170,20 @@ static bool is_walked(const struct try_model *model, const struct outcome *outco
 
 size_t try_model_count(const struct try_model *model, size_t *place)
 {
-    const struct probe_look *look = &model->look;
+    const struct probe_look *status = &model->status;
     const bool of_file = model->answered ? model->answer.path[0] : model->path[0];
     const size_t image = model->answered ? model->answer.index : model->image;
     size_t count = 0;
     *place = 0;
     if (model->walk == WALK_ALL) {
-        *place = of_file || look->images == 0 ? 0 : image + 1;
-        return look->images;
+        *place = of_file || status->images == 0 ? 0 : image + 1;
+        return status->images;
     }
-    for (size_t i = 0; i < look->outcome_count; i++) {
-        if (!is_walked(model, &look->outcomes[i]))
+    for (size_t i = 0; i < status->outcome_count; i++) {
+        if (!is_walked(model, &status->outcomes[i]))
             continue;
         count++;
-        if (look->outcomes[i].image == image && !of_file)
+        if (status->outcomes[i].image == image && !of_file)
             *place = count;
     }
     return count;
@@ -202,59 +205,59 @@ void try_model_show_file(struct try_model *model, const char *path)
 
 static bool move_in_set(struct try_model *model, long steps)
 {
-    const long last = (long)model->look.images - 1, from = (long)model->image;
-    const long to = model->path[0] ? from : from + steps; /* back from a file to where one was */
+    const long last = (long)model->status.images - 1, from = (long)model->image;
+    const long to = model->path[0] ? from : from + steps; /* from a file back to the last image */
     if (last < 0)
         return false;
     try_model_show(model, (size_t)(to < 0 ? 0 : to > last ? last : to));
     return true;
 }
 
-/* The place in the outcomes of the next one in a direction. Images that could not be read have
- * none, and those at the end may not have been seen yet. */
+/* Returns the index of the next outcome in the direction of `step`. Unreadable images have no
+ * outcome, and the last images may not be evaluated yet. */
 static long next_outcome(const struct try_model *model, long step)
 {
-    const struct probe_look *look = &model->look;
-    long i = step > 0 ? 0 : (long)look->outcome_count - 1;
-    while (i >= 0 && i < (long)look->outcome_count &&
-           (step > 0 ? look->outcomes[i].image <= model->image
-                     : look->outcomes[i].image >= model->image))
+    const struct probe_look *status = &model->status;
+    long i = step > 0 ? 0 : (long)status->outcome_count - 1;
+    while (i >= 0 && i < (long)status->outcome_count &&
+           (step > 0 ? status->outcomes[i].image <= model->image
+                     : status->outcomes[i].image >= model->image))
         i += step;
     return i;
 }
 
 bool try_model_move(struct try_model *model, long steps)
 {
-    const struct probe_look *look = &model->look;
+    const struct probe_look *status = &model->status;
     const long step = steps < 0 ? -1 : 1;
     bool found = false;
     if (model->walk == WALK_ALL)
         return move_in_set(model, steps);
     size_t to = model->image;
-    for (long i = next_outcome(model, step); i >= 0 && i < (long)look->outcome_count && steps;
+    for (long i = next_outcome(model, step); i >= 0 && i < (long)status->outcome_count && steps;
          i += step) {
-        if (!is_walked(model, &look->outcomes[i]))
+        if (!is_walked(model, &status->outcomes[i]))
             continue;
         to = (size_t)i;
         steps -= step;
         found = true;
     }
     if (found)
-        try_model_show(model, look->outcomes[to].image);
+        try_model_show(model, status->outcomes[to].image);
     return found;
 }
 
 void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t label, size_t guess)
 {
-    const struct probe_look *look = &model->look;
+    const struct probe_look *status = &model->status;
     const size_t before = model->image;
     model->walk = walk;
     model->label = label;
     model->guess = guess;
-    if (walk == WALK_CELL || walk == WALK_CLASS) { /* they begin at their first image */
-        for (size_t i = 0; i < look->outcome_count; i++)
-            if (is_walked(model, &look->outcomes[i])) {
-                try_model_show(model, look->outcomes[i].image);
+    if (walk == WALK_CELL || walk == WALK_CLASS) { /* begins at the first image of the walk */
+        for (size_t i = 0; i < status->outcome_count; i++)
+            if (is_walked(model, &status->outcomes[i])) {
+                try_model_show(model, status->outcomes[i].image);
                 return;
             }
         return;
@@ -268,7 +271,8 @@ void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t la
 
 /* --- classes --- */
 
-/* By accuracy, the lowest first; classes without images last; equal ones by number. */
+/* Compares classes by accuracy, the lowest first; classes without images come last. Equal ones are
+ * ordered by number. */
 static int compare_classes(const void *first, const void *second)
 {
     const struct try_class *a = first, *b = second;
@@ -283,7 +287,7 @@ static int compare_classes(const void *first, const void *second)
 void try_model_sort(struct try_model *model)
 {
     const size_t classes = model->confusion.classes;
-    if (classes == 0) /* no image was seen yet */
+    if (classes == 0) /* no image was evaluated yet */
         return;
     if (!model->order)
         model->order = memory_new(classes, sizeof *model->order, "the classes", &model->error);
@@ -320,7 +324,7 @@ bool try_model_make_cells(struct try_model *model, struct rect room)
     if (made && model->cells[0].cells && model->room.rows == room.rows &&
         model->room.columns == room.columns)
         return true;
-    forget_cells(model);
+    free_cells(model);
     for (size_t i = 0; made && i < answer->picture_count; i++)
         made = halfblocks_make(&model->cells[i], &answer->pictures[i], (size_t)room.rows,
                                (size_t)room.columns, &model->error);

@@ -1,5 +1,6 @@
-/* Trying a model out: one image and what the model says of it, the confusion matrix, the classes.
- * The chooser of weights lies over the screen and takes the keys while it is open. */
+/* The screen Try it applies a trained model to images. Its views: one image with the model's
+ * result, the confusion matrix, the accuracy of each class. The chooser of weights covers the
+ * screen and receives the keys while it is open. */
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
@@ -57,7 +58,8 @@ static void open_source(struct app *app, const struct try_source *source)
         app_say_error(app, &error);
 }
 
-/* The run in sight, or the newest one that has saved weights. */
+/* Fills in the weights of the run that is shown or of the newest run that has saved some. Returns
+ * false if there are none. */
 static bool find_first(struct app *app, struct try_source *source)
 {
     struct run_entry *entry = app_run_in_front(app);
@@ -71,7 +73,7 @@ static bool find_first(struct app *app, struct try_source *source)
     return false;
 }
 
-/* Whether the run in sight is another one than the one that is being tried. */
+/* Returns whether another model must be opened: none is open, or another run is shown. */
 static bool is_asked_for(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
@@ -80,7 +82,7 @@ static bool is_asked_for(const struct app *app)
                                       strcmp(source.path, try_model(app)->request.model) != 0);
 }
 
-/* Another model than the one that was asked for is not shown without a word. */
+/* Shows a message if the run that is shown has no weights, so that another model will be used. */
 static void warn_unsaved(struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
@@ -171,7 +173,7 @@ static void walk_on(struct app *app, long steps)
 {
     if (!try_model_move(try_model(app), steps))
         app_say(app, ROLE_WARNING, "%s",
-                try_model(app)->look.images == 0
+                try_model(app)->status.images == 0
                     ? _("There is no data set to walk through; d asks for "
                         "one.")
                     : _("There is no further image of this kind."));
@@ -216,7 +218,7 @@ static void change_walk(struct app *app)
         app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
 }
 
-/* Enter: the images behind the figure under the cursor. */
+/* Shows the images that the matrix cell or the class under the cursor counts. */
 static void walk_there(struct app *app)
 {
     struct try_model *model = try_model(app);
@@ -332,21 +334,21 @@ static void draw_what(struct app *app, struct rect area)
 {
     const struct try_model *model = try_model(app);
     char text[1000];
-    if (model->look.network)
-        snprintf(text, sizeof text, "%s %s %s %s %s", model->look.network, app->canvas.glyphs->dot,
-                 model->name, model->request.data[0] ? app->canvas.glyphs->dot : "",
-                 model->request.data);
+    if (model->status.network)
+        snprintf(text, sizeof text, "%s %s %s %s %s", model->status.network,
+                 app->canvas.glyphs->dot, model->name,
+                 model->request.data[0] ? app->canvas.glyphs->dot : "", model->request.data);
     else
         snprintf(text, sizeof text, "%s", model->name);
     draw_text(&app->canvas, area, 0, 0, ROLE_FAINT, text);
 }
 
-/* What keeps the model or its data set from being tried; returns the row after. */
+/* Draws why the model or its data set cannot be used. Returns the row after. */
 static int draw_problem(struct app *app, struct rect area)
 {
     const struct try_model *model = try_model(app);
     const struct error *error =
-        model->look.error.kind != ERROR_NONE ? &model->look.error : &model->error;
+        model->status.error.kind != ERROR_NONE ? &model->status.error : &model->error;
     char text[1100];
     if (error->kind == ERROR_NONE)
         return 0;
@@ -373,14 +375,14 @@ static void draw(struct app *app, struct rect body)
         const int row = draw_problem(app, area);
         area.row += row;
         area.rows -= row;
-        if (model->look.phase != PROBE_FAILED)
+        if (model->status.phase != PROBE_FAILED)
             views[model->kind](model, &app->canvas, area);
         else
             draw_wrapped(&app->canvas, area, 1, ROLE_FAINT, _("w chooses other weights."));
     }
     if (!model->chooser.open)
         return;
-    targets_forget(&app->canvas.targets); /* what lies below it is not to be clicked */
+    targets_forget(&app->canvas.targets); /* a click must not reach what the chooser covers */
     chooser_draw(&model->chooser, &app->canvas);
 }
 

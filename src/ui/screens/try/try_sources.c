@@ -25,7 +25,7 @@ static const char *directory_of(const struct run_entry *entry)
                                     : "";
 }
 
-/* "top-1 97.31 %, lenet on digits" */
+/* Writes a note such as "top-1 97.31 %, lenet on digits". */
 static void write_note(const struct run_entry *entry, size_t kind, char *text, size_t size)
 {
     const struct run_snapshot *now = &entry->snapshot;
@@ -81,7 +81,7 @@ bool try_sources_find(struct app *app, struct error *error)
     model->source_count = 0;
     if (!model->sources)
         return false;
-    /* this session's list begins with its oldest run */
+    /* the newest first; this session's list begins with its oldest run */
     for (size_t n = 0; n < app_run_count(app) && model->source_count < TRY_SOURCES; n++) {
         const size_t index = n < app->shared.runs.count ? app->shared.runs.count - 1 - n : n;
         const struct run_entry *entry = app_run_at(app, index);

@@ -1,5 +1,5 @@
-/* A picture on the left, what the model says of it on the right; networks that make pictures have
- * all three beside each other. */
+/* The view Image: the image on the left, the model's result on the right. For a network that
+ * generates images it shows input, generated image and target beside each other. */
 #include "ui/screens/try/try_view.h"
 
 #include "base/language.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- how the data set stands --- */
+/* --- state of the evaluation --- */
 
 static void write_result(const struct try_model *model, char *text, size_t size)
 {
-    const struct evaluation *evaluation = &model->look.evaluation;
+    const struct evaluation *evaluation = &model->status.evaluation;
     if (try_model_makes_pictures(model))
         snprintf(text, size, _("pixel accuracy %.2f %% (within %g of 255), %zu pairs"),
                  evaluation->pixel_accuracy, model->request.tolerance, evaluation->images);
@@ -22,15 +22,17 @@ static void write_result(const struct try_model *model, char *text, size_t size)
                  evaluation->top5, evaluation->images);
 }
 
-/* For a narrow terminal. */
+/* Writes the result in fewer words, for a narrow terminal. */
 static void write_short(const struct try_model *model, char *text, size_t size)
 {
     const struct confusion *confusion = &model->confusion;
     if (confusion->images == 0)
-        snprintf(text, size, _("%zu of %zu seen"), model->look.outcome_count, model->look.images);
+        snprintf(text, size, _("%zu of %zu seen"), model->status.outcome_count,
+                 model->status.images);
     else
-        snprintf(text, size, _("%zu of %zu seen, top-1 %.2f %%"), model->look.outcome_count,
-                 model->look.images, 100.0 * (double)confusion->right / (double)confusion->images);
+        snprintf(text, size, _("%zu of %zu seen, top-1 %.2f %%"), model->status.outcome_count,
+                 model->status.images,
+                 100.0 * (double)confusion->right / (double)confusion->images);
 }
 
 static void write_progress(const struct try_model *model, char *text, size_t size)
@@ -38,11 +40,11 @@ static void write_progress(const struct try_model *model, char *text, size_t siz
     const struct confusion *confusion = &model->confusion;
     if (confusion->images > 0)
         snprintf(text, size, _("%zu of %zu images seen, top-1 so far %.2f %%"),
-                 model->look.outcome_count, model->look.images,
+                 model->status.outcome_count, model->status.images,
                  100.0 * (double)confusion->right / (double)confusion->images);
     else
-        snprintf(text, size, _("%zu of %zu images seen"), model->look.outcome_count,
-                 model->look.images);
+        snprintf(text, size, _("%zu of %zu images seen"), model->status.outcome_count,
+                 model->status.images);
 }
 
 void try_draw_status(const struct try_model *model, struct canvas *canvas, struct rect area,
@@ -50,15 +52,15 @@ void try_draw_status(const struct try_model *model, struct canvas *canvas, struc
 {
     char text[160] = "";
     enum role role = ROLE_TEXT;
-    if (model->look.phase == PROBE_OPENING)
+    if (model->status.phase == PROBE_OPENING)
         snprintf(text, sizeof text, "%s", _("opening the model ..."));
-    else if (area.columns < 64 && model->look.images > 0)
+    else if (area.columns < 64 && model->status.images > 0)
         write_short(model, text, sizeof text);
-    else if (model->look.images > 0 && !model->look.evaluated)
+    else if (model->status.images > 0 && !model->status.evaluated)
         write_progress(model, text, sizeof text);
-    else if (model->look.evaluated)
+    else if (model->status.evaluated)
         write_result(model, text, sizeof text);
-    else if (model->look.phase == PROBE_READY) {
+    else if (model->status.phase == PROBE_READY) {
         role = ROLE_WARNING;
         snprintf(text, sizeof text, "%s", _("no data set: i asks for an image, d for a data set"));
     }
@@ -77,7 +79,8 @@ static int widest_name(const struct try_model *model, int most)
     return widest < most ? widest : most;
 }
 
-/* The true class is marked by a sign as well. */
+/* Draws a bar for each of the most probable classes. A character marks the true class, as its
+ * colour does. */
 static void draw_bars(const struct try_model *model, struct canvas *canvas, struct rect area,
                       int row)
 {
@@ -99,7 +102,7 @@ static void draw_bars(const struct try_model *model, struct canvas *canvas, stru
     }
 }
 
-/* What it is, and whether it was told right. Returns the row after. */
+/* Draws the true class and whether the model has found it. Returns the row after. */
 static int draw_truth(const struct try_model *model, struct canvas *canvas, struct rect area,
                       int row)
 {
@@ -164,7 +167,7 @@ static void draw_classified(struct try_model *model, struct canvas *canvas, stru
     draw_verdict(model, canvas, side);
 }
 
-/* --- networks that make pictures --- */
+/* --- networks that generate images --- */
 
 static void draw_pictures(struct try_model *model, struct canvas *canvas, struct rect area)
 {
@@ -204,9 +207,9 @@ void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect 
 {
     char text[1100];
     draw_cursor(canvas, area, 0, 0);
-    if (!model->answered && model->look.images > 0)
+    if (!model->answered && model->status.images > 0)
         draw_text(canvas, area, 1, 0, ROLE_FAINT, _("The first image is on its way ..."));
-    else if (!model->answered && model->look.phase == PROBE_READY)
+    else if (!model->answered && model->status.phase == PROBE_READY)
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
                      _("The model is open. i asks for an image file; d for a data set to walk "
                        "through."));
