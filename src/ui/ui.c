@@ -1,3 +1,5 @@
+/* Opens and closes the workbench: takes over the preferences, starts the event loop (ui/app), and
+ * saves at the end what the user has changed, the form and the axes of the plots. */
 #include "ui/ui.h"
 
 #include "base/memory.h"
@@ -11,7 +13,7 @@
 
 /* --- preferences --- */
 
-/* The names are in the order of enum curve_x. */
+/* Values of the preference x-axis, by enum curve_x. */
 static const char *const x_names[X_KINDS] = {"iteration", "epoch", "time"};
 
 static void take_preferences(struct app *app, const struct ui_options *options)
@@ -29,7 +31,7 @@ static void take_preferences(struct app *app, const struct ui_options *options)
     app->shared.axes.log_y = app->shared.preferences.log_y;
 }
 
-/* Notes a choice that was changed since the start; true when it was. */
+/* Stores a preference that was changed since the start. Returns whether it was changed. */
 static bool note_choice(struct app *app, const char *key, const char *value)
 {
     char before[16];
@@ -38,7 +40,8 @@ static bool note_choice(struct app *app, const char *key, const char *value)
     return preferences_set(&app->shared.saved, key, value, NULL);
 }
 
-/* Nobody is left to be told when this fails, and nothing is lost but a convenience. */
+/* Saves the axes and the form. Failures are ignored: the screen is already closed, and the saved
+ * values are only a convenience. */
 static void remember(struct app *app)
 {
     const struct run_config *before = &app->options->config;
@@ -51,7 +54,7 @@ static void remember(struct app *app)
         last_form_write(&app->shared.form.config, NULL);
 }
 
-/* --- all of it --- */
+/* --- the workbench --- */
 
 static void prepare(struct app *app, const struct ui_options *options)
 {

@@ -31,7 +31,7 @@ static void draw_title(struct app *app, struct rect area)
         snprintf(right, sizeof right,
                  ngettext("%zu run, none on ", "%zu runs, none on ", app->shared.runs.count),
                  app->shared.runs.count);
-    int room = area.columns - (int)columns_of(right) - 2; /* a gap between left and right */
+    int room = area.columns - (int)columns_of(right) - 2; /* columns for the left text */
     struct rect left = {area.row, area.column + 1, 1, room >= 20 ? room : area.columns - 1};
     draw_format(&app->canvas, left, 0, 0, ROLE_TITLE, "tinca %s %s", app->canvas.glyphs->dot, text);
     if (room >= 20)

@@ -1,3 +1,6 @@
+/* The state of the screen Compare. The runs stay at their indices, which determine colours and
+ * curves; only the rows of the table are sorted. Columns are the fixed ones below, then one for
+ * each device. */
 #include "ui/screens/compare/compare_model.h"
 
 #include "base/clock.h"

@@ -9,8 +9,8 @@ struct devices_model {
     struct device_meter *meter; /* takes the samples; NULL: the screen was not shown yet */
     struct host host;
     struct host_processor processor;
-    struct device_sample sample; /* as of the last frame */
-    int scroll;
+    struct device_sample sample; /* drawn in the last frame */
+    int scroll;                  /* first line shown */
 };
 
 #endif

@@ -7,7 +7,7 @@
 #include "ui/plot/trace.h"
 #include "ui/widgets/legend.h"
 
-/* What owns a cell of a plot: trace + 1, or one of these. */
+/* The owner of a plot's cell: trace + 1, or one of these. */
 enum { OWNER_ZERO = TRACES + 1, OWNER_FINDING, OWNERS };
 
 struct run_panel {

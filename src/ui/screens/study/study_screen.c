@@ -69,7 +69,8 @@ static bool find_runs(struct app *app, struct error *error)
     return true;
 }
 
-/* Checks what the environment tells about the terminal's graphics, without a query to it. */
+/* Checks from the environment alone whether the terminal can show pictures; sends no query to it.
+ */
 static void check_display(struct study_model *model)
 {
     struct graphics_facts facts = {0};

@@ -1,3 +1,7 @@
+/* The set-up of a sweep. A table describes the rows: lists of values, which become the dimensions
+ * of the grid, and lines of text, which are settings of all runs. Selecting a study's grid fills
+ * them in.
+ */
 #include "ui/screens/sweep/sweep_set.h"
 
 #include "base/language.h"

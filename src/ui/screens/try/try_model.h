@@ -16,7 +16,7 @@ struct app;
 
 enum try_kind { TRY_IMAGE, TRY_MATRIX, TRY_CLASSES, TRY_KINDS };
 
-/* Which images Left and Right walk through. */
+/* The images that Left and Right step through. */
 enum try_walk {
     WALK_ALL,
     WALK_WRONG, /* misclassified images */

@@ -1,3 +1,5 @@
+/* Finds the weights that the screen Try it offers: the best and the last ones of each run, with a
+ * note about their accuracy. */
 #include "ui/screens/try/try_sources.h"
 
 #include "base/file.h"

@@ -8,7 +8,8 @@
 struct app;
 struct run_entry;
 
-/* Fills view->sources afresh, as far as there is room, from what loading_read_all_then has read. */
+/* Fills in model->sources, at most TRY_SOURCES, from the runs that loading_read_all_then has read.
+ * Returns false with an error when there is no memory. */
 bool try_sources_find(struct app *app, struct error *error);
 
 /* Fills in the best weights of a run or, if it has none, its last ones. Returns false if the run
