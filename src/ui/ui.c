@@ -32,7 +32,7 @@ static void take_preferences(struct app *app, const struct ui_options *options)
 }
 
 /* Stores a preference that was changed since the start. Returns whether it was changed. */
-static bool note_choice(struct app *app, const char *key, const char *value)
+static bool update_preference(struct app *app, const char *key, const char *value)
 {
     char before[16];
     if (strcmp(preferences_get(&app->shared.preferences, key, before, sizeof before), value) == 0)
@@ -40,14 +40,14 @@ static bool note_choice(struct app *app, const char *key, const char *value)
     return preferences_set(&app->shared.saved, key, value, NULL);
 }
 
-/* Saves the axes and the form. Failures are ignored: the screen is already closed, and the saved
+/* Saves the axes and the form. Failures are ignored: no message would be seen now, and the saved
  * values are only a convenience. */
-static void remember(struct app *app)
+static void save_choices(struct app *app)
 {
     const struct run_config *before = &app->options->config;
-    const bool x = note_choice(app, "x-axis", x_names[app->shared.axes.x]);
-    const bool log_x = note_choice(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
-    const bool log_y = note_choice(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
+    const bool x = update_preference(app, "x-axis", x_names[app->shared.axes.x]);
+    const bool log_x = update_preference(app, "log-x", app->shared.axes.log_x ? "yes" : "no");
+    const bool log_y = update_preference(app, "log-y", app->shared.axes.log_y ? "yes" : "no");
     if ((x || log_x || log_y) && app->options->broken.kind == ERROR_NONE)
         preferences_write(&app->shared.saved, NULL);
     if (memcmp(&app->shared.form.config, before, sizeof *before) != 0 || app->shared.runs.count > 0)
@@ -85,7 +85,7 @@ bool ui_run(const struct ui_options *options, struct error *error)
         prepare(app, options);
         done = app_run(app, error);
         if (options->remember)
-            remember(app);
+            save_choices(app);
         terminal_close(app->gone);
     }
     app_end(app);

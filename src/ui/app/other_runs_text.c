@@ -46,7 +46,7 @@ static char *silence_text(double seconds, char *text, size_t size)
 }
 
 /* Fills in WORDINGS texts about a live run, the longest first. */
-static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static void write_live(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192], brief[64], ago[32];
     const double silence = follow_silence(entry->run);
@@ -75,7 +75,7 @@ static void word_live(const struct run_entry *entry, char (*wordings)[WORDING_SI
         snprintf(wordings[2], WORDING_SIZE, _("Read-only: %s"), brief);
 }
 
-static void word_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static void write_interrupted(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192];
     const struct run_snapshot *end = &entry->snapshot;
@@ -96,7 +96,7 @@ static void word_interrupted(const struct run_entry *entry, char (*wordings)[WOR
     snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
 }
 
-static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static void write_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     char owner[192];
     const char *status = language_text(run_entry_status(entry));
@@ -113,17 +113,17 @@ static void word_end(const struct run_entry *entry, char (*wordings)[WORDING_SIZ
     }
 }
 
-static enum role word(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
+static enum role write_wordings(const struct run_entry *entry, char (*wordings)[WORDING_SIZE])
 {
     if (entry->live) {
-        word_live(entry, wordings);
+        write_live(entry, wordings);
         return ROLE_STRONG;
     }
     if (entry->snapshot.status == RUN_INTERRUPTED) {
-        word_interrupted(entry, wordings);
+        write_interrupted(entry, wordings);
         return ROLE_BAD;
     }
-    word_end(entry, wordings);
+    write_end(entry, wordings);
     return entry->snapshot.status == RUN_FAILED ? ROLE_BAD : ROLE_GOOD;
 }
 
@@ -133,7 +133,7 @@ bool others_draw_line(struct app *app, const struct run_entry *entry, struct rec
     size_t i = 0;
     if (!entry->run || !(entry->live || entry->followed) || rect_is_empty(line))
         return false;
-    const enum role role = word(entry, wordings);
+    const enum role role = write_wordings(entry, wordings);
     while (i + 1 < WORDINGS && (int)columns_of(wordings[i]) > line.columns - 2)
         i++;
     draw_text(&app->canvas, line, 0, 1, role, wordings[i]);

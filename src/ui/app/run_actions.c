@@ -63,7 +63,7 @@ static void answer_rename(struct app *app, size_t choice)
         app_say(app, ROLE_GOOD, _("The run %s has no name of its own any more."), runs_id(entry));
 }
 
-static void forget_note(struct app *app)
+static void clear_note(struct app *app)
 {
     app->dialog.note[0] = '\0';
 }
@@ -84,7 +84,7 @@ void ask_run_name(struct app *app, size_t index)
              _("%s: commands take the name for it. An empty one takes the name away."),
              runs_id(entry));
     line_edit_begin(&dialog->edit, entry->name, RUN_NAME_SIZE, false);
-    dialog->edited = forget_note;
+    dialog->edited = clear_note;
 }
 
 /* --- its settings --- */
@@ -155,7 +155,7 @@ static size_t select_for_deletion(struct app *app, size_t index)
     return marked;
 }
 
-static void forget(struct app *app, struct run_entry *entry)
+static void remove_entry(struct app *app, struct run_entry *entry)
 {
     bool kept = run_entry_is_kept(entry);
     struct run_list *list = kept ? &app->shared.kept : &app->shared.runs;
@@ -187,13 +187,13 @@ static bool may_resume(const struct run_entry *entry, struct error *error)
 
 /* Removes the old entry of a resumed run. It is searched by directory, because appending to the
  * session's list may have moved the entries. */
-static void forget_resumed(struct app *app, const char *directory)
+static void remove_resumed(struct app *app, const char *directory)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         struct run_entry *entry = app_run_at(app, i);
         const char *path = run_entry_directory(entry);
         if (path && strcmp(path, directory) == 0) {
-            forget(app, entry);
+            remove_entry(app, entry);
             return;
         }
     }
@@ -218,7 +218,7 @@ void run_actions_resume(struct app *app, size_t index)
         app_say_error(app, &error);
         return;
     }
-    forget_resumed(app, directory);
+    remove_resumed(app, directory);
     app_start_resumed(app);
 }
 
@@ -226,7 +226,7 @@ static bool delete_one(struct app *app, struct run_entry *entry, struct error *e
 {
     if (!run_remove(run_entry_directory(entry), error))
         return false;
-    forget(app, entry);
+    remove_entry(app, entry);
     return true;
 }
 

@@ -105,7 +105,7 @@ static void begin_read(struct app *app, size_t index)
         app_say_error(app, &error);
 }
 
-static bool gather(struct app *app)
+static bool read_runs(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
     if (!model->gathering || !app_is_in_front(app, SCREEN_ADVISOR) || loading_is_listing(app))
@@ -343,7 +343,7 @@ static bool typing(const struct app *app)
 static bool work(struct app *app)
 {
     take_measurement(app);
-    return gather(app);
+    return read_runs(app);
 }
 
 static double busy(const struct app *app)

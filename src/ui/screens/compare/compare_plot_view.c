@@ -79,7 +79,7 @@ static double end_of(const struct compare_model *model, size_t run, enum curve_x
     return fmax(0, fmin(1, axis_place(&model->x, last)));
 }
 
-static void add_unplaced_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
+static void add_nonpositive_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
     const struct compare_model *model = compare_model(app);
     double end = end_of(model, run, known_x(app)), shift = 0.06 * (double)(row % 5);
@@ -107,7 +107,7 @@ static void add_curves(struct app *app, const struct axis *y)
                 curve_draw(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
                            (uint8_t)(run + 1));
             else
-                add_unplaced_and_marks(app, row, run, y);
+                add_nonpositive_and_marks(app, row, run, y);
         }
 }
 

@@ -148,8 +148,8 @@ static void edited(struct app *app)
 
 /* --- the answer --- */
 
-static struct export_item *gather(const struct app *app, enum export_scope scope, size_t *count,
-                                  struct error *error)
+static struct export_item *collect_items(const struct app *app, enum export_scope scope,
+                                         size_t *count, struct error *error)
 {
     struct export_item *items =
         memory_new(count_scope(app, scope), sizeof *items, "an export", error);
@@ -180,7 +180,7 @@ static void answer_export(struct app *app, size_t choice)
     }
     if (!dialog_may_write(dialog, replaces(export_state(app)->format, dialog->edit.text)))
         return;
-    struct export_item *items = gather(app, scope, &count, &error);
+    struct export_item *items = collect_items(app, scope, &count, &error);
     if (items && export_job_start(&app->shared.export, export_state(app)->format, items, count,
                                   dialog->edit.text, &error))
         app_say(app, ROLE_TEXT, _("Writing %s ..."), app->shared.export.path);

@@ -23,7 +23,7 @@ static size_t count_kind(unsigned traces, enum trace_kind kind)
     return count;
 }
 
-static size_t count_unplaced(const struct run_picture *picture, const struct run_panel *panel)
+static size_t count_nonpositive(const struct run_picture *picture, const struct run_panel *panel)
 {
     const struct curves *curves = &run_model(picture->app)->curves;
     size_t count = 0;
@@ -109,7 +109,7 @@ void run_panel_make_legend(const struct run_picture *picture, struct run_panel *
 {
     struct legend *legend = &panel->legend;
     const char *unit = trace_unit_name(panel->unit, picture->adversarial);
-    size_t unplaced = count_unplaced(picture, panel);
+    size_t unplaced = count_nonpositive(picture, panel);
     legend->count = 0;
     snprintf(legend->title, sizeof legend->title, panel->log ? _("%s, log") : "%s", unit);
     if (unplaced > 0)

@@ -233,7 +233,7 @@ static void draw_nothing(struct app *app, struct rect area)
                      : _("The first iteration is on its way ..."));
 }
 
-static void tell_left_out(struct legend *legend, size_t count)
+static void report_left_out(struct legend *legend, size_t count)
 {
     if (count > 0)
         legend_add(legend, ROLE_WARNING, "+",
@@ -269,7 +269,7 @@ void run_plot_draw(struct app *app, const struct run_entry *entry, const struct 
             legend_lines(&panels[i].legend, panels[i].curves_named, legend.columns) > legend.rows)
             run_panel_make_legend(&picture, &panels[i], true);
         if (i == 0)
-            tell_left_out(&panels[0].legend, count - (size_t)layout.count);
+            report_left_out(&panels[0].legend, count - (size_t)layout.count);
         draw_panel(&picture, &panels[i]);
     }
     plot_axes_draw_x(&app->canvas, layout.axis, &run_model(app)->curves.x, x,

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static struct run_display news_of(struct app *app, const struct run_entry *entry)
+static struct run_display display_of(struct app *app, const struct run_entry *entry)
 {
     struct run_model *view = run_model(app);
     struct run_display display = {
@@ -208,7 +208,7 @@ void run_view_draw(struct app *app, struct rect body)
         run_plot_update(app, entry, &layout);
     const struct view *view = views_shown(app, entry);
     enlarge_view(&layout, view);
-    struct run_display display = news_of(app, entry);
+    struct run_display display = display_of(app, entry);
     draw_view(app, entry, view, &layout, &display);
     if (!rect_is_empty(layout.facts))
         draw_facts(app, &layout, &display);

@@ -132,7 +132,7 @@ size_t sample_model_fit(size_t examples, size_t height, size_t width, int rows, 
     return fit;
 }
 
-static bool same_room(struct rect a, struct rect b)
+static bool same_rect(struct rect a, struct rect b)
 {
     return a.rows == b.rows && a.columns == b.columns;
 }
@@ -156,7 +156,7 @@ static bool make_cells(struct sample_model *model, struct rect room, size_t from
                        size_t height)
 {
     bool made = true;
-    if (model->thirds[2].cells && same_room(model->room, room) && model->from == from &&
+    if (model->thirds[2].cells && same_rect(model->room, room) && model->from == from &&
         model->count == count)
         return true;
     free_cells(model);

@@ -136,7 +136,7 @@ static void go_to_next(struct app *app)
         make(app, next);
 }
 
-static void keep_vote(struct app *app, const struct study_vote *vote)
+static void save_vote(struct app *app, const struct study_vote *vote)
 {
     struct study_model *model = study_model(app);
     struct error error;
@@ -151,7 +151,7 @@ static void keep_vote(struct app *app, const struct study_vote *vote)
     go_to_next(app);
 }
 
-static bool hold(struct app *app, struct study_vote *vote, struct error *error)
+static bool run_session(struct app *app, struct study_vote *vote, struct error *error)
 {
     struct study_model *model = study_model(app);
     struct study_display display;
@@ -167,14 +167,14 @@ static bool hold(struct app *app, struct study_vote *vote, struct error *error)
     return held;
 }
 
-static void hold_session(struct app *app)
+static void start_session(struct app *app)
 {
     struct study_model *model = study_model(app);
     struct error error = {0};
     struct study_vote vote = {0};
     vote.answers = memory_new(model->job.study.count, sizeof *vote.answers, "a vote", &error);
-    if (vote.answers && hold(app, &vote, &error))
-        keep_vote(app, &vote);
+    if (vote.answers && run_session(app, &vote, &error))
+        save_vote(app, &vote);
     else if (error.kind == ERROR_INTERRUPTED)
         app_say(app, ROLE_WARNING, "%s",
                 _("The session was left: a study that is not finished leaves no vote."));
@@ -193,7 +193,7 @@ static void begin(struct app *app)
     if (model->display_error.kind != ERROR_NONE)
         app_say_error(app, &model->display_error);
     else if (model->state == STUDY_READY)
-        hold_session(app);
+        start_session(app);
     else if (model->state == STUDY_MAKING)
         app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s calls it off."));
     else if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), &error)) {

@@ -127,7 +127,7 @@ static double rest(const struct study_show *show)
     return -1;
 }
 
-static void take_time(struct study_show *show)
+static void end_timed_phase(struct study_show *show)
 {
     if (show->phase == PHASE_PAUSE && clock_nanoseconds() >= show->until) {
         enter(show, PHASE_SHOWING);
@@ -154,7 +154,7 @@ static void loop(struct study_show *show)
         if (show->stale && terminal_is_writable())
             study_show_draw(show);
         take_wakes(show, terminal_wait(rest(show)));
-        take_time(show);
+        end_timed_phase(show);
     }
 }
 

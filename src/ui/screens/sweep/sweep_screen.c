@@ -49,7 +49,7 @@ static void close(struct app *app)
     sweep_model_free(sweep_model(app));
 }
 
-static void look_for_earlier(struct app *app)
+static void list_saved_sweeps(struct app *app)
 {
     struct error error;
     if (!sweep_model_list(sweep_model(app), &error))
@@ -60,7 +60,7 @@ static void open(struct app *app)
 {
     sweep_model_begin(sweep_model(app), &app->shared.form.config, false);
     if (sweep_model(app)->kind == SWEEP_EARLIER)
-        look_for_earlier(app);
+        list_saved_sweeps(app);
 }
 
 /* --- views and commands --- */
@@ -69,7 +69,7 @@ static void next_view(struct app *app)
 {
     sweep_model(app)->kind = (sweep_model(app)->kind + 1) % SWEEP_KINDS;
     if (sweep_model(app)->kind == SWEEP_EARLIER)
-        look_for_earlier(app);
+        list_saved_sweeps(app);
 }
 
 static bool take_key(struct app *app, int key)

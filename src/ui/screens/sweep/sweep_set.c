@@ -267,7 +267,7 @@ static bool take_vary(struct sweep_set *set, const char *text)
     return taken;
 }
 
-static bool take_text(struct sweep_set *set, const char *text)
+static bool set_row_text(struct sweep_set *set, const char *text)
 {
     const char *key = rows[set->focus].key;
     if (set->focus == SWEEP_ROW_NAME)
@@ -290,7 +290,7 @@ void sweep_set_key(struct sweep_set *set, int key)
         line_edit_complete_path(&set->edit);
     else if (key != UI_ENTER)
         line_edit_key(&set->edit, key);
-    else if (take_text(set, set->edit.text)) {
+    else if (set_row_text(set, set->edit.text)) {
         set->editing = false;
         set->changed = true;
     }

@@ -23,13 +23,13 @@ static struct dialog *ask(struct app *app, const char *title, const char *text,
 }
 
 /* Opens the dialog again with a note, so that the user can correct the line. */
-static void object(struct app *app, const char *note)
+static void reject_answer(struct app *app, const char *note)
 {
     app->dialog.open = true;
     snprintf(app->dialog.note, sizeof app->dialog.note, "%s", note);
 }
 
-static void forget_note(struct app *app)
+static void clear_note(struct app *app)
 {
     app->dialog.note[0] = '\0';
 }
@@ -46,14 +46,14 @@ static void answer_file(struct app *app, size_t choice)
         return;
     }
     snprintf(note, sizeof note, "%.180s", error.why);
-    object(app, note);
+    reject_answer(app, note);
 }
 
 void try_ask_file(struct app *app)
 {
     ask(app, _("An image file"), _("A PNG or JPEG picture; Tab completes the name."),
         try_model(app)->path, answer_file)
-        ->edited = forget_note;
+        ->edited = clear_note;
 }
 
 static void answer_data(struct app *app, size_t choice)
@@ -80,7 +80,7 @@ static void answer_threads(struct app *app, size_t choice)
     size_t threads;
     (void)choice;
     if (!text_to_size(app->dialog.edit.text, &threads) || threads > 1024) {
-        object(app, _("Give a number from 0 (all cores) to 1024."));
+        reject_answer(app, _("Give a number from 0 (all cores) to 1024."));
         return;
     }
     try_model(app)->request.threads = threads;
@@ -95,7 +95,7 @@ void try_ask_threads(struct app *app)
         _("How many threads may compute; 0: one a core. A training beside it keeps its speed with "
           "one thread less than there are cores."),
         text, answer_threads)
-        ->edited = forget_note;
+        ->edited = clear_note;
 }
 
 static void answer_go(struct app *app, size_t choice)
@@ -112,7 +112,7 @@ static void answer_go(struct app *app, size_t choice)
         return;
     }
     snprintf(note, sizeof note, _("Give a number from 1 to %zu."), model->status.images);
-    object(app, note);
+    reject_answer(app, note);
 }
 
 void try_ask_go(struct app *app)
@@ -120,5 +120,5 @@ void try_ask_go(struct app *app)
     char text[32];
     snprintf(text, sizeof text, "%zu", try_model(app)->image + 1);
     ask(app, _("Go to an image"), _("Its number in the data set."), text, answer_go)->edited =
-        forget_note;
+        clear_note;
 }

@@ -74,7 +74,7 @@ static bool find_first(struct app *app, struct try_source *source)
 }
 
 /* Returns whether another model must be opened: none is open, or another run is shown. */
-static bool is_asked_for(const struct app *app)
+static bool needs_other_model(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
     struct try_source source;
@@ -101,7 +101,7 @@ static void open_now(struct app *app)
 {
     struct try_source source;
     warn_unsaved(app);
-    if (is_asked_for(app) && find_first(app, &source))
+    if (needs_other_model(app) && find_first(app, &source))
         open_source(app, &source);
     app_show(app, SCREEN_TRY);
 }
@@ -219,7 +219,7 @@ static void change_walk(struct app *app)
 }
 
 /* Shows the images that the matrix cell or the class under the cursor counts. */
-static void walk_there(struct app *app)
+static void walk_selected_images(struct app *app)
 {
     struct try_model *model = try_model(app);
     const size_t label =
@@ -256,9 +256,9 @@ static bool act_on_model(struct app *app, enum action action)
     static const struct {
         enum action action;
         void (*function)(struct app *app);
-    } functions[] = {{ACTION_FILTER, change_walk},     {ACTION_VIEW, next_view},
-                     {ACTION_FILE, try_ask_file},      {ACTION_DATA, try_ask_data},
-                     {ACTION_OPEN, walk_there},        {ACTION_GO, try_ask_go},
+    } functions[] = {{ACTION_FILTER, change_walk},        {ACTION_VIEW, next_view},
+                     {ACTION_FILE, try_ask_file},         {ACTION_DATA, try_ask_data},
+                     {ACTION_OPEN, walk_selected_images}, {ACTION_GO, try_ask_go},
                      {ACTION_THREADS, try_ask_threads}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (functions[i].action == action) {
@@ -330,7 +330,7 @@ static void draw_head(struct app *app, struct rect area)
         try_draw_status(model, &app->canvas, area, 1, 0);
 }
 
-static void draw_what(struct app *app, struct rect area)
+static void draw_source(struct app *app, struct rect area)
 {
     const struct try_model *model = try_model(app);
     char text[1000];
@@ -371,7 +371,7 @@ static void draw(struct app *app, struct rect body)
         if (above > 2 && !narrow)
             what.row--;
         draw_head(app, head);
-        draw_what(app, what);
+        draw_source(app, what);
         const int row = draw_problem(app, area);
         area.row += row;
         area.rows -= row;
