@@ -43,7 +43,7 @@ screen_shows 'newest figures [0-9]+ s ago' "and how old the figures are"
 if grows; then ok "it follows the run"; else not_ok "it follows the run" "$before, $after: $(screen_text)"; fi
 for key in ' ' L w r; do
     screen_keys "$key"
-    screen_shows "Only watched here" "key '$key' says whose run it is"
+    screen_shows "can only be watched" "key '$key' says whose run it is"
     screen_keys Escape
 done
 screen_keys s
@@ -115,7 +115,7 @@ wait_until has_begun 5
 screen_start 120x30 C.UTF-8 "$TINCA" attach
 screen_shows "process $owner" "another run is watched"
 kill -KILL "$owner"
-screen_shows 'Interrupted: process .* is gone without a word' "kill -9 is noticed"
+screen_shows 'Interrupted: process .* ended unexpectedly' "kill -9 is noticed"
 tmux -L "$FIRST" kill-server 2>/dev/null
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 "$TINCA" resume "$id" -q 2>/dev/null &
@@ -142,7 +142,7 @@ screen_end
 run runs --json
 id=$(find "$runs" -mindepth 1 -maxdepth 1 | sort | tail -n 1 | sed 's|.*/||')
 screen_start 80x24 C "$TINCA" attach "$id"
-screen_shows 'not on any more: it is done' "one that is over is opened as it ended"
+screen_shows 'no longer active: it is done' "one that is over is opened as it ended"
 screen_end
 
 # --- a run that begins while the list is open ---

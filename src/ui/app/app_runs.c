@@ -141,7 +141,7 @@ static void report_trouble(struct app *app, const struct run_entry *entry,
     if (now->kind != ERROR_NONE)
         app_say_error(app, now);
     else if (before->kind == ERROR_SYSTEM)
-        app_say(app, ROLE_GOOD, "It can be written again: nothing is lost.");
+        app_say(app, ROLE_GOOD, "The run's files can be written again; nothing was lost.");
     log_concerns(&app->shared.log, run_entry_directory(entry));
 }
 

@@ -84,7 +84,8 @@ enum dialog_result dialog_key(struct dialog *dialog, int key)
 }
 
 /* Standard output is the screen itself, and writing to a FIFO can block for ever. */
-static const char stream_note[] = N_("This is not a file: devices and FIFOs are left alone here.");
+static const char stream_note[] =
+    N_("This is not a regular file: devices and FIFOs cannot be written here.");
 
 void dialog_note_path(struct dialog *dialog)
 {
@@ -112,7 +113,7 @@ bool dialog_may_write(struct dialog *dialog, bool exists)
         return true;
     dialog->open = dialog->asked = true;
     snprintf(dialog->note, sizeof dialog->note, "%s",
-             _("It exists already. Replace it? Enter once more does, Esc leaves it."));
+             _("The file exists. Press Enter again to replace it, Esc to cancel."));
     return false;
 }
 

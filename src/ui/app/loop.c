@@ -34,7 +34,7 @@ void app_close(struct app *app, enum run_command command)
     app->closing = CLOSING_QUIT;
     app_say(app, ROLE_STRONG,
             command == COMMAND_STOP_AT_EPOCH
-                ? N_("Finishing the epoch, then saving and quitting; q: not even that ...")
+                ? N_("Finishing the epoch, then saving and quitting; q stops at once ...")
                 : N_("Finishing the iteration, then saving and quitting ..."));
     app->message_until = UINT64_MAX;
 }
@@ -90,7 +90,7 @@ static void take_key(struct app *app, int key)
     else if (app->menu.open)
         menu_key(app, key);
     else if (key == UI_ESCAPE && loading_cancel(app))
-        app_say(app, ROLE_STRONG, "The run is not read any further.");
+        app_say(app, ROLE_STRONG, "Reading the run was cancelled.");
     else if (!screen->take_key || !screen->take_key(app, key)) {
         enum action action = keys_find(screen->keys, key);
         if (action)

@@ -84,14 +84,14 @@ static void write_interrupted(const struct run_entry *entry, char (*wordings)[WO
     snprintf(wordings[2], WORDING_SIZE, "%s", _("! Interrupted; r goes on"));
     if (end->checkpoints == 0) {
         snprintf(wordings[0], WORDING_SIZE,
-                 _("! Interrupted: %s is gone without a word, before a checkpoint; r begins again"),
+                 _("! Interrupted: %s ended unexpectedly, before a checkpoint; r begins again"),
                  owner);
         snprintf(wordings[1], WORDING_SIZE, "%s",
                  _("! Interrupted before a checkpoint; r begins again"));
         return;
     }
     snprintf(wordings[0], WORDING_SIZE,
-             _("! Interrupted: %s is gone without a word; r goes on after iteration %llu"), owner,
+             _("! Interrupted: %s ended unexpectedly; r goes on after iteration %llu"), owner,
              from);
     snprintf(wordings[1], WORDING_SIZE, _("! Interrupted; r goes on after iteration %llu"), from);
 }
@@ -103,12 +103,11 @@ static void write_end(const struct run_entry *entry, char (*wordings)[WORDING_SI
     others_owner_text(entry, owner, sizeof owner);
     snprintf(wordings[2], WORDING_SIZE, "%s", status);
     if (resume_allows(&entry->snapshot, "", NULL)) {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it, r goes on"),
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has closed it, r goes on"),
                  status, owner);
         snprintf(wordings[1], WORDING_SIZE, _("It is over (%s): r goes on"), status);
     } else {
-        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has let go of it"), status,
-                 owner);
+        snprintf(wordings[0], WORDING_SIZE, _("It is over (%s): %s has closed it"), status, owner);
         snprintf(wordings[1], WORDING_SIZE, _("It is over (%s)"), status);
     }
 }
@@ -148,12 +147,12 @@ static void report_end(struct app *app, const struct run_entry *entry)
     const struct run_snapshot *end = &entry->snapshot;
     others_owner_text(entry, owner, sizeof owner);
     if (end->status == RUN_INTERRUPTED)
-        app_say(app, ROLE_BAD, N_("The run is interrupted: %s is gone without a word. r goes on."),
+        app_say(app, ROLE_BAD, N_("The run is interrupted: %s ended unexpectedly. r goes on."),
                 owner);
     else if (end->status == RUN_FAILED || end->status == RUN_REFUSED)
         app_say(app, ROLE_BAD, "! %s", error_format(&end->error, text, sizeof text));
     else
-        app_say(app, ROLE_GOOD, N_("The run is %s: %s has let go of it."),
+        app_say(app, ROLE_GOOD, N_("The run is %s: %s has closed it."),
                 language_text(run_entry_status(entry)), owner);
     log_concerns(&app->shared.log, entry->directory);
 }
@@ -182,7 +181,7 @@ bool others_reject_command(struct app *app, const struct run_entry *entry)
     char owner[192];
     if (!entry || !entry->live)
         return false;
-    app_say(app, ROLE_WARNING, N_("Only watched here: the run belongs to %s."),
+    app_say(app, ROLE_WARNING, N_("This run can only be watched: it belongs to %s."),
             others_owner_text(entry, owner, sizeof owner));
     return true;
 }

@@ -55,19 +55,19 @@ static void toggle_cursor(struct plot_window *window)
 static void zoom_in(struct app *app, struct plot_window *window)
 {
     if (!plot_window_zoom(window, true))
-        app_say(app, ROLE_FAINT, _("There are too few points to look closer."));
+        app_say(app, ROLE_FAINT, _("There are too few points to zoom in."));
 }
 
 static void zoom_out(struct app *app, struct plot_window *window)
 {
     if (!plot_window_zoom(window, false))
-        app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
 }
 
 static void pan(struct app *app, struct plot_window *window, double part)
 {
     if (!window->zoomed)
-        app_say(app, ROLE_FAINT, _("Everything is in sight; z looks closer."));
+        app_say(app, ROLE_FAINT, _("Everything is shown; z zooms in."));
     else
         plot_window_pan(window, part);
 }

@@ -60,7 +60,7 @@ static void answer_rename(struct app *app, size_t choice)
     if (entry->name[0])
         app_say(app, ROLE_GOOD, _("The run %s is called \"%s\" now."), runs_id(entry), entry->name);
     else
-        app_say(app, ROLE_GOOD, _("The run %s has no name of its own any more."), runs_id(entry));
+        app_say(app, ROLE_GOOD, _("The name of run %s was removed."), runs_id(entry));
 }
 
 static void clear_note(struct app *app)
@@ -81,7 +81,7 @@ void ask_run_name(struct app *app, size_t index)
     struct dialog *dialog = dialog_begin(app, _("A name for this run"), answer_rename);
     snprintf(app->shared.subject, sizeof app->shared.subject, "%s", directory);
     snprintf(dialog->text, sizeof dialog->text,
-             _("%s: commands take the name for it. An empty one takes the name away."),
+             _("%s: commands accept the name instead of this ID. An empty name removes it."),
              runs_id(entry));
     line_edit_begin(&dialog->edit, entry->name, RUN_NAME_SIZE, false);
     dialog->edited = clear_note;
@@ -113,7 +113,7 @@ void run_actions_clone(struct app *app, size_t index)
     if (is_being_read(app, entry))
         return;
     if (!entry || (run_entry_is_kept(entry) && entry->refused)) {
-        app_say(app, ROLE_WARNING, _("There are no settings to take over."));
+        app_say(app, ROLE_WARNING, _("There are no settings to copy."));
         return;
     }
     const struct run_config config = settings_of(entry);
@@ -121,7 +121,8 @@ void run_actions_clone(struct app *app, size_t index)
     app_form_changed(app);
     app_show(app, SCREEN_SETUP);
     if (entry->imported[0])
-        app_say(app, ROLE_GOOD, _("The form holds what the log of run %s tells; choose the rest."),
+        app_say(app, ROLE_GOOD,
+                _("The form holds the settings from the log of run %s; choose the rest."),
                 runs_display_name(entry));
     else
         app_say(app, ROLE_GOOD, _("The form holds all settings of run %s: r runs them."),

@@ -290,7 +290,7 @@ static void show(struct app *app, struct run_entry *entry)
     }
     app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.kept.entries));
     if (attached && !entry->live)
-        app_say(app, ROLE_STRONG, N_("This run is not on any more: it is %s."),
+        app_say(app, ROLE_STRONG, N_("This run is no longer active: it is %s."),
                 language_text(run_entry_status(entry)));
 }
 

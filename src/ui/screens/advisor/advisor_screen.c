@@ -15,7 +15,7 @@
 
 static const struct key_binding bindings[] = {
     {UI_ENTER, 0, ACTION_OPEN, "Enter", N_("change, do"),
-     N_("the next choice, or type a number; on what is not known: train or measure it")},
+     N_("the next choice, or type a number; on a gap: train or measure")},
     {UI_UP, UI_BACK_TAB, ACTION_UP, N_("Up"), NULL, N_("the line above")},
     {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
     {UI_LEFT, 0, ACTION_LEFT, N_("Left"), NULL, N_("the choice before")},
@@ -23,8 +23,8 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll the answer back")},
     {UI_PAGE_DOWN, ' ', ACTION_PAGE_DOWN, "PgDn", N_("scroll"), N_("scroll the answer")},
     {'u', 0, ACTION_UPDATE, "u", N_("update"), N_("read the runs again")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("call off what is being measured")},
-    {UI_DELETE, UI_BACKSPACE, ACTION_REMOVE, "Del", NULL, N_("take a limit away")},
+    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the measurement")},
+    {UI_DELETE, UI_BACKSPACE, ACTION_REMOVE, "Del", NULL, N_("remove a limit")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
 };
@@ -170,7 +170,7 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
     struct dialog *dialog = &app->dialog;
     const bool on = run_list_active(&app->shared.runs) != NULL;
     if (model->errand) {
-        app_say(app, ROLE_WARNING, "%s", _("Something is being measured; s calls it off."));
+        app_say(app, ROLE_WARNING, "%s", _("A measurement is running; s cancels it."));
         return;
     }
     model->job = (struct measure_job){.threads = gap->threads};
@@ -187,7 +187,7 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
                     "background. Start nothing beside it: that would make the times too long."),
              model->measuring, model->job.device);
     dialog->choices[0] =
-        (struct dialog_choice){'y', 0, on ? _("measure all the same") : _("measure it now")};
+        (struct dialog_choice){'y', 0, on ? _("measure anyway") : _("measure it now")};
     dialog->choices[1] = (struct dialog_choice){'n', 'c', _("not now")};
     dialog->choice_count = 2;
     dialog->selected = on;
@@ -202,11 +202,11 @@ static void take_measurement(struct app *app)
     bool measured = errand_finish(model->errand, &error);
     model->errand = NULL;
     if (measured)
-        app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; it is kept with the run."),
+        app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; this is saved with the run."),
                 model->measuring, model->job.result.ms_per_image.mean,
                 STATISTICS_SPREAD(model->job.result.ms_per_image.ci95), model->job.result.device);
     else if (error.kind == ERROR_INTERRUPTED)
-        app_say(app, ROLE_STRONG, "%s", _("The measurement was called off; nothing is kept."));
+        app_say(app, ROLE_STRONG, "%s", _("The measurement was cancelled; nothing is saved."));
     else
         app_say_error(app, &error);
     if (measured)

@@ -223,7 +223,7 @@ static void put_state(struct writer *writer)
     struct advisor_model *model = writer->model;
     char text[1100];
     if (model->errand && model->of)
-        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s calls it off."),
+        snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s cancels it."),
                  model->measuring, model->job.device, (size_t)model->done, (size_t)model->of);
     else if (model->errand)
         snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), model->measuring,

@@ -36,7 +36,7 @@ static void note_compare(struct app *app)
     dialog_note_path(&app->dialog);
     if (!app->dialog.note[0] && !format_of(app->dialog.edit.text, &format))
         snprintf(app->dialog.note, sizeof app->dialog.note,
-                 _("Let the name end in .md, .csv or .json."));
+                 _("The name must end in .md, .csv or .json."));
 }
 
 static bool write_comparison(const struct app *app, const char *path, enum compare_format format,

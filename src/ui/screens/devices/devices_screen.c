@@ -273,7 +273,7 @@ static void put_gpus(struct writer *writer, const struct device_sample *sample)
     else if (sample->why_no_gpu[0])
         put(writer, _("none"), ROLE_TEXT, "%s", sample->why_no_gpu);
     else if (sample->gpu_count == 0)
-        put(writer, _("none"), ROLE_TEXT, "%s", _("the driver finds no card"));
+        put(writer, _("none"), ROLE_TEXT, "%s", _("the driver finds no GPU"));
     for (size_t i = 0; i < sample->gpu_count; i++)
         put_gpu(writer, &sample->gpus[i], i);
 }

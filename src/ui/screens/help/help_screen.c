@@ -28,7 +28,7 @@ static const struct {
         "over 10 iterations + 2 % of those done")},
     {N_("raw"),
      N_("every iteration's loss; where many share a column, from the least to the greatest")},
-    {N_("best epoch"), N_("the one with the best validation accuracy; its weights are kept")},
+    {N_("best epoch"), N_("the one with the best validation accuracy; its weights are saved")},
     {N_("Caffe's mean"),
      N_("the running mean as Caffe prints it, with the drift of its rounding errors")},
     {N_("exact mean"), N_("the same mean of the same losses, without drift: it is never negative")},
@@ -37,7 +37,7 @@ static const struct {
     {"v", N_("on a log axis: a value at or below zero, which has no place there; the legend counts "
              "them")},
     {"<>", N_("the plot is zoomed (0 shows all again), or follows the newest points")},
-    {"!", N_("a finding sets in there: v shows what it is")},
+    {"!", N_("a finding begins there: v shows it")},
     {N_("ms/image"), N_("milliseconds of an iteration divided by the batch; now, and the median")},
     {"~2", N_("in a comparison: the times of this row and of row 2 cannot be told apart")},
     {"?", N_("in a comparison: not measured; the selected row says which command would")},
@@ -45,7 +45,7 @@ static const struct {
      N_("the memory of a plan: where each layer's values and gradients lie, and when")},
     {"GEMM", N_("matrix products; nn, nt and tn say which operand is transposed")},
     {N_("UPDATE/W"), N_("how far a step moved the weights, by their size; about 1e-3 is usual")},
-    {N_("memory"), N_("what the program holds, and what the plan forecast for the run")},
+    {N_("memory"), N_("memory of the program, and the plan's forecast for the run")},
 };
 
 struct help_state {

@@ -18,7 +18,7 @@ static const struct key_binding bindings[] = {
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, N_("PgUp"), N_("page"), NULL},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, N_("PgDn"), NULL, NULL},
     {UI_HOME, 0, ACTION_FIRST, N_("Home"), NULL, NULL},
-    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line; new ones move it on")},
+    {UI_END, 0, ACTION_LAST, N_("End"), N_("newest"), N_("the newest line, and follow new ones")},
 };
 static const struct key_table table = {N_("The log"), bindings, sizeof bindings / sizeof *bindings};
 
@@ -172,7 +172,7 @@ static void draw(struct app *app, struct rect body)
     if (app->shared.log.count == 0)
         draw_wrapped(
             &app->canvas, list, 1, ROLE_FAINT,
-            _("Nothing was told yet: starts, ends, findings and errors of runs come here."));
+            _("There are no messages yet: starts, ends, findings and errors of runs come here."));
     if (!view->left_end || view->selected >= count)
         view->selected = count > 0 ? count - 1 : 0;
     view->top = table_scroll(view->top, view->selected, rows, count);

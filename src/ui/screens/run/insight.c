@@ -70,13 +70,13 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
                          : _("Measuring the next iterations ..."));
     } else if (entry->live) {
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                     _("What goes on inside is measured by the process that has the run, while "
-                       "somebody looks there. What it has kept is shown when the run is over."));
+                     _("These values are measured by the process that computes the run, while this "
+                       "view is open there. What it has saved is shown when the run is over."));
     } else {
         int row = draw_wrapped(canvas, area, 1, ROLE_FAINT,
-                               _("Not measured: nobody looked here while the run was on. Open this "
-                                 "view during a run and it is measured and kept. A benchmark "
-                                 "tells the same of the network alone:"));
+                               _("Not measured: this view was not open during the run. Open it "
+                                 "during a run to measure and save these values. A benchmark "
+                                 "measures the same for the network alone:"));
         draw_bench_command(canvas, area, row + 1, &entry->config);
     }
 }

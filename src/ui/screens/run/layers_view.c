@@ -148,7 +148,7 @@ static void draw_details(struct canvas *canvas, struct rect area,
                        choice_translate(layer->choice, choice, sizeof choice));
     if (layer->memory_bytes == 0)
         draw_wrapped(canvas, inside, row, ROLE_FAINT,
-                     _("It works in its input's memory and needs none of its own."));
+                     _("It works in place, in its input's memory."));
 }
 
 static void draw(struct app *app, struct run_entry *entry, const struct run_layout *layout,

@@ -234,8 +234,8 @@ static void draw(struct app *app, struct run_entry *entry, const struct run_layo
     const uint64_t iteration = shown(app, entry);
     if (run_facts(entry->run)->mean_only) {
         draw_wrapped(&app->canvas, area, 1, ROLE_FAINT,
-                     _("This run was imported from a log that tells Caffe's mean alone, and not "
-                       "the losses it was made from."));
+                     _("This run was imported from a log that has Caffe's mean, but not the losses "
+                       "it was made from."));
         return;
     }
     if (!loss_walk_to(&view->walk, series, run_config(entry->run)->average_loss, iteration, &lesson,

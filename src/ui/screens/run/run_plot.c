@@ -230,7 +230,7 @@ static void draw_nothing(struct app *app, struct rect area)
                  run_model(app)->choice.own
                      ? _("No curve that is switched on has values; Y shows the "
                          "list of curves, y goes to the next picture.")
-                     : _("The first iteration is on its way ..."));
+                     : _("Waiting for the first iteration ..."));
 }
 
 static void report_left_out(struct legend *legend, size_t count)

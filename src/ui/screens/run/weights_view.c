@@ -151,8 +151,8 @@ static void draw_advice(struct canvas *canvas, struct rect area, int row,
                      _("A running statistic: measured from the batches, not learnt."));
     else if (isnan(tensor->update_norm))
         draw_wrapped(canvas, area, row, ROLE_FAINT,
-                     _("The step's size was not measured: there was too little free memory to "
-                       "keep the weights from before it."));
+                     _("The step's size was not measured: there was too little free memory to copy "
+                       "the weights before it."));
     else if (health != HEALTH_FINE)
         draw_wrapped(canvas, area, row, ROLE_WARNING, gettext(advice[health]));
 }

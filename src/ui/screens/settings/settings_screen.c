@@ -44,7 +44,7 @@ static void save(struct app *app)
     struct error error = {0};
     if (app->options->broken.kind != ERROR_NONE)
         app_say(app, ROLE_WARNING,
-                _("Changed for now, not saved: the configuration file has a mistake; mend or "
+                _("Changed for now, not saved: the configuration file has an error; correct or "
                   "remove %s."),
                 app->options->broken.what);
     else if (!preferences_write(&app->shared.saved, &error))

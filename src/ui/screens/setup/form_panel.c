@@ -194,7 +194,7 @@ static void draw_time_unknown(struct app *app, struct rect area)
                          area.columns - VALUE_COLUMN};
     draw_text(&app->canvas, area, 0, 1, ROLE_FAINT, _("ms/image"));
     if (!past_is_known(app))
-        snprintf(text, sizeof text, "%s", _("looking at earlier runs ..."));
+        snprintf(text, sizeof text, "%s", _("searching earlier runs ..."));
     else if (config->technique == TECHNIQUE_NONE)
         snprintf(text, sizeof text,
                  _("not known yet: no run of %.200s (batch %zu, %s) on this machine"),

@@ -25,7 +25,7 @@ static const struct key_binding bindings[] = {
     {UI_DOWN, UI_TAB, ACTION_DOWN, N_("Down"), NULL, N_("the line below (Tab too)")},
     {UI_PAGE_UP, 0, ACTION_PAGE_UP, "PgUp", NULL, N_("scroll back")},
     {UI_PAGE_DOWN, 0, ACTION_PAGE_DOWN, "PgDn", NULL, N_("scroll to the results")},
-    {'s', 0, ACTION_STOP, "s", NULL, N_("call off the making of pictures")},
+    {'s', 0, ACTION_STOP, "s", NULL, N_("cancel the making of pictures")},
     {UI_HOME, 0, ACTION_FIRST, "Home", NULL, NULL},
     {UI_END, 0, ACTION_LAST, "End", NULL, NULL},
 };
@@ -118,7 +118,7 @@ static void take_pictures(struct app *app)
     else if (made)
         app_say(app, ROLE_GOOD, "%s", _("The pictures of the study are ready: m p goes there."));
     else if (error.kind == ERROR_INTERRUPTED)
-        app_say(app, ROLE_STRONG, "%s", _("The making of pictures was called off."));
+        app_say(app, ROLE_STRONG, "%s", _("The making of pictures was cancelled."));
     else
         app_say_error(app, &error);
 }
@@ -195,7 +195,7 @@ static void begin(struct app *app)
     else if (model->state == STUDY_READY)
         start_session(app);
     else if (model->state == STUDY_MAKING)
-        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s calls it off."));
+        app_say(app, ROLE_WARNING, "%s", _("The pictures are being made; s cancels it."));
     else if (!study_check_name(model->values[STUDY_PARTICIPANT], _("Participant"), &error)) {
         model->focus = STUDY_PARTICIPANT;
         app_say(app, ROLE_WARNING, "%s", _("Who takes part? Enter asks for the name."));

@@ -176,8 +176,8 @@ static bool open_terminal(struct error *error)
         return error_set(error, ERROR_UNSUPPORTED, "the study",
                          "run it in a terminal; --report prints the results of a file",
                          isatty(STDIN_FILENO)
-                             ? N_("pictures are shown on a terminal, and standard output is none")
-                             : N_("pictures are shown on a terminal, and standard input is none"));
+                             ? N_("pictures need a terminal, but standard output is not one")
+                             : N_("pictures need a terminal, but standard input is not one"));
     if (!terminal_open(error)) {
         error->kind = ERROR_UNSUPPORTED;
         return false;

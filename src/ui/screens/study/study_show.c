@@ -17,7 +17,7 @@ static const struct key_binding bindings[] = {
      N_("a network made the picture")},
     {UI_ENTER, ' ', ACTION_OPEN, N_("Enter  Space"), N_("go on"), N_("go on to the next picture")},
     {'?', UI_F1, ACTION_HELP, "?  F1", N_("help"), N_("this help; any key closes it")},
-    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and keeps nothing of it")},
+    {'q', 0, ACTION_BACK, "q", N_("quit"), N_("leave the study: asks, and saves nothing of it")},
 };
 const struct key_table study_show_keys = {N_("In a study"), bindings,
                                           sizeof bindings / sizeof *bindings};
@@ -171,7 +171,7 @@ static void draw_quit(struct study_show *show)
     const struct rect inside = draw_box(&show->canvas, area, _("Leave the study?"));
     int row =
         draw_wrapped(&show->canvas, inside, 0, ROLE_TEXT,
-                     _("A study that is not finished leaves no vote: nothing of it is kept."));
+                     _("A study that is not finished leaves no vote: nothing of it is saved."));
     draw_text(&show->canvas, inside, row + 1, 0, ROLE_KEY, "y");
     draw_text(&show->canvas, inside, row + 1, 2, ROLE_TEXT, _("leave it"));
     draw_text(&show->canvas, inside, row + 2, 0, ROLE_KEY, "n");

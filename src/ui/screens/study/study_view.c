@@ -147,7 +147,7 @@ static void put_state(struct page *page)
         put(page, ROLE_BAD, error_format(&model->display_error, text, sizeof text));
     }
     if (model->state == STUDY_MAKING && model->of) {
-        snprintf(text, sizeof text, _("Making the pictures of %s: %zu of %zu; s calls it off."),
+        snprintf(text, sizeof text, _("Making the pictures of %s: %zu of %zu; s cancels it."),
                  model->runs[model->current].network, model->done, model->of);
         put(page, ROLE_KEY, text);
     } else if (model->state == STUDY_MAKING) {

@@ -119,7 +119,7 @@ static void note_results(struct app *app)
                  _("A folder gets the studies' two CSV files."));
     else if (!ends_in(path, ".md") && !ends_in(path, ".json") && !ends_in(path, ".txt"))
         snprintf(dialog->note, sizeof dialog->note, "%s",
-                 _("Let the name end in .md, .txt or .json, or be that of a folder/."));
+                 _("The name must end in .md, .txt or .json, or be that of a folder/."));
     else if (file_exists(path))
         snprintf(dialog->note, sizeof dialog->note, "%s",
                  _("This file exists: Enter replaces it."));
@@ -150,7 +150,7 @@ void ask_sweep_export(struct app *app)
 {
     char name[SWEEP_NAME + 16], path[sizeof app->dialog.edit.text];
     if (app->shared.sweep.sweep.count == 0) {
-        app_say(app, ROLE_WARNING, "%s", _("There is no sweep in sight to export."));
+        app_say(app, ROLE_WARNING, "%s", _("No sweep is open: there is nothing to export."));
         return;
     }
     struct dialog *dialog = dialog_begin(app, _("Export the sweep"), answer_results);

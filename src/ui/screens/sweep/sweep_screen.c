@@ -17,7 +17,7 @@
 static const struct key_binding bindings[] = {
     {'v', 0, ACTION_VIEW, "v", N_("view"), N_("the next view: set up, cells, earlier sweeps")},
     {'r', 0, ACTION_RUN, "r", N_("start"),
-     N_("start what is set up, or go on with the sweep in sight")},
+     N_("start what is set up, or go on with the open sweep")},
     {' ', 0, ACTION_PAUSE, N_("space"), N_("choose"),
      N_("set up: choose the value, or not; cells: pause the sweep, and go on")},
     {'a', 0, ACTION_ALL, "a", NULL, N_("set up: the whole list, or the selected value alone")},
@@ -27,7 +27,7 @@ static const struct key_binding bindings[] = {
     {'y', 0, ACTION_QUANTITY, "y", N_("figure"),
      N_("what the cells show: ms/image, memory, loss, first negative iteration, accuracy")},
     {'t', 0, ACTION_RESUME, "t", NULL,
-     N_("cells: let the selected one wait again that failed; r tries it")},
+     N_("cells: queue the selected cell again if it failed; r runs it")},
     {'e', 0, ACTION_EXPORT, "e", N_("export"), N_("write the tables, or all figures; asks where")},
     {'f', 0, ACTION_FORM, "f", NULL, N_("set up: begin again with what the form says")},
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the line above")},

@@ -164,7 +164,7 @@ static enum role describe_plan(const struct sweep_model *model, const struct swe
         return ROLE_BAD;
     }
     if (model->set.changed || model->planned < model->plan.count) {
-        text_append(text, _("Looking at cell %zu of %zu ..."), model->planned, model->plan.count);
+        text_append(text, _("Checking cell %zu of %zu ..."), model->planned, model->plan.count);
         return ROLE_FAINT;
     }
     struct sweep_time time = sweep_estimate_left(&job->estimate, &model->plan);
@@ -413,9 +413,9 @@ void sweep_draw_cells(struct app *app, struct rect area)
     struct sweep_job *job = &app->shared.sweep;
     struct text text = {0};
     if (job->sweep.count == 0) {
-        draw_wrapped(&app->canvas, area, 0, ROLE_FAINT,
-                     _("There is no sweep in sight: set one up (v) and start it with r, or open an "
-                       "earlier one."));
+        draw_wrapped(
+            &app->canvas, area, 0, ROLE_FAINT,
+            _("No sweep is open: set one up (v) and start it with r, or open an earlier one."));
         return;
     }
     describe_cell(model, job, &text);

@@ -145,8 +145,8 @@ static void draw_cell_words(const struct try_model *model, struct canvas *canvas
                  try_model_class_name(model, model->column));
     else if (model->row == model->column)
         snprintf(text, sizeof text,
-                 ngettext("%s told right: %u image; Enter shows it",
-                          "%s told right: %u images; Enter shows them", count),
+                 ngettext("%s classified correctly: %u image; Enter shows it",
+                          "%s classified correctly: %u images; Enter shows them", count),
                  try_model_class_name(model, model->row), (unsigned)count);
     else
         snprintf(text, sizeof text,
@@ -163,7 +163,7 @@ static bool nothing_yet(const struct try_model *model, struct canvas *canvas, st
         return false;
     draw_wrapped(canvas, area, 1, ROLE_FAINT,
                  model->status.images > 0 || model->status.phase == PROBE_OPENING
-                     ? _("No image was seen yet.")
+                     ? _("No image was evaluated yet.")
                      : _("There is no data set: d asks for one."));
     return true;
 }

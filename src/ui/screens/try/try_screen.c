@@ -22,7 +22,7 @@ static const struct key_binding bindings[] = {
     {UI_LEFT, UI_BACKSPACE, ACTION_LEFT, N_("Left"), N_("before"),
      N_("the image before; in the matrix the column before")},
     {'f', 0, ACTION_FILTER, "f", N_("wrong only"),
-     N_("walk through the images that were told wrong, or through all")},
+     N_("step through the misclassified images, or through all")},
     {'v', 0, ACTION_VIEW, "v", N_("view"),
      N_("the next view: image, confusion matrix, accuracy by class")},
     {'w', 0, ACTION_WEIGHTS, "w", N_("weights"),
@@ -32,7 +32,7 @@ static const struct key_binding bindings[] = {
     {UI_UP, 0, ACTION_UP, N_("Up"), NULL, N_("the row above")},
     {UI_DOWN, 0, ACTION_DOWN, N_("Down"), NULL, N_("the row below")},
     {UI_ENTER, 0, ACTION_OPEN, "Enter", NULL,
-     N_("walk through the images of the cell; of the class, those told wrong")},
+     N_("step through the images of the cell, or the misclassified ones of the class")},
     {'s', 0, ACTION_SORT, "s", NULL, N_("the classes by number, or the worst first")},
     {'g', 0, ACTION_GO, "g", NULL, N_("go to an image by its number; asks which")},
     {'u', 0, ACTION_UPDATE, "u", NULL,
@@ -173,10 +173,8 @@ static void walk_on(struct app *app, long steps)
 {
     if (!try_model_move(try_model(app), steps))
         app_say(app, ROLE_WARNING, "%s",
-                try_model(app)->status.images == 0
-                    ? _("There is no data set to walk through; d asks for "
-                        "one.")
-                    : _("There is no further image of this kind."));
+                try_model(app)->status.images == 0 ? _("No data set is open; d asks for one.")
+                                                   : _("There is no further image of this kind."));
 }
 
 static void move(struct app *app, long rows, long columns, long images)
@@ -207,15 +205,15 @@ static void change_walk(struct app *app)
     struct try_model *model = try_model(app);
     size_t place;
     if (try_model_makes_pictures(model)) {
-        app_say(app, ROLE_WARNING, "%s", _("Of a picture nothing is simply right or wrong."));
+        app_say(app, ROLE_WARNING, "%s", _("A generated picture is not simply right or wrong."));
         return;
     }
     try_model_start_walk(model, model->walk == WALK_ALL ? WALK_WRONG : WALK_ALL, 0, 0);
     model->kind = TRY_IMAGE;
     if (model->walk == WALK_ALL)
-        app_say(app, ROLE_STRONG, "%s", _("All images are walked through."));
+        app_say(app, ROLE_STRONG, "%s", _("Left and Right step through all images."));
     else if (try_model_count(model, &place) == 0)
-        app_say(app, ROLE_STRONG, "%s", _("So far no image was told wrong."));
+        app_say(app, ROLE_STRONG, "%s", _("So far no image was misclassified."));
 }
 
 /* Shows the images that the matrix cell or the class under the cursor counts. */
@@ -235,7 +233,7 @@ static void walk_selected_images(struct app *app)
     try_model_start_walk(model, model->kind == TRY_MATRIX ? WALK_CELL : WALK_CLASS, label, guess);
     if (try_model_count(model, &place) == 0) {
         model->walk = WALK_ALL;
-        app_say(app, ROLE_STRONG, "%s", _("No image of this class was told wrong."));
+        app_say(app, ROLE_STRONG, "%s", _("No image of this class was misclassified."));
         return;
     }
     model->kind = TRY_IMAGE;

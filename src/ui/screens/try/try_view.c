@@ -128,12 +128,12 @@ static void write_place(const struct try_model *model, char *text, size_t size)
     if (model->answer.path[0])
         snprintf(text, size, "%s", _("an image file"));
     else if (model->walk == WALK_WRONG)
-        snprintf(text, size, _("%zu of the %zu told wrong"), place, count);
+        snprintf(text, size, _("%zu of the %zu misclassified"), place, count);
     else if (model->walk == WALK_CELL)
         snprintf(text, size, _("%zu of the %zu of %s taken for %s"), place, count, truth,
                  try_model_class_name(model, model->guess));
     else if (model->walk == WALK_CLASS)
-        snprintf(text, size, _("%zu of the %zu of %s told wrong"), place, count, truth);
+        snprintf(text, size, _("%zu of the %zu of %s misclassified"), place, count, truth);
     else
         snprintf(text, size, _("image %zu of %zu"), place, count);
 }
@@ -208,7 +208,7 @@ void try_draw_image(struct try_model *model, struct canvas *canvas, struct rect 
     char text[1100];
     draw_cursor(canvas, area, 0, 0);
     if (!model->answered && model->status.images > 0)
-        draw_text(canvas, area, 1, 0, ROLE_FAINT, _("The first image is on its way ..."));
+        draw_text(canvas, area, 1, 0, ROLE_FAINT, _("Waiting for the first image ..."));
     else if (!model->answered && model->status.phase == PROBE_READY)
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
                      _("The model is open. i asks for an image file; d for a data set to walk "
