@@ -227,7 +227,7 @@ static void test_going_on(void)
         same = same && lab_iterate(&whole, i, BATCH) == lab_iterate(&second, i, BATCH);
     tap_ok(same && same_weights(&whole, &second), "what is kept is enough for all cards to go on");
     memset(second.weights.values, 0, floats_of(&second) * sizeof(float));
-    weights_touch(&second.weights); /* and without a word to the execution */
+    weights_mark_changed(&second.weights); /* and without a word to the execution */
     const float loss = lab_iterate(&second, 6, BATCH);
     tap_ok(fabsf(loss - logf(10)) < 1e-5f, "weights that the host writes reach them (%g)",
            (double)loss);

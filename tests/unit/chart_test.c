@@ -179,7 +179,7 @@ static bool read_chart(struct run *const *runs, size_t count, const struct chart
 {
     struct error error;
     const char *path = home_path("chart.png");
-    if (chart_write(runs, count, settings, path, &error) && image_read(image, path, 3, &error))
+    if (chart_write(runs, count, settings, path, &error) && image_file_read(image, path, 3, &error))
         return true;
     note_error(&error);
     return false;

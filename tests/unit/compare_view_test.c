@@ -51,7 +51,7 @@ static void read_kept(enum run_depth depth, size_t index, struct compare_files *
     struct run_reader *reader = run_reader_start(depth, &directory, 1, &error);
     if (reader && run_reader_wait(reader, 60)) {
         struct run_read *read = run_reader_result(reader, 0);
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
         if (files)
             *files = read->files;
         if (files)
@@ -66,7 +66,7 @@ static void look_again(const struct run_list *sitting)
     struct run_listing *listing = run_listing_start(NULL, &error);
     if (tap_ok(listing && run_listing_wait(listing, 60), "the folder of runs is read")) {
         const struct run_ids *found = run_listing_result(listing);
-        run_list_add_kept(&kept, sitting, found->home, found->ids, found->count, &error);
+        run_list_add_saved_ids(&kept, sitting, found->home, found->ids, found->count, &error);
     }
     run_listing_drop(listing);
 }
@@ -89,7 +89,8 @@ static void test_kept(void)
     look_again(&sitting);
     tap_ok(kept.count == IDS && strstr(kept.entries[0].directory, ids[0]),
            "kept runs are found, the oldest first");
-    tap_ok(!kept.entries[0].run && !kept.entries[0].peeked && !run_entry_waits(&kept.entries[0]),
+    tap_ok(!kept.entries[0].run && !kept.entries[0].outline_known &&
+               !run_entry_is_waiting(&kept.entries[0]),
            "nothing of them is read, and they wait for nothing");
     read_kept(RUN_DEPTH_OUTLINE, 1, NULL);
     tap_ok(kept.entries[1].config.batch == 64 && kept.entries[1].snapshot.status == RUN_DONE &&
@@ -103,7 +104,8 @@ static void test_kept(void)
     tap_ok(kept.count == IDS + 1 && kept.entries[IDS].refused &&
                strcmp(run_entry_status(&kept.entries[IDS]), "unreadable") == 0,
            "one that cannot be read is listed as such");
-    tap_ok(!run_entry_is_on(&kept.entries[1]) && !run_list_active(&kept), "kept runs are not on");
+    tap_ok(!run_entry_is_active(&kept.entries[1]) && !run_list_active(&kept),
+           "kept runs are not on");
 }
 
 static void test_runs(void)
@@ -168,7 +170,7 @@ static void test_curves(void)
     struct axis y = compare_model_y_axis(&view, false);
     tap_ok(y.low == 0 && y.high >= 2 && isfinite(compare_model_value(&view, 0)),
            "and their losses");
-    plot_window_put_cursor(&view.window, 100);
+    plot_window_set_cursor(&view.window, 100);
     tap_ok(compare_model_value(&view, 0) > 1, "under the cursor the value is the one of there");
     plot_window_zoom(&view.window, true);
     tap_ok(compare_model_update_curves(&view, &wanted, 50, &error) && view.x.high < 600 &&

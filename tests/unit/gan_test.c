@@ -104,7 +104,7 @@ static void test_input_gradient(const char *device)
     struct network *network = build_small();
     struct plan_settings settings = training(1);
     struct stand stand;
-    settings.frozen = settings.keeps_input_gradient = true;
+    settings.frozen = settings.needs_input_gradient = true;
     for (size_t i = 0; i < BATCH * 16; i++)
         yes[i] = 1;
     random_fill_uniform(1, RANDOM_TEST, 0, -1, 1, pairs, BATCH * PAIR);
@@ -172,7 +172,7 @@ static void test_seed(const char *device)
     struct network *network = build_small();
     struct plan_settings settings = training(1), with_seed = settings;
     struct stand seeded, plain;
-    with_seed.seeds_output = true;
+    with_seed.seeds_output_gradient = true;
     random_fill_uniform(1, RANDOM_TEST, 1, -1, 1, x, BATCH * INPUT);
     random_fill_uniform(1, RANDOM_TEST, 2, -1, 1, y, BATCH * IMAGE);
     if (network && stand_create(&seeded, &network->graph, device, &with_seed) &&

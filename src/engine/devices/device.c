@@ -1,7 +1,7 @@
 /* Which devices there are, how they are named, and how a device's kernel is chosen for a site. */
 #include "engine/devices/device.h"
 
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "engine/devices/choice.h"

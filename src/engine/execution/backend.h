@@ -26,7 +26,7 @@ struct execution {
     struct kernel_site *sites;    /* by step: the plan's, with the batch that is bound */
     struct kernel_call *calls;    /* by action of the plan; values, labels and iteration change */
     float **values;               /* by node: what the forward pass has computed */
-    float **late_values;          /* by node: its place in the backward pass */
+    float **backward_values;      /* by node: its place in the backward pass */
     struct execution_batch batch; /* in the device's memory */
     struct profile *profile;
     uint64_t action_start; /* host: when the measured action began (clock_nanoseconds) */
@@ -62,7 +62,7 @@ struct execution_backend {
     /* Returns whether values[0..count) of the device's memory are all finite. */
     bool (*all_finite)(const struct execution *execution, const float *values, size_t count);
     /* Returns the first step with a value, or with *in_weights a parameter, that is not finite;
-     * PLAN_NOWHERE: there is none. */
+     * PLAN_NONE: there is none. */
     size_t (*find_not_finite)(struct execution *execution, uint64_t iteration, bool *in_weights);
 
     /* With a profile: called around every action, and at the end of a pass. */

@@ -175,7 +175,7 @@ bool backend_device_create(struct execution *execution, uint64_t seed, struct er
         return false;
     own->output =
         memory_new_aligned(output_floats(plan), sizeof(float), "the network's output", error);
-    own->measured = memory_new(plan->action_count, sizeof *own->measured, "the execution", error);
+    own->measured = memory_new(plan->order_count, sizeof *own->measured, "the execution", error);
     return own->output && own->measured && device_check(execution->device, error);
 }
 
@@ -232,7 +232,7 @@ void backend_device_bind(struct execution *execution, const struct execution_bat
 static bool loss_is_computed(const struct execution *execution, size_t loss)
 {
     const size_t node = execution->plan->graph->losses[loss];
-    return execution->plan->values[node] != PLAN_NOWHERE &&
+    return execution->plan->values[node] != PLAN_NONE &&
            execution_can_run(execution, &execution->plan->graph->nodes[node]);
 }
 
@@ -467,7 +467,7 @@ void backend_device_touch(struct execution *execution)
     for (size_t i = 0; i < 2; i++)
         if (execution->on_device->buffers[i])
             device_buffer_touch_host(execution->on_device->buffers[i]);
-    weights_touch(execution->weights);
+    weights_mark_changed(execution->weights);
 }
 
 bool backend_device_all_finite(const struct execution *execution, const float *values, size_t count)

@@ -260,7 +260,7 @@ static void share_weights(struct execution *first)
     struct backend_group *group = first->group;
     const uint64_t changes = first->weights->buffer->changes;
     for (size_t i = 1; changes != group->weights_seen && i < group->count; i++)
-        weights_touch(&group->ranks[i].weights);
+        weights_mark_changed(&group->ranks[i].weights);
     group->weights_seen = changes;
 }
 
@@ -393,7 +393,7 @@ static size_t find_not_finite(struct execution *first, uint64_t iteration, bool 
     /* each has moved its running statistics by its own images */
     weights_fetch(first->weights, NULL);
     for (size_t i = 1; i < group->count; i++)
-        weights_touch(&group->ranks[i].weights);
+        weights_mark_changed(&group->ranks[i].weights);
     return earliest->not_finite;
 }
 

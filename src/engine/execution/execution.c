@@ -47,7 +47,7 @@ const struct execution_batch *execution_device_batch(const struct execution *exe
 void execution_set_profile(struct execution *execution, struct profile *profile)
 {
     execution->profile = profile;
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].profile = profile;
 }
 
@@ -152,7 +152,7 @@ void execution_set_solver_step(struct execution *execution, uint64_t step)
 
 static float *at(const struct execution *execution, size_t offset)
 {
-    return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
+    return offset == PLAN_NONE ? NULL : (float *)(execution->arena + offset);
 }
 
 const float *execution_device_output(const struct execution *execution)
@@ -178,7 +178,7 @@ const float *execution_device_input_gradient(const struct execution *execution)
 float *execution_device_output_gradient(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    return plan->seeds_output ? at(execution, plan->gradients[plan->graph->output]) : NULL;
+    return plan->seeds_output_gradient ? at(execution, plan->gradients[plan->graph->output]) : NULL;
 }
 
 /* --- divergence --- */
@@ -188,7 +188,7 @@ bool execution_find_first_bad_layer(struct execution *execution, uint64_t iterat
 {
     const size_t step =
         execution->backend->find_not_finite(execution, iteration, &layer->in_weights);
-    if (step == PLAN_NOWHERE)
+    if (step == PLAN_NONE)
         return false;
     memcpy(layer->node, execution->plan->steps[step].site.node->name, sizeof layer->node);
     return true;

@@ -73,8 +73,8 @@ static bool build_plans(struct gan_plan *plan, const struct network *network,
     generator.memory_limit = limits[0];
     learner.memory_limit = limits[1];
     judge.memory_limit = limits[2];
-    generator.seeds_output = true;
-    judge.frozen = judge.keeps_input_gradient = true;
+    generator.seeds_output_gradient = true;
+    judge.frozen = judge.needs_input_gradient = true;
     plan->generator = plan_build(&network->graph, driver, &generator, error);
     if (plan->generator)
         plan->learner = plan_build(&network->discriminator, driver, &learner, error);
@@ -137,7 +137,7 @@ static bool build_within(struct gan_plan *plan, const struct network *network,
     if (can)
         return build_plans(plan, network, driver, settings, limits, error);
     return error &&
-           plan_refuse_limit(settings, least, largest_batch(network, driver, settings), error);
+           plan_set_limit_error(settings, least, largest_batch(network, driver, settings), error);
 }
 
 bool gan_plan_build(struct gan_plan *plan, const struct network *network,

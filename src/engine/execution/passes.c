@@ -12,7 +12,7 @@
 
 static float *at(const struct execution *execution, size_t offset)
 {
-    return offset == PLAN_NOWHERE ? NULL : (float *)(execution->arena + offset);
+    return offset == PLAN_NONE ? NULL : (float *)(execution->arena + offset);
 }
 
 static void set_parameters(struct execution *execution, float *weights, struct kernel_call *call)
@@ -31,18 +31,18 @@ static void set_parameters(struct execution *execution, float *weights, struct k
 static void set_call(struct execution *execution, float *weights, size_t action, uint64_t seed)
 {
     const struct plan *plan = execution->plan;
-    const enum plan_pass pass = plan->actions[action].pass;
-    const size_t s = plan->actions[action].step;
+    const enum plan_pass pass = plan->order[action].pass;
+    const size_t s = plan->order[action].step;
     const struct plan_step *step = &plan->steps[s];
     struct kernel_call *call = &execution->calls[action];
     *call = (struct kernel_call){
         .site = &execution->sites[s],
         .output_gradient = at(execution, plan->gradients[step->node]),
-        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->late_saved),
+        .saved = at(execution, pass == PLAN_FORWARD ? step->saved : step->backward_saved),
         .workspace = execution->arena + plan->workspace,
         .seed = seed,
         .node_number = step->node,
-        .again = pass == PLAN_AGAIN,
+        .again = pass == PLAN_RECOMPUTE,
         .pool = execution->device->pool,
         .context = execution->device->state};
     memcpy(call->accumulate, step->accumulate, sizeof call->accumulate);
@@ -71,13 +71,13 @@ static void set_values(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
     find_values(execution, plan->values, execution->values);
-    find_values(execution, plan->late_values, execution->late_values);
+    find_values(execution, plan->backward_values, execution->backward_values);
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s].batch = execution->batch.count;
-    for (size_t a = 0; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
+    for (size_t a = 0; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
         float **values =
-            plan->actions[a].pass == PLAN_FORWARD ? execution->values : execution->late_values;
+            plan->order[a].pass == PLAN_FORWARD ? execution->values : execution->backward_values;
         struct kernel_call *call = &execution->calls[a];
         call->output = values[step->node];
         call->labels = execution->batch.labels;
@@ -129,13 +129,13 @@ static bool allocate(struct execution *execution, struct error *error)
     execution->sites =
         memory_new(plan->step_count, sizeof *execution->sites, "the execution", error);
     execution->calls =
-        memory_new(plan->action_count, sizeof *execution->calls, "the execution", error);
+        memory_new(plan->order_count, sizeof *execution->calls, "the execution", error);
     execution->values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
-    execution->late_values =
+    execution->backward_values =
         memory_new(plan->graph->node_count, sizeof *execution->values, "the execution", error);
     return execution->arena && execution->sites && execution->calls && execution->values &&
-           execution->late_values &&
+           execution->backward_values &&
            (plan->mode == PLAN_INFERENCE || plan->frozen || allocate_training(execution, error));
 }
 
@@ -143,12 +143,12 @@ static bool allocate(struct execution *execution, struct error *error)
 static bool set_up(struct execution *execution, uint64_t seed, struct error *error)
 {
     const struct plan *plan = execution->plan;
-    float *weights = weights_place(execution->weights, execution->device, error);
+    float *weights = weights_on_device(execution->weights, execution->device, error);
     if (!weights)
         return false;
     for (size_t s = 0; s < plan->step_count; s++)
         execution->sites[s] = plan->steps[s].site;
-    for (size_t a = 0; a < plan->action_count; a++)
+    for (size_t a = 0; a < plan->order_count; a++)
         set_call(execution, weights, a, seed);
     return execution->backend->create(execution, seed, error);
 }
@@ -180,7 +180,7 @@ void execution_release(struct execution *execution)
     free(execution->sites);
     free(execution->calls);
     free(execution->values);
-    free(execution->late_values);
+    free(execution->backward_values);
     free(execution);
 }
 
@@ -204,8 +204,8 @@ bool execution_can_run(const struct execution *execution, const struct node *nod
 
 static void run_kernel(struct execution *execution, size_t action)
 {
-    const struct plan_step *step = &execution->plan->steps[execution->plan->actions[action].step];
-    if (execution->plan->actions[action].pass == PLAN_BACKWARD)
+    const struct plan_step *step = &execution->plan->steps[execution->plan->order[action].step];
+    if (execution->plan->order[action].pass == PLAN_BACKWARD)
         step->kernel->backward(&execution->calls[action]);
     else
         step->kernel->forward(&execution->calls[action]);
@@ -213,7 +213,7 @@ static void run_kernel(struct execution *execution, size_t action)
 
 static void run_action(struct execution *execution, size_t action)
 {
-    const struct plan_action *what = &execution->plan->actions[action];
+    const struct plan_order_entry *what = &execution->plan->order[action];
     const struct execution_backend *backend = execution->backend;
     if (!execution->profile) {
         run_kernel(execution, action);
@@ -233,7 +233,7 @@ static void end_pass(struct execution *execution)
 
 static void set_iteration(struct execution *execution, uint64_t iteration)
 {
-    for (size_t a = 0; a < execution->plan->action_count; a++)
+    for (size_t a = 0; a < execution->plan->order_count; a++)
         execution->calls[a].iteration = iteration;
 }
 
@@ -251,9 +251,9 @@ void execution_run_forward(struct execution *execution, uint64_t iteration)
 void execution_run_backward(struct execution *execution)
 {
     const struct plan *plan = execution->plan;
-    for (size_t a = plan->step_count; a < plan->action_count; a++) {
-        const struct plan_step *step = &plan->steps[plan->actions[a].step];
-        if (step->kernel && (step->backward || plan->actions[a].pass == PLAN_AGAIN))
+    for (size_t a = plan->step_count; a < plan->order_count; a++) {
+        const struct plan_step *step = &plan->steps[plan->order[a].step];
+        if (step->kernel && (step->backward || plan->order[a].pass == PLAN_RECOMPUTE))
             run_action(execution, a);
     }
     end_pass(execution);
@@ -261,7 +261,7 @@ void execution_run_backward(struct execution *execution)
 
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step)
 {
-    float *weights = weights_place(execution->weights, execution->device, NULL);
+    float *weights = weights_on_device(execution->weights, execution->device, NULL);
     struct solver_update update = {
         .settings = execution->solver,
         .learning_rate = learning_rate,
@@ -304,5 +304,5 @@ size_t execution_run_until_not_finite(struct execution *execution, uint64_t iter
             !execution->backend->all_finite(execution, execution->values[step->node], count))
             return s;
     }
-    return PLAN_NOWHERE;
+    return PLAN_NONE;
 }

@@ -29,7 +29,7 @@ void execution_run_backward(struct execution *execution);
 void execution_run_update(struct execution *execution, float learning_rate, uint64_t step);
 
 /* Runs the forward pass step by step. Returns the first step whose values, or with *in_weights
- * whose parameters, are not finite, among this device's images; PLAN_NOWHERE: there is none. */
+ * whose parameters, are not finite, among this device's images; PLAN_NONE: there is none. */
 size_t execution_run_until_not_finite(struct execution *execution, uint64_t iteration,
                                       bool *in_weights);
 

@@ -1,8 +1,8 @@
 #include "engine/weights/weights.h"
 
 #include "base/memory.h"
-#include "base/pool.h"
 #include "base/random.h"
+#include "base/threads/pool.h"
 #include "engine/devices/device_buffer.h"
 #include "engine/weights/safetensors.h"
 
@@ -29,7 +29,7 @@ void weights_free(struct weights *weights)
 
 /* --- a device's copy --- */
 
-float *weights_place(struct weights *weights, struct device *device, struct error *error)
+float *weights_on_device(struct weights *weights, struct device *device, struct error *error)
 {
     if (device->driver->computes_on_host)
         return weights->values;
@@ -49,7 +49,7 @@ bool weights_fetch(const struct weights *weights, struct error *error)
     return !weights->buffer || device_buffer_fetch(weights->buffer, error);
 }
 
-void weights_touch(struct weights *weights)
+void weights_mark_changed(struct weights *weights)
 {
     if (weights->buffer)
         device_buffer_touch_host(weights->buffer);
@@ -117,7 +117,7 @@ void weights_initialise(struct weights *weights, uint64_t seed, struct pool *poo
         for (size_t block = 0; !pool && block < blocks; block++)
             initialise_block(&work, block, 0);
     }
-    weights_touch(weights);
+    weights_mark_changed(weights);
 }
 
 /* --- files --- */
@@ -172,6 +172,6 @@ bool weights_load(struct weights *weights, const char *path, struct error *error
         loaded = load_parameter(&file, parameter, weights->values + parameter->offset, error);
     }
     safetensors_close(&file);
-    weights_touch(weights);
+    weights_mark_changed(weights);
     return loaded;
 }

@@ -2,8 +2,8 @@
  * look at a row is noted as a sentence, so that the advice can be checked against the table. */
 #include "session/compare/advise.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "session/config/train_command.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* What a table does not know, and the commands that would measure it. */
 #include "session/compare/compare.h"
 
+#include "base/escape/shell.h"
 #include "base/language.h"
-#include "base/shell.h"
 #include "session/config/train_command.h"
 
 #include <math.h>

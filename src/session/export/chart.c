@@ -1,7 +1,7 @@
 #include "session/export/chart.h"
 
 #include "base/axis.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "data/formats/image_file.h"
 #include "session/export/raster.h"
@@ -194,13 +194,13 @@ static struct axis choose_y(const struct traces *traces, const struct chart_sett
     double y_range[2] = {INFINITY, -INFINITY};
     for (size_t t = 0; t < traces->count; t++)
         trace_range(&traces->trace[t], settings, log_y, x_range, y_range);
-    return axis_around(y_range[0], y_range[1], log_y);
+    return axis_for_range(y_range[0], y_range[1], log_y);
 }
 
 static struct axis choose_x(const double *range, bool log)
 {
     struct axis axis = {log ? range[0] : 0, range[1], log};
-    return axis.high > axis.low ? axis : axis_around(range[0], range[1], log);
+    return axis.high > axis.low ? axis : axis_for_range(range[0], range[1], log);
 }
 
 /* --- a panel --- */
@@ -214,12 +214,12 @@ struct panel {
 
 static double panel_x(const struct panel *panel, double value)
 {
-    return panel->left + axis_place(&panel->x, value) * (panel->right - panel->left);
+    return panel->left + axis_position(&panel->x, value) * (panel->right - panel->left);
 }
 
 static double panel_y(const struct panel *panel, double value)
 {
-    return panel->bottom - axis_place(&panel->y, value) * (panel->bottom - panel->top);
+    return panel->bottom - axis_position(&panel->y, value) * (panel->bottom - panel->top);
 }
 
 static void draw_x_axis(const struct panel *panel, const char *name)
@@ -532,7 +532,7 @@ bool chart_write(struct run *const *runs, size_t count, const struct chart_setti
         !raster_create(&page.raster, settings->width, settings->height, paper, error))
         return false;
     draw_page(&page, runs, count);
-    bool written = image_export_png(&page.raster.image, path, error);
+    bool written = image_file_export_png(&page.raster.image, path, error);
     raster_free(&page.raster);
     return written;
 }

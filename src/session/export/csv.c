@@ -1,9 +1,9 @@
 /* The studies' CSV files (Trindade 2017): a row an iteration, and a row a run. */
-#include "base/file.h"
-#include "base/host.h"
-#include "base/json.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
+#include "base/host/host.h"
+#include "base/json/json.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "session/export/csv_key.h"
 #include "session/export/export.h"
 

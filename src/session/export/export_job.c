@@ -1,6 +1,6 @@
 #include "session/export/export_job.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/memory.h"
 #include "session/compare/report.h"
 #include "session/export/chart.h"

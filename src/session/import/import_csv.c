@@ -8,7 +8,7 @@
  * whatever falls below zero. */
 #include "session/import/import_log.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/import/import_reader.h"
 

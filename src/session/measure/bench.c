@@ -6,7 +6,7 @@
 #include "session/measure/bench.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "engine/execution/execution.h"
@@ -139,10 +139,10 @@ static bool check_memory(const struct bench *bench, const struct plan_settings *
     struct forecast forecast = {.classes = bench->network->classes,
                                 .input = bench->network->input,
                                 .memory = bench->memory};
-    const struct memory_question question = {.network = bench->network,
-                                             .driver = bench->device->driver,
-                                             .settings = settings,
-                                             .device = bench->device->name};
+    const struct memory_check_request question = {.network = bench->network,
+                                                  .driver = bench->device->driver,
+                                                  .settings = settings,
+                                                  .device = bench->device->name};
     memory_check(&question, &forecast);
     return forecast.fits || forecast_refuse(&forecast, bench->batch, error);
 }

@@ -1,9 +1,9 @@
 #include "session/study/study_file.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 
 #include <fcntl.h>
 #include <libgen.h>

@@ -6,8 +6,8 @@
 #ifndef TINCA_SESSION_STUDY_STUDY_PICTURES_H
 #define TINCA_SESSION_STUDY_STUDY_PICTURES_H
 
+#include "base/threads/background_job.h"
 #include "data/images/image.h"
-#include "session/measure/errand.h"
 #include "session/model/evaluate.h"
 #include "session/record/run.h"
 #include "session/study/study.h"
@@ -39,14 +39,14 @@ bool study_pictures_of_run(struct study_pictures *pictures, struct study *study,
                            struct error *error);
 
 /* The same of a run's directory, in the background: `study` begins with what study_pictures_of_run
- * wants. The job must live until errand_finish; what it made is the caller's. */
+ * wants. The job must live until background_job_finish; what it made is the caller's. */
 struct study_job {
     char directory[512];
     size_t threads, wanted;
     struct study study;
     struct study_pictures pictures;
 };
-struct errand *study_pictures_start(struct study_job *job, struct error *error);
+struct background_job *study_pictures_start(struct study_job *job, struct error *error);
 
 /* The same from the PNG and JPEG pictures of two folders. Files of the same name but for its
  * ending are taken to show the same scene. Pictures of several sizes are cut to one shape and

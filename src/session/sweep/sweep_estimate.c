@@ -1,6 +1,6 @@
 #include "session/sweep/sweep_estimate.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* Every file is replaced whole. A cell's folder is locked as the folder of a run is. */
 #include "session/sweep/sweep_files.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -3,7 +3,7 @@
  * the order of the cells a property of the grid and not of how it was written down. */
 #include "session/sweep/sweep_grid.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* A grid as JSON. What is written can be read again, and is what a person would write by hand. */
 #include "session/sweep/sweep_grid.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 

@@ -4,9 +4,9 @@
 
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "ui/terminal/columns.h"
 #include "ui/terminal/draw.h"
 #include "ui/terminal/keys.h"

@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 
 #include "base/clock.h"
-#include "base/host.h"
+#include "base/host/host.h"
 #include "base/language.h"
 #include "session/values/run_snapshot.h"
 #include "ui/app/app_runs.h"
@@ -106,14 +106,14 @@ static void take_key(struct app *app, int key)
 static void take_click(struct app *app)
 {
     int row, column;
-    terminal_clicked(&row, &column);
+    terminal_click_position(&row, &column);
     const struct target *found = targets_find(&app->canvas.targets, row, column);
     if (!found)
         return;
     for (size_t i = 0; i < found->times; i++)
         take_key(app, found->key);
-    for (size_t i = 0; i < found->then_times; i++)
-        take_key(app, found->then);
+    for (size_t i = 0; i < found->second_times; i++)
+        take_key(app, found->second_key);
 }
 
 static void take_input(struct app *app, int key)
@@ -130,7 +130,7 @@ static void take_input(struct app *app, int key)
 
 static void take_wakes(struct app *app, unsigned wakes)
 {
-    if (wakes & WAKE_GONE)
+    if (wakes & WAKE_HANGUP)
         app->gone = true;
     if (wakes & WAKE_STOP && app->closing != CLOSING_SIGNAL) {
         app_close(app, COMMAND_STOP);

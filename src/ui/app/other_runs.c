@@ -33,15 +33,15 @@ static uint64_t after(double seconds)
 static void take_reopened(struct app *app, struct run_entry *entry, struct run_read *read)
 {
     app_notify(app, EVENT_RUN_REPLACED, entry);
-    entry->followed = entry->reopens = false;
-    run_entry_take(entry, read);
+    entry->followed = entry->reopen_due = false;
+    run_entry_update(entry, read);
 }
 
 /* Copies the snapshot that the reader has published into the entry. */
 static void take_snapshot(struct app *app, struct run_entry *entry)
 {
     const struct run_snapshot before = entry->snapshot;
-    if (!entry->run || entry->reopens)
+    if (!entry->run || entry->reopen_due)
         return;
     run_snapshot(entry->run, &entry->snapshot);
     entry->live = !run_status_is_over(entry->snapshot.status);
@@ -60,7 +60,7 @@ static void take_updates(struct app *app)
         if (!entry)
             continue;
         entry->owner = read->owner;
-        memcpy(entry->saved, read->saved, sizeof entry->saved);
+        memcpy(entry->models, read->saved, sizeof entry->models);
         if (read->opened)
             take_reopened(app, entry, read);
         else if (entry->run != read->run) /* the entry's curves were unloaded meanwhile */
@@ -77,7 +77,7 @@ static void take_updates(struct app *app)
 /* Returns whether another process may have resumed the run: it was stopped or interrupted. */
 static bool may_be_active_again(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->live && entry->peeked &&
+    return run_entry_is_saved(entry) && !entry->live && entry->outline_known &&
            entry->snapshot.status != RUN_DONE;
 }
 
@@ -88,7 +88,7 @@ static void take_probes(struct app *app)
         const struct run_read *read = run_reader_result(others->probes, i);
         struct run_entry *entry = read->alive ? loading_find_entry(app, read->directory) : NULL;
         if (entry && may_be_active_again(entry))
-            entry->live = entry->reopens = true;
+            entry->live = entry->reopen_due = true;
     }
     run_reader_drop(others->probes);
     others->probes = NULL;
@@ -100,7 +100,7 @@ static void take_probes(struct app *app)
 static struct run_entry *shown_saved_run(const struct app *app)
 {
     struct run_entry *entry = app_run_in_front(app);
-    return entry && run_entry_is_kept(entry) ? entry : NULL;
+    return entry && run_entry_is_saved(entry) ? entry : NULL;
 }
 
 static bool any_live(const struct app *app)
@@ -108,8 +108,8 @@ static bool any_live(const struct app *app)
     const struct run_entry *entry = shown_saved_run(app);
     if (app_is_in_front(app, SCREEN_RUN))
         return entry && entry->live;
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
             return true;
     return false;
 }
@@ -117,16 +117,16 @@ static bool any_live(const struct app *app)
 /* Starts to read the new records of one live run (`only`) or, if it is NULL, of all of them. */
 static void read_updates(struct app *app, const struct run_entry *only)
 {
-    const size_t count = only ? 1 : app->shared.kept.count;
+    const size_t count = only ? 1 : app->shared.saved_runs.count;
     const char **directories = memory_new(count, sizeof *directories, "the list of runs", NULL);
     struct run **runs = memory_new(count, sizeof *runs, "the list of runs", NULL);
     size_t live = 0;
     for (size_t i = 0; directories && runs && i < count; i++) {
-        const struct run_entry *entry = only ? only : &app->shared.kept.entries[i];
+        const struct run_entry *entry = only ? only : &app->shared.saved_runs.entries[i];
         if (!entry->live)
             continue;
         directories[live] = entry->directory;
-        runs[live++] = entry->reopens ? NULL : entry->run;
+        runs[live++] = entry->reopen_due ? NULL : entry->run;
     }
     if (live > 0) /* if no thread can be started, the next poll tries again */
         app->others->updates = run_reader_start_open(RUN_DEPTH_NEWS, directories, runs, live, NULL);
@@ -142,9 +142,9 @@ static void probe(struct app *app, const struct run_entry *only)
     size_t count = 0;
     if (only && may_be_active_again(only))
         directories[count++] = only->directory;
-    for (size_t i = 0; !only && i < PROBES && i < app->shared.kept.count; i++) {
-        others->probe = (others->probe + 1) % app->shared.kept.count;
-        const struct run_entry *entry = &app->shared.kept.entries[others->probe];
+    for (size_t i = 0; !only && i < PROBES && i < app->shared.saved_runs.count; i++) {
+        others->probe = (others->probe + 1) % app->shared.saved_runs.count;
+        const struct run_entry *entry = &app->shared.saved_runs.entries[others->probe];
         if (may_be_active_again(entry))
             directories[count++] = entry->directory;
     }
@@ -170,9 +170,9 @@ static void take_results(struct app *app, double seconds)
         take_probes(app);
     if (others->updates && run_reader_wait(others->updates, seconds))
         take_updates(app);
-    for (size_t i = 0; others->updates && i < app->shared.kept.count; i++)
-        if (app->shared.kept.entries[i].live)
-            take_snapshot(app, &app->shared.kept.entries[i]);
+    for (size_t i = 0; others->updates && i < app->shared.saved_runs.count; i++)
+        if (app->shared.saved_runs.entries[i].live)
+            take_snapshot(app, &app->shared.saved_runs.entries[i]);
 }
 
 void others_step(struct app *app)
@@ -199,7 +199,7 @@ static void attach(struct app *app)
     struct error error;
     const char *directory = app->options->attach;
     struct run_entry *entry = loading_find_entry(app, directory);
-    if (!entry && run_list_keep(&app->shared.kept, directory, &error))
+    if (!entry && run_list_add_saved(&app->shared.saved_runs, directory, &error))
         entry = loading_find_entry(app, directory);
     if (entry)
         loading_open_run(app, entry, true);
@@ -216,8 +216,8 @@ static void count_newest(struct app *app)
 {
     const char *directories[ANNOUNCED_RUNS];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < ANNOUNCED_RUNS;)
-        directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < ANNOUNCED_RUNS;)
+        directories[count++] = app->shared.saved_runs.entries[i].directory;
     if (count > 0)
         app->others->announcing = run_reader_start(RUN_DEPTH_ALIVE, directories, count, NULL);
 }

@@ -154,7 +154,7 @@ static void report_end(struct app *app, const struct run_entry *entry)
     else
         app_say(app, ROLE_GOOD, N_("The run is %s: %s has closed it."),
                 language_text(run_entry_status(entry)), owner);
-    log_concerns(&app->shared.log, entry->directory);
+    log_set_run_directory(&app->shared.log, entry->directory);
 }
 
 void others_report_changes(struct app *app, const struct run_entry *entry,

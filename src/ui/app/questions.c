@@ -8,7 +8,7 @@
 struct run_entry *questions_target_run(const struct app *app)
 {
     struct run_entry *entry = app_entry(app);
-    return entry && run_entry_is_on(entry) ? entry : run_list_active(&app->shared.runs);
+    return entry && run_entry_is_active(entry) ? entry : run_list_active(&app->shared.runs);
 }
 
 bool questions_send_command(struct app *app, enum run_command command, double value)

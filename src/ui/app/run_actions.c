@@ -112,7 +112,7 @@ void run_actions_clone(struct app *app, size_t index)
     const struct run_entry *entry = is_run(app, index) ? app_run_at(app, index) : NULL;
     if (is_being_read(app, entry))
         return;
-    if (!entry || (run_entry_is_kept(entry) && entry->refused)) {
+    if (!entry || (run_entry_is_saved(entry) && entry->refused)) {
         app_say(app, ROLE_WARNING, _("There are no settings to copy."));
         return;
     }
@@ -152,20 +152,20 @@ static size_t select_for_deletion(struct app *app, size_t index)
 {
     const size_t marked = marked_count(app);
     for (size_t i = 0; i < app_run_count(app); i++)
-        app_run_at(app, i)->doomed = marked > 0 ? is_marked(app, i) : i == index;
+        app_run_at(app, i)->deletion_candidate = marked > 0 ? is_marked(app, i) : i == index;
     return marked;
 }
 
 static void remove_entry(struct app *app, struct run_entry *entry)
 {
-    bool kept = run_entry_is_kept(entry);
-    struct run_list *list = kept ? &app->shared.kept : &app->shared.runs;
+    bool kept = run_entry_is_saved(entry);
+    struct run_list *list = kept ? &app->shared.saved_runs : &app->shared.runs;
     size_t place = (size_t)(entry - list->entries);
     app_notify(app, EVENT_RUN_REMOVED, entry);
     if (entry == app_entry(app))
         app->shared.shown = SIZE_MAX;
-    run_list_forget(list, place);
-    if (app->shared.shown_kept == kept && app->shared.shown != SIZE_MAX &&
+    run_list_drop(list, place);
+    if (app->shared.shown_is_saved == kept && app->shared.shown != SIZE_MAX &&
         app->shared.shown > place)
         app->shared.shown--;
     app->shared.runs_changed = true;
@@ -175,7 +175,7 @@ static void remove_entry(struct app *app, struct run_entry *entry)
 
 static bool may_resume(const struct run_entry *entry, struct error *error)
 {
-    if (run_entry_is_kept(entry) && entry->refused) {
+    if (run_entry_is_saved(entry) && entry->refused) {
         *error = entry->error;
         return false;
     }
@@ -239,7 +239,7 @@ static void answer_delete(struct app *app, size_t choice)
     if (choice != 1) /* choice 0 keeps the runs */
         return;
     for (size_t i = app_run_count(app); good && i-- > 0;)
-        if (app_run_at(app, i)->doomed) {
+        if (app_run_at(app, i)->deletion_candidate) {
             good = delete_one(app, app_run_at(app, i), &error);
             deleted += good;
         }
@@ -253,7 +253,7 @@ static void answer_delete(struct app *app, size_t choice)
 static bool check(const struct run_entry *entry, struct run_removal *removal, struct error *error)
 {
     const char *directory = run_entry_directory(entry);
-    if (run_entry_is_on(entry))
+    if (run_entry_is_active(entry))
         return error_set(error, ERROR_USAGE, runs_display_name(entry), "s stops it",
                          "this run is on");
     return run_remove_check(directory, removal, error);
@@ -264,7 +264,7 @@ static bool check(const struct run_entry *entry, struct run_removal *removal, st
 static bool check_deletion(const struct app *app, struct run_removal *removal, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++)
-        if (app_run_at(app, i)->doomed && !check(app_run_at(app, i), removal, error))
+        if (app_run_at(app, i)->deletion_candidate && !check(app_run_at(app, i), removal, error))
             return false;
     return true;
 }
@@ -301,7 +301,8 @@ static void ask_delete(struct app *app, size_t index)
 static void drop(struct app *app, size_t index)
 {
     if (run_list_remove(&app->shared.runs, index)) {
-        if (!app->shared.shown_kept && app->shared.shown > index && app->shared.shown != SIZE_MAX)
+        if (!app->shared.shown_is_saved && app->shared.shown > index &&
+            app->shared.shown != SIZE_MAX)
             app->shared.shown--;
         app_say(app, ROLE_GOOD, _("It was dropped from the queue."));
     } else

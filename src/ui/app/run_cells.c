@@ -2,7 +2,7 @@
  * are empty until its outline is read. */
 #include "ui/app/run_cells.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "session/config/config_paths.h"
 #include "ui/app/app.h"
@@ -43,7 +43,7 @@ const char *runs_heading(enum runs_column column)
 
 const char *runs_id(const struct run_entry *entry)
 {
-    if (run_entry_is_kept(entry))
+    if (run_entry_is_saved(entry))
         return file_base_name(entry->directory);
     return entry->run ? run_facts(entry->run)->id : "";
 }
@@ -63,7 +63,7 @@ static void begun_text(const struct run_entry *entry, char *text, size_t size)
 
 static bool is_started(const struct run_entry *entry)
 {
-    return (entry->run || entry->peeked) && entry->snapshot.iterations > 0;
+    return (entry->run || entry->outline_known) && entry->snapshot.iterations > 0;
 }
 
 static bool has_top1(const struct run_entry *entry)
@@ -132,11 +132,12 @@ char *runs_cell(const struct app *app, size_t index, enum runs_column column, ch
                 size_t size)
 {
     const struct run_entry *entry = app_run_at(app, index);
-    bool blank = run_entry_is_kept(entry) && !entry->peeked; /* the outline is not read yet */
+    bool blank =
+        run_entry_is_saved(entry) && !entry->outline_known; /* the outline is not read yet */
     text[0] = '\0';
     if (column == RUNS_BEGUN)
         begun_text(entry, text, size);
-    else if (column == RUNS_NUMBER && !run_entry_is_kept(entry))
+    else if (column == RUNS_NUMBER && !run_entry_is_saved(entry))
         snprintf(text, size, "%zu", index + 1);
     else if (blank && column == RUNS_NETWORK)
         snprintf(text, size, "%s", runs_id(entry));

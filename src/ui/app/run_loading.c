@@ -6,7 +6,7 @@
 #include "ui/app/run_loading.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "session/history/run_listing.h"
@@ -34,22 +34,22 @@ void loading_free(struct run_loading *loading)
 
 bool loading_is_unread(const struct run_entry *entry)
 {
-    return run_entry_is_kept(entry) && !entry->peeked && !entry->refused;
+    return run_entry_is_saved(entry) && !entry->outline_known && !entry->refused;
 }
 
 bool loading_any_unread(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (loading_is_unread(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (loading_is_unread(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
 
 struct run_entry *loading_find_entry(struct app *app, const char *directory)
 {
-    for (size_t i = app->shared.kept.count; i-- > 0;)
-        if (strcmp(app->shared.kept.entries[i].directory, directory) == 0)
-            return &app->shared.kept.entries[i];
+    for (size_t i = app->shared.saved_runs.count; i-- > 0;)
+        if (strcmp(app->shared.saved_runs.entries[i].directory, directory) == 0)
+            return &app->shared.saved_runs.entries[i];
     return NULL; /* it was deleted, or resumed in this session */
 }
 
@@ -68,8 +68,8 @@ static void take_listing(struct app *app)
         found->changed.tv_nsec != loading->changed.tv_nsec)
         loading->settles = clock_nanoseconds() + (uint64_t)(SETTLE_SECONDS * 1e9);
     loading->changed = found->changed;
-    if (found->ids && !run_list_add_kept(&app->shared.kept, &app->shared.runs, found->home,
-                                         found->ids, found->count, &error))
+    if (found->ids && !run_list_add_saved_ids(&app->shared.saved_runs, &app->shared.runs,
+                                              found->home, found->ids, found->count, &error))
         app_say_error(app, &error);
     app->shared.runs_changed = app->shared.runs_changed || found->ids;
     loading->listed = true;
@@ -103,8 +103,8 @@ static bool is_wanted(const struct run_entry *entry)
 
 static bool any_wanted(const struct app *app)
 {
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (is_wanted(&app->shared.kept.entries[i]))
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ static void take_outlines(struct app *app)
         struct run_read *read = run_reader_result(loading->outlines, loading->taken);
         struct run_entry *entry = loading_find_entry(app, read->directory);
         if (entry && is_wanted(entry))
-            run_entry_take(entry, read);
+            run_entry_update(entry, read);
         app->shared.runs_changed = true;
     }
     if (!loading->outlines || !run_reader_done(loading->outlines))
@@ -131,9 +131,9 @@ static void begin_outlines(struct app *app)
     struct run_loading *loading = app->loading;
     const char *directories[BATCH];
     size_t count = 0;
-    for (size_t i = app->shared.kept.count; i-- > 0 && count < BATCH;)
-        if (is_wanted(&app->shared.kept.entries[i]))
-            directories[count++] = app->shared.kept.entries[i].directory;
+    for (size_t i = app->shared.saved_runs.count; i-- > 0 && count < BATCH;)
+        if (is_wanted(&app->shared.saved_runs.entries[i]))
+            directories[count++] = app->shared.saved_runs.entries[i].directory;
     loading->taken = 0;
     if (count > 0) /* if no thread can be started, a later call tries again */
         loading->outlines = run_reader_start(RUN_DEPTH_OUTLINE, directories, count, NULL);
@@ -201,7 +201,7 @@ static void take_session(struct app *app)
         for (size_t n = 0; n < app->shared.runs.count; n++) {
             const char *directory = run_entry_directory(&app->shared.runs.entries[n]);
             if (directory && strcmp(directory, read->directory) == 0)
-                memcpy(app->shared.runs.entries[n].saved, read->saved, sizeof read->saved);
+                memcpy(app->shared.runs.entries[n].models, read->saved, sizeof read->saved);
         }
     }
     run_reader_drop(loading->session);
@@ -288,7 +288,7 @@ static void show(struct app *app, struct run_entry *entry)
         app_say_error(app, &entry->error);
         return;
     }
-    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.kept.entries));
+    app_show_run(app, app_run_count(app) - 1 - (size_t)(entry - app->shared.saved_runs.entries));
     if (attached && !entry->live)
         app_say(app, ROLE_STRONG, N_("This run is no longer active: it is %s."),
                 language_text(run_entry_status(entry)));
@@ -304,7 +304,7 @@ static void step_opening(struct app *app)
     struct run_read *read = run_reader_result(loading->whole, 0);
     struct run_entry *entry = loading_find_entry(app, read->directory);
     if (entry && !entry->run)
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
     app->shared.runs_changed = true;
     end_waiting(app);
     if (entry)

@@ -56,7 +56,7 @@ bool loading_is_listing(const struct app *app);
  * that is in front now is in front again. Esc cancels it. */
 void loading_list_runs_then(struct app *app, loading_action *action);
 
-/* Lists the runs, reads the outline and the saved models (entry->saved) of each, and then calls
+/* Lists the runs, reads the outline and the saved models (entry->models) of each, and then calls
  * `action` as loading_list_runs_then does. */
 void loading_read_all_then(struct app *app, loading_action *action);
 

@@ -5,7 +5,7 @@
 #include "engine/devices/cpu/cpu.h"
 
 #include "base/language.h"
-#include "base/pool.h"
+#include "base/threads/pool.h"
 #include "engine/devices/drivers.h"
 
 #include <cblas.h>

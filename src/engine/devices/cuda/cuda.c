@@ -137,7 +137,7 @@ static void word_absence(const struct cuda_report *report)
              major_of(report->driver_version), minor_of(report->driver_version),
              major_of(report->needed_version), minor_of(report->needed_version));
         break;
-    case CUDA_NO_CARD:
+    case CUDA_NO_GPU:
         give(cuda.reason, sizeof cuda.reason,
              N_("there is an NVIDIA driver, but no GPU that it lets this process see"));
         break;
@@ -247,8 +247,8 @@ static void cuda_release_pinned(struct device *device, void *here)
     cuda.module->release_pinned(device->state, here);
 }
 
-static struct device_staging *cuda_stage_create(struct device *device, size_t bytes, bool ahead,
-                                                struct error *error)
+static struct device_staging *cuda_staging_create(struct device *device, size_t bytes, bool ahead,
+                                                  struct error *error)
 {
     struct cuda_report report;
     struct device_staging *stage =
@@ -258,7 +258,7 @@ static struct device_staging *cuda_stage_create(struct device *device, size_t by
     return stage;
 }
 
-static struct device_event *cuda_mark_create(struct device *device, struct error *error)
+static struct device_event *cuda_event_create(struct device *device, struct error *error)
 {
     struct cuda_report report;
     struct device_event *mark = cuda.module->event_create(device->state, &report);
@@ -287,8 +287,8 @@ static void take_module(const struct cuda_module *module)
     cuda.backend.check = cuda_check;
     cuda.backend.allocate_pinned = cuda_allocate_pinned;
     cuda.backend.release_pinned = cuda_release_pinned;
-    cuda.backend.staging_create = cuda_stage_create;
-    cuda.backend.event_create = cuda_mark_create;
+    cuda.backend.staging_create = cuda_staging_create;
+    cuda.backend.event_create = cuda_event_create;
     cuda.backend.join = cuda_join_ranks;
     cuda.ranks = module->count(&report);
     if (cuda.ranks == 0)

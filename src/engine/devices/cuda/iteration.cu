@@ -14,7 +14,7 @@ static __global__ void write_moment(struct cuda_iteration *now, struct cuda_iter
 }
 
 /* By an argument, which a launch keeps: nothing in the host's memory need stay as it is. */
-void cuda_set_moment(struct device *device, const struct iteration_values *moment)
+void cuda_set_iteration_values(struct device *device, const struct iteration_values *moment)
 {
     struct cuda_context *context = (struct cuda_context *)device->state;
     const double step = (double)moment->step;

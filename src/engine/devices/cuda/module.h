@@ -29,7 +29,7 @@ enum cuda_trouble {
     CUDA_NO_CODE,    /* the module has none for this card */
     CUDA_NO_DRIVER,  /* there is none */
     CUDA_OLD_DRIVER, /* it knows an older CUDA than the module needs */
-    CUDA_NO_CARD,
+    CUDA_NO_GPU,
     CUDA_NO_NCCL, /* the library that joins cards; the text says more, or is empty: the module was
                      built without */
     CUDA_NOT_JOINED, /* it is there, but would not */

@@ -29,7 +29,7 @@ static bool make_room_for_piece(struct cuda_context *context)
     return true;
 }
 
-void *cuda_take(struct cuda_context *context, size_t bytes)
+void *cuda_allocate_device(struct cuda_context *context, size_t bytes)
 {
     void *there = NULL;
     cuda_enter(context);
@@ -41,7 +41,7 @@ void *cuda_take(struct cuda_context *context, size_t bytes)
     return there;
 }
 
-void cuda_give(struct cuda_context *context, void *there)
+void cuda_release_device(struct cuda_context *context, void *there)
 {
     size_t i = 0;
     cuda_enter(context);
@@ -63,7 +63,7 @@ static uint64_t memory_used(struct device *device)
     return bytes;
 }
 
-void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
+void *cuda_allocate_host(struct cuda_context *context, size_t bytes)
 {
     void *here = NULL;
     cuda_enter(context);
@@ -71,7 +71,7 @@ void *cuda_take_pinned(struct cuda_context *context, size_t bytes)
     return here;
 }
 
-void cuda_give_pinned(struct cuda_context *context, void *here)
+void cuda_release_host(struct cuda_context *context, void *here)
 {
     cuda_enter(context);
     if (here)
@@ -138,8 +138,8 @@ static void stage_free(struct device *device, struct device_staging *stage)
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
     for (unsigned i = 0; stage && i < 2; i++) {
-        cuda_give_pinned(context, stage->pinned[i]);
-        cuda_give(context, stage->there[i]);
+        cuda_release_host(context, stage->pinned[i]);
+        cuda_release_device(context, stage->there[i]);
         if (stage->sent[i])
             cudaEventDestroy(stage->sent[i]);
         if (stage->taken[i])
@@ -158,19 +158,19 @@ static bool new_event(struct cuda_context *context, cudaEvent_t *event)
 static bool fill_stage(struct cuda_context *context, struct device_staging *stage, size_t bytes)
 {
     for (unsigned i = 0; i < 2; i++) {
-        stage->pinned[i] = (char *)cuda_take_pinned(context, bytes);
+        stage->pinned[i] = (char *)cuda_allocate_host(context, bytes);
         if (!stage->pinned[i] || !new_event(context, &stage->sent[i]))
             return false;
         if (!stage->ahead)
             continue;
-        stage->there[i] = (char *)cuda_take(context, bytes);
+        stage->there[i] = (char *)cuda_allocate_device(context, bytes);
         if (!stage->there[i] || !new_event(context, &stage->taken[i]))
             return false;
     }
     return true;
 }
 
-struct device_staging *cuda_stage_create(struct cuda_context *context, size_t bytes, bool ahead)
+struct device_staging *cuda_staging_create(struct cuda_context *context, size_t bytes, bool ahead)
 {
     struct device_staging *stage = (struct device_staging *)calloc(1, sizeof *stage);
     struct device device = {};
@@ -244,7 +244,7 @@ struct device_event {
     cudaEvent_t event;
 };
 
-struct device_event *cuda_mark_create(struct cuda_context *context)
+struct device_event *cuda_event_create(struct cuda_context *context)
 {
     struct device_event *mark = (struct device_event *)calloc(1, sizeof *mark);
     cuda_enter(context);
@@ -338,7 +338,7 @@ static void replay(struct device *device, struct device_recording *recording)
 {
     struct cuda_context *context = context_of(device);
     cuda_enter(context);
-    if (cuda_may_join_in(context))
+    if (cuda_group_is_sound(context))
         cuda_note(context, "cudaGraphLaunch", cudaGraphLaunch(recording->graph, context->stream));
 }
 
@@ -354,12 +354,12 @@ static void recording_free(struct device *device, struct device_recording *recor
 
 static void gather(struct device *device, void *all, const void *own, size_t bytes)
 {
-    cuda_gather(context_of(device), "the losses of all cards", all, own, bytes);
+    cuda_all_gather(context_of(device), "the losses of all cards", all, own, bytes);
 }
 
 static void average(struct device *device, float *values, size_t count)
 {
-    cuda_average(context_of(device), values, count);
+    cuda_all_reduce_mean(context_of(device), values, count);
 }
 
 /* --- stamps --- */
@@ -499,18 +499,18 @@ const struct device_backend cuda_backend_functions = {
     .event_free = mark_free,
     .event_record = mark_set,
     .event_wait = mark_wait,
-    .set_iteration_values = cuda_set_moment,
+    .set_iteration_values = cuda_set_iteration_values,
     .judge = cuda_judge,
     .record_begin = record_begin,
     .record_end = record_end,
     .replay = replay,
     .recording_free = recording_free,
     .join = NULL,
-    .part = cuda_part,
+    .part = cuda_leave_group,
     .all_gather = gather,
     .all_reduce_mean = average,
-    .set_standalone = cuda_set_alone,
-    .poll = cuda_watch,
+    .set_standalone = cuda_set_standalone,
+    .poll = cuda_poll,
     .stamp = stamp,
     .stamp_seconds = stamp_seconds,
     .take_product = take_product,

@@ -36,9 +36,9 @@ void advisor_model_free_runs(struct advisor_model *model)
 
 void advisor_model_free(struct advisor_model *model)
 {
-    if (model->errand) {
-        errand_call_off(model->errand);
-        errand_finish(model->errand, NULL);
+    if (model->background_job) {
+        background_job_cancel(model->background_job);
+        background_job_finish(model->background_job, NULL);
     }
     advisor_model_free_runs(model);
     free(model->loaded);

@@ -46,7 +46,7 @@ struct advisor_model {
     bool follow;        /* the scrolling follows the focused gap */
 
     /* the measurement in the background */
-    struct errand *errand; /* NULL: none */
+    struct background_job *background_job; /* NULL: none */
     struct measure_job job;
     char measuring[128]; /* the measured run, as shown to the user */
     uint64_t done, of;   /* its progress */

@@ -94,7 +94,7 @@ static void begin_read(struct app *app, size_t index)
 {
     struct advisor_model *model = advisor_model(app);
     const struct run_entry *entry = app_run_at(app, index);
-    const bool kept = run_entry_is_kept(entry);
+    const bool kept = run_entry_is_saved(entry);
     const char *directory = run_entry_directory(entry);
     struct run *const own = kept ? NULL : entry->run;
     struct error error;
@@ -159,8 +159,8 @@ static void answer_measure(struct app *app, size_t choice)
     if (choice != 0)
         return;
     model->done = model->of = 0;
-    model->errand = measure_start(&model->job, &error);
-    if (!model->errand)
+    model->background_job = measure_start(&model->job, &error);
+    if (!model->background_job)
         app_say_error(app, &error);
 }
 
@@ -169,7 +169,7 @@ static void ask_measure(struct app *app, const struct advise_gap *gap, const str
     struct advisor_model *model = advisor_model(app);
     struct dialog *dialog = &app->dialog;
     const bool on = run_list_active(&app->shared.runs) != NULL;
-    if (model->errand) {
+    if (model->background_job) {
         app_say(app, ROLE_WARNING, "%s", _("A measurement is running; s cancels it."));
         return;
     }
@@ -197,10 +197,11 @@ static void take_measurement(struct app *app)
 {
     struct advisor_model *model = advisor_model(app);
     struct error error = {0};
-    if (!model->errand || !errand_look(model->errand, &model->done, &model->of))
+    if (!model->background_job ||
+        !background_job_poll(model->background_job, &model->done, &model->of))
         return;
-    bool measured = errand_finish(model->errand, &error);
-    model->errand = NULL;
+    bool measured = background_job_finish(model->background_job, &error);
+    model->background_job = NULL;
     if (measured)
         app_say(app, ROLE_GOOD, _("%s takes %.4g +- %s ms on %s; this is saved with the run."),
                 model->measuring, model->job.result.ms_per_image.mean,
@@ -311,8 +312,8 @@ static void act(struct app *app, enum action action)
         read_runs_again(app);
         break;
     case ACTION_STOP:
-        if (model->errand)
-            errand_call_off(model->errand);
+        if (model->background_job)
+            background_job_cancel(model->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("Nothing is being measured."));
         break;
@@ -351,7 +352,7 @@ static double busy(const struct app *app)
     const struct advisor_model *model = advisor_model(app);
     if (model->gathering && app_is_in_front(app, SCREEN_ADVISOR))
         return POLL_READ_SECONDS;
-    return model->errand ? POLL_SECONDS : INFINITY;
+    return model->background_job ? POLL_SECONDS : INFINITY;
 }
 
 /* The answers borrow the runs of this session, so all are freed when one of these is removed. */

@@ -222,13 +222,13 @@ static void put_state(struct writer *writer)
 {
     struct advisor_model *model = writer->model;
     char text[1100];
-    if (model->errand && model->of)
+    if (model->background_job && model->of)
         snprintf(text, sizeof text, _("Measuring %s on %s: image %zu of %zu. s cancels it."),
                  model->measuring, model->job.device, (size_t)model->done, (size_t)model->of);
-    else if (model->errand)
+    else if (model->background_job)
         snprintf(text, sizeof text, _("Measuring %s on %s: reading ..."), model->measuring,
                  model->job.device);
-    if (model->errand)
+    if (model->background_job)
         put(writer, 0, ROLE_KEY, text);
     if (model->gathering) {
         snprintf(text, sizeof text, _("Reading the runs: %zu so far ..."), model->next);

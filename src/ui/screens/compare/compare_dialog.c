@@ -2,9 +2,9 @@
  * format: Markdown, CSV or JSON. */
 #include "ui/screens/compare/compare_dialog.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"

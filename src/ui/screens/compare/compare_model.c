@@ -171,7 +171,7 @@ char *compare_model_label(const struct compare_model *model, size_t run, char *t
 bool compare_model_has_values(const struct compare_model *model, enum trace trace)
 {
     for (size_t i = 0; i < model->count; i++)
-        if (trace_is_known(run_series(model->runs[i]), trace))
+        if (trace_has_values(run_series(model->runs[i]), trace))
             return true;
     return false;
 }
@@ -257,20 +257,20 @@ struct axis compare_model_y_axis(const struct compare_model *model, bool log)
 {
     double low = DBL_MAX, high = -DBL_MAX;
     for (size_t i = 0; i < model->count; i++)
-        if (model->trace < TRACES_TRAINED)
+        if (model->trace < TRACES_PER_ITERATION)
             curve_range(&model->curves[i].trace[model->trace], log, &low, &high);
         else
             validations_range(&model->curves[i], model->trace, log, &low, &high);
-    return axis_around(low, high, log);
+    return axis_for_range(low, high, log);
 }
 
 size_t compare_model_count_nonpositive(const struct compare_model *model)
 {
     size_t count = 0;
     for (size_t i = 0; i < model->count; i++)
-        count += model->trace < TRACES_TRAINED
-                     ? model->curves[i].trace[model->trace].unplaced
-                     : validations_unplaced(&model->curves[i], model->trace);
+        count += model->trace < TRACES_PER_ITERATION
+                     ? model->curves[i].trace[model->trace].nonpositive
+                     : validations_nonpositive(&model->curves[i], model->trace);
     return count;
 }
 
@@ -281,8 +281,8 @@ static double value_at_cursor(const struct compare_model *model, size_t run)
     double first, last, cursor = model->window.cursor;
     if (!curves_extent(curves->series, curves->view.x, &first, &last) || cursor > last)
         return NAN;
-    if (model->trace >= TRACES_TRAINED)
-        return curves_validated(curves, model->trace, cursor);
+    if (model->trace >= TRACES_PER_ITERATION)
+        return curves_validation_value(curves, model->trace, cursor);
     return curves_value(curves, model->trace,
                         curves_nearest(curves->series, curves->view.x, cursor));
 }
@@ -294,8 +294,9 @@ double compare_model_value(const struct compare_model *model, size_t run)
         return NAN;
     if (model->window.cursor_on)
         return value_at_cursor(model, run);
-    return model->trace < TRACES_TRAINED ? curves_newest(curves, model->trace)
-                                         : curves_validated(curves, model->trace, INFINITY);
+    return model->trace < TRACES_PER_ITERATION
+               ? curves_newest(curves, model->trace)
+               : curves_validation_value(curves, model->trace, INFINITY);
 }
 
 /* --- cells --- */

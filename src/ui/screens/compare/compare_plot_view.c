@@ -61,12 +61,13 @@ static void draw_entries(struct app *app, struct rect area, int across)
 
 /* --- curves --- */
 
-/* Returns the chosen x axis, or one for which all runs have values; see curves_known_x. */
+/* Returns the chosen x axis, or one for which all runs have values; see curves_available_x. */
 static enum curve_x known_x(const struct app *app)
 {
     const struct compare_model *model = compare_model(app);
     for (size_t i = 0; i < model->count; i++)
-        if (curves_known_x(run_series(model->runs[i]), app->shared.axes.x) != app->shared.axes.x)
+        if (curves_available_x(run_series(model->runs[i]), app->shared.axes.x) !=
+            app->shared.axes.x)
             return X_ITERATION;
     return app->shared.axes.x;
 }
@@ -76,15 +77,15 @@ static double end_of(const struct compare_model *model, size_t run, enum curve_x
     double first, last;
     if (!curves_extent(run_series(model->runs[run]), x, &first, &last))
         return 0;
-    return fmax(0, fmin(1, axis_place(&model->x, last)));
+    return fmax(0, fmin(1, axis_position(&model->x, last)));
 }
 
 static void add_nonpositive_and_marks(struct app *app, size_t row, size_t run, const struct axis *y)
 {
     const struct compare_model *model = compare_model(app);
     double end = end_of(model, run, known_x(app)), shift = 0.06 * (double)(row % 5);
-    curve_draw_unplaced(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
-                        (uint8_t)(run + 1));
+    curve_mark_nonpositive(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
+                           (uint8_t)(run + 1));
     for (int i = 0; i < MARKS; i++)
         curve_mark(&model->curves[run].trace[model->trace], y, &compare_model(app)->plot,
                    (uint8_t)(run + 1), end * (0.1 + shift + 0.3 * i), compare_model_row_mark(row));
@@ -98,9 +99,9 @@ static void add_curves(struct app *app, const struct axis *y)
             size_t run = compare_model_run_of_row(model, row);
             if (run == COMPARE_RUNS)
                 continue;
-            if (model->trace >= TRACES_TRAINED && pass == 0)
+            if (model->trace >= TRACES_PER_ITERATION && pass == 0)
                 continue;
-            if (model->trace >= TRACES_TRAINED)
+            if (model->trace >= TRACES_PER_ITERATION)
                 validations_draw(&model->curves[run], model->trace, y, &compare_model(app)->plot,
                                  (uint8_t)(run + 1), compare_model_row_mark(row));
             else if (pass == 0)
@@ -114,7 +115,7 @@ static void add_curves(struct app *app, const struct axis *y)
 static bool all_adversarial(const struct compare_model *model)
 {
     for (size_t i = 0; i < model->count; i++)
-        if (!trace_is_contest(run_series(model->runs[i])))
+        if (!trace_is_adversarial(run_series(model->runs[i])))
             return false;
     return model->count > 0;
 }
@@ -153,7 +154,7 @@ static void draw_legend(struct app *app, struct rect area)
 {
     const struct compare_model *model = compare_model(app);
     struct legend legend = {.count = 0};
-    size_t unplaced = app->shared.axes.log_y ? compare_model_count_nonpositive(model) : 0;
+    size_t nonpositive = app->shared.axes.log_y ? compare_model_count_nonpositive(model) : 0;
     char name[64];
     print_trace(model, name, sizeof name);
     snprintf(legend.title, sizeof legend.title, app->shared.axes.log_y ? _("%s, log") : "%s", name);
@@ -162,9 +163,9 @@ static void draw_legend(struct app *app, struct rect area)
     if (model->window.zoomed)
         legend_add(&legend, ROLE_STRONG, "<>", "%s",
                    model->window.follow ? _("follows") : _("zoomed"));
-    if (unplaced > 0)
-        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_UNPLACED, '\0'},
-                   ngettext("%zu value <= 0", "%zu values <= 0", unplaced), unplaced);
+    if (nonpositive > 0)
+        legend_add(&legend, ROLE_WARNING, (char[2]){CURVE_NONPOSITIVE, '\0'},
+                   ngettext("%zu value <= 0", "%zu values <= 0", nonpositive), nonpositive);
     legend_draw(&legend, &app->canvas, area);
 }
 

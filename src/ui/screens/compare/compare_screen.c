@@ -76,9 +76,9 @@ struct compare_model *compare_model(const struct app *app)
 static void unload_saved_runs(struct app *app)
 {
     const struct run_entry *in_sight = app_entry(app);
-    for (size_t i = 0; i < app->shared.kept.count; i++)
-        if (&app->shared.kept.entries[i] != in_sight)
-            run_entry_close(&app->shared.kept.entries[i]);
+    for (size_t i = 0; i < app->shared.saved_runs.count; i++)
+        if (&app->shared.saved_runs.entries[i] != in_sight)
+            run_entry_unload_curves(&app->shared.saved_runs.entries[i]);
 }
 
 static void go(struct app *app)
@@ -107,8 +107,8 @@ static bool is_wanted(const struct app *app, size_t index)
     if (entry->run && entry->run == model->in_sight)
         return entry->snapshot.status != RUN_PREPARING;
     if (model->marked_only)
-        return entry->marked && !run_entry_waits(entry) &&
-               (run_entry_is_kept(entry) || entry->snapshot.status != RUN_PREPARING);
+        return entry->marked && !run_entry_is_waiting(entry) &&
+               (run_entry_is_saved(entry) || entry->snapshot.status != RUN_PREPARING);
     return is_finished(&entry->snapshot) && runs_match(app, index);
 }
 
@@ -132,7 +132,7 @@ static bool take_read(struct app *app)
     struct run_read *read = run_reader_result(model->reader, 0);
     struct run_entry *entry = entry_of(app, read);
     if (entry && !entry->run) {
-        run_entry_take(entry, read);
+        run_entry_update(entry, read);
         app->shared.runs_changed = true;
         if (!entry->run)
             app_say_error(app, &entry->error);

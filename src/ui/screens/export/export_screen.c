@@ -3,7 +3,7 @@
  * background; ui/app/exporting.c reports its end. */
 #include "ui/app/app.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/app/exporting.h"
@@ -47,7 +47,7 @@ static bool is_in_scope(const struct app *app, enum export_scope scope,
 {
     if (!run_entry_directory(entry))
         return false;
-    return scope == SCOPE_SESSION  ? !run_entry_is_kept(entry)
+    return scope == SCOPE_SESSION  ? !run_entry_is_saved(entry)
            : scope == SCOPE_MARKED ? entry->marked
                                    : entry == run_actions_subject(app);
 }
@@ -159,7 +159,7 @@ static struct export_item *collect_items(const struct app *app, enum export_scop
         if (!is_in_scope(app, scope, entry))
             continue;
         struct export_item *item = &items[(*count)++];
-        item->run = run_entry_is_kept(entry)
+        item->run = run_entry_is_saved(entry)
                         ? NULL
                         : entry->run; /* a saved run may be unloaded meanwhile */
         snprintf(item->directory, sizeof item->directory, "%s", run_entry_directory(entry));

@@ -28,7 +28,7 @@ static bool is_old(const struct insight *insight, const struct inspection *seen)
 void insight_request(struct insight *insight, struct run_entry *entry)
 {
     struct error error;
-    if (!run_entry_is_on(entry))
+    if (!run_entry_is_active(entry))
         return;
     if (insight->run != entry->run)
         *insight = (struct insight){.run = entry->run};
@@ -61,9 +61,9 @@ static void explain(struct app *app, const struct run_entry *entry, struct rect 
     const struct run_snapshot *now = &entry->snapshot;
     struct canvas *canvas = &app->canvas;
     const struct error *wrong = error->kind != ERROR_NONE ? error : &now->error;
-    if (wrong->kind != ERROR_NONE && (error->kind != ERROR_NONE || run_entry_is_on(entry))) {
+    if (wrong->kind != ERROR_NONE && (error->kind != ERROR_NONE || run_entry_is_active(entry))) {
         draw_wrapped(canvas, area, 1, ROLE_BAD, error_format(wrong, text, sizeof text));
-    } else if (run_entry_is_on(entry)) {
+    } else if (run_entry_is_active(entry)) {
         draw_wrapped(canvas, area, 1, ROLE_FAINT,
                      now->status == RUN_PAUSED
                          ? _("The next iterations will be measured; space lets the run go on.")

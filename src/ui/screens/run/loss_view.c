@@ -30,7 +30,7 @@ static void follow_cursor(struct app *app, const struct series *series)
     if (!window->cursor_on || window->cursor == view->cursor)
         return;
     const size_t point =
-        curves_nearest(series, curves_known_x(series, app->shared.axes.x), window->cursor);
+        curves_nearest(series, curves_available_x(series, app->shared.axes.x), window->cursor);
     view->cursor = window->cursor;
     if (point < series_count(series))
         view->iteration = series->points[point].iteration;

@@ -67,7 +67,7 @@ static int draw_limit(struct canvas *canvas, struct rect area, int row,
                       const struct memory_forecast *forecast)
 {
     char words[160], text[240];
-    if (!forecast_limit_words(forecast, words, sizeof words)[0] || row >= area.rows)
+    if (!forecast_limit_text(forecast, words, sizeof words)[0] || row >= area.rows)
         return row;
     snprintf(text, sizeof text, _("Memory limit: %s."), words);
     return draw_wrapped(canvas, area, row, ROLE_TEXT, text) + 1;

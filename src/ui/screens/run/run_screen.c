@@ -94,7 +94,7 @@ static const double POLL_SECONDS = 0.02;
 static bool send(struct app *app, enum run_command command, const char *words)
 {
     struct run_entry *entry = app_entry(app);
-    bool on = entry && run_entry_is_on(entry), sent = on && run_send(entry->run, command, 0);
+    bool on = entry && run_entry_is_active(entry), sent = on && run_send(entry->run, command, 0);
     if (!on)
         app_say(app, ROLE_WARNING, "This run is not on.");
     else if (sent)
@@ -135,7 +135,7 @@ static bool is_about_curves(enum action action)
 
 static void switch_run(struct app *app, size_t step)
 {
-    bool earlier = app->shared.shown_kept;
+    bool earlier = app->shared.shown_is_saved;
     if (app->shared.runs.count < 2 - (size_t)earlier) {
         app_say(app, ROLE_WARNING, "There is no other run of this session; n sets one up.");
         return;
@@ -255,7 +255,7 @@ static void title(const struct app *app, char *text, size_t size)
         snprintf(number, sizeof number, _(" (imported: %s)"), run_facts(entry->run)->imported);
     else if (entry->live)
         snprintf(number, sizeof number, " %s", _("(attached)"));
-    else if (app->shared.shown_kept)
+    else if (app->shared.shown_is_saved)
         snprintf(number, sizeof number, " %s", _("(earlier)"));
     else if (app->shared.runs.count > 1)
         snprintf(number, sizeof number, _(" %zu of %zu"), app->shared.shown + 1,
@@ -314,7 +314,7 @@ static void notice(struct app *app, enum screen_event event, struct run_entry *e
         model->curves.series = NULL;
         app_leave(app, SCREEN_RUN);
     } else if (event == EVENT_RUN_REPLACED && entry == shown)
-        curves_forget(&model->curves);
+        curves_invalidate(&model->curves);
     else if (event == EVENT_X_AXIS && shown && shown->run)
         run_model_change_axis(model, run_series(shown->run), axes->previous_x, axes->x);
 }

@@ -3,10 +3,10 @@
  * the chosen examples or the area changes. */
 #include "ui/screens/run/sample_model.h"
 
-#include "base/background.h"
 #include "base/clock.h"
 #include "base/language.h"
 #include "base/memory.h"
+#include "base/threads/detached_task.h"
 #include "data/formats/image_file.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void free_cells(struct sample_model *model)
 
 void sample_model_free(struct sample_model *model)
 {
-    background_drop(model->background);
+    detached_task_drop(model->background);
     free_cells(model);
     image_free(&model->image);
     *model = (struct sample_model){0};
@@ -62,7 +62,7 @@ static void work(void *state)
          strcmp(check->file.path, check->known.path) == 0))
         return;
     check->newer = true;
-    image_read(&check->image, check->file.path, 3, &check->error);
+    image_file_read(&check->image, check->file.path, 3, &check->error);
 }
 
 /* Starts the check. If it fails for lack of memory or threads, the next one comes a second later.
@@ -76,7 +76,7 @@ static void begin_check(struct sample_model *model)
     memcpy(check->directory, model->directory, sizeof check->directory);
     if (model->found)
         check->known = model->file;
-    model->background = background_start(work, free_check, check, NULL);
+    model->background = detached_task_start(work, free_check, check, NULL);
     if (model->background)
         model->check = check;
     else
@@ -95,7 +95,7 @@ static void end_check(struct sample_model *model)
         model->error = check->error;
         check->image = (struct image){0};
     }
-    background_drop(model->background);
+    detached_task_drop(model->background);
     model->background = NULL;
     model->check = NULL;
 }
@@ -110,7 +110,7 @@ static void update_file(struct sample_model *model, const char *directory)
     if (!model->background &&
         (first || clock_seconds(model->checked_at, clock_nanoseconds()) >= CHECK_SECONDS))
         begin_check(model);
-    if (model->background && background_wait(model->background, first ? FIRST_SECONDS : 0))
+    if (model->background && detached_task_wait(model->background, first ? FIRST_SECONDS : 0))
         end_check(model);
 }
 

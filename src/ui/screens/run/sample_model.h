@@ -8,16 +8,16 @@
 #include "ui/terminal/draw.h"
 #include "ui/terminal/halfblock.h"
 
-struct background;
+struct detached_task;
 struct sample_check;
 
 struct sample_model {
-    size_t example;                /* first example shown */
-    char directory[512];           /* of the run whose samples are shown */
-    struct background *background; /* thread that checks the directory; NULL: none */
-    struct sample_check *check;    /* that thread's data */
-    uint64_t checked_at;           /* time of the last check (clock_nanoseconds); 0: never */
-    bool found;                    /* `file` is a sample of the run */
+    size_t example;                   /* first example shown */
+    char directory[512];              /* of the run whose samples are shown */
+    struct detached_task *background; /* thread that checks the directory; NULL: none */
+    struct sample_check *check;       /* that thread's data */
+    uint64_t checked_at;              /* time of the last check (clock_nanoseconds); 0: never */
+    bool found;                       /* `file` is a sample of the run */
     struct sample_file file;
     struct image image; /* its pixels */
     struct error error; /* why the file cannot be shown; kind ERROR_NONE: it can */

@@ -14,7 +14,7 @@ enum { WIDTH = 38 };
 static void draw_item(struct app *app, const struct series *series, struct rect line,
                       enum trace trace, bool selected)
 {
-    bool adversarial = trace_is_contest(series),
+    bool adversarial = trace_is_adversarial(series),
          on = run_model(app)->choice.chosen & TRACE_BIT(trace);
     enum role role = selected ? ROLE_FOCUS : ROLE_TEXT;
     if (selected)
@@ -24,7 +24,7 @@ static void draw_item(struct app *app, const struct series *series, struct rect 
     draw_format(&app->canvas, line, 0, 5, selected ? ROLE_FOCUS : trace_role(trace), "%c",
                 trace_letter(trace, adversarial));
     int column = draw_text(&app->canvas, line, 0, 7, role, trace_name(trace, adversarial));
-    if (!trace_is_known(series, trace) &&
+    if (!trace_has_values(series, trace) &&
         column + 2 + (int)columns_of(_("none yet")) <= line.columns)
         draw_right(&app->canvas, line, 0, selected ? ROLE_FOCUS : ROLE_FAINT, _("none yet"));
     if (selected)
@@ -41,7 +41,7 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
     int columns = WIDTH < body.columns ? WIDTH : body.columns;
     struct rect box = {body.row, body.column + body.columns - columns, rows, columns};
     struct rect inside = draw_box(&app->canvas, box, _("Curves: space, Enter"));
-    targets_forget(&app->canvas.targets); /* a click must not reach what the list covers */
+    targets_clear(&app->canvas.targets); /* a click must not reach what the list covers */
     if (inside.rows <= 0)
         return;
     size_t room = (size_t)inside.rows;
@@ -54,6 +54,6 @@ void trace_list_draw(struct app *app, const struct run_entry *entry, struct rect
         draw_item(app, series, line, items[choice->top + row],
                   choice->top + row == choice->selected);
         targets_add(&app->canvas.targets, line,
-                    trace_letter(items[choice->top + row], trace_is_contest(series)), 1);
+                    trace_letter(items[choice->top + row], trace_is_adversarial(series)), 1);
     }
 }

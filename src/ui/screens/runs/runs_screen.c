@@ -72,7 +72,7 @@ static bool take_key(struct app *app, int key)
 
 static bool can_be_marked(const struct run_entry *entry)
 {
-    return !run_entry_waits(entry) && run_entry_directory(entry);
+    return !run_entry_is_waiting(entry) && run_entry_directory(entry);
 }
 
 static void mark(struct app *app, size_t index)

@@ -3,7 +3,7 @@
 #include "ui/screens/setup/setup_model.h"
 
 #include "base/language.h"
-#include "session/config/rate_plan.h"
+#include "session/config/lr_preview.h"
 #include "ui/plot/plot.h"
 #include "ui/terminal/columns.h"
 
@@ -35,15 +35,15 @@ static void open_preview(struct setup_model *model, const struct form *form,
 
 static void step_preview(struct setup_model *model, const struct form *form)
 {
-    const struct shape *input = form->known ? &form->forecast.input : NULL;
-    const bool rests = !form->stale && !form->editing;
+    const struct shape *input = form->forecast_known ? &form->forecast.input : NULL;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && (!model->preview || !preview_is_of(model->preview, &form->config, input)))
         open_preview(model, form, input);
     if (!model->preview)
         return;
     if (model->status == PREVIEW_OPENING)
         model->status = preview_status(model->preview, &model->facts, &model->error);
-    picture_grid_take(&model->grid, model->preview);
+    picture_grid_collect(&model->grid, model->preview);
 }
 
 void setup_turn_pictures(struct setup_model *model, int direction)
@@ -97,11 +97,11 @@ void setup_draw_pictures(struct setup_model *model, const struct form *form, str
         draw_wrapped(canvas, area, 0, ROLE_FAINT, _("Opening the data set ..."));
         return;
     }
-    const struct preview_wish wish = {.epoch = model->epoch,
-                                      .from = model->from,
-                                      .as_trained = model->as_trained,
-                                      .augment = form->config.augment,
-                                      .seed = form->config.seed};
+    const struct preview_request wish = {.epoch = model->epoch,
+                                         .from = model->from,
+                                         .as_trained = model->as_trained,
+                                         .augment = form->config.augment,
+                                         .seed = form->config.seed};
     const int caption = area.rows >= 5;
     struct rect pictures = {area.row, area.column, area.rows - caption, area.columns};
     picture_grid_draw(&model->grid, canvas, pictures, model->preview, &model->facts, wish);
@@ -114,7 +114,7 @@ void setup_draw_pictures(struct setup_model *model, const struct form *form, str
 
 static void step_search(struct setup_model *model, const struct form *form)
 {
-    const bool rests = !form->stale && !form->editing;
+    const bool rests = !form->forecast_stale && !form->editing;
     if (rests && !past_run_is_alike(&model->searched, &form->config)) {
         past_search_drop(model->search);
         model->past_known = false;
@@ -148,12 +148,12 @@ const struct error *setup_data_error(const struct setup_model *model, const stru
 
 double setup_seconds(const struct setup_model *model, const struct form *form)
 {
-    struct rate_plan plan;
+    struct lr_preview plan;
     float unused[2];
     const bool alike = past_run_is_alike(&model->searched, &form->config);
     if (!model->past_known || !model->past.found || !alike)
         return -1;
-    rate_plan_make(&form->config, setup_images(model, form), unused, 2, &plan);
+    lr_preview_make(&form->config, setup_images(model, form), unused, 2, &plan);
     if (plan.iterations == 0)
         return -1;
     return (double)plan.iterations * (double)form->config.batch * model->past.ms_per_image / 1e3;

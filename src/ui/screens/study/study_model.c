@@ -3,7 +3,7 @@
  * regularly. */
 #include "ui/screens/study/study_model.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -28,8 +28,8 @@ void study_model_begin(struct study_model *model)
 
 void study_model_free(struct study_model *model)
 {
-    if (model->errand)
-        errand_call_off(model->errand);
+    if (model->background_job)
+        background_job_cancel(model->background_job);
     study_model_free_pictures(model);
     study_file_free(&model->file);
     free(model->runs);
@@ -111,9 +111,9 @@ void study_model_invalidate_pictures(struct study_model *model)
 {
     if (model->state == STUDY_READY)
         study_model_free_pictures(model);
-    else if (model->errand) { /* study_model_poll_pictures notices its end */
+    else if (model->background_job) { /* study_model_poll_pictures notices its end */
         model->outdated = true;
-        errand_call_off(model->errand);
+        background_job_cancel(model->background_job);
     }
 }
 
@@ -137,23 +137,23 @@ bool study_model_start_pictures(struct study_model *model, size_t run, size_t th
     text_to_double(model->values[STUDY_SECONDS], &job->study.seconds);
     model->current = run;
     model->done = model->of = 0;
-    model->errand = study_pictures_start(job, error);
-    model->state = model->errand ? STUDY_MAKING : STUDY_IDLE;
-    return model->errand;
+    model->background_job = study_pictures_start(job, error);
+    model->state = model->background_job ? STUDY_MAKING : STUDY_IDLE;
+    return model->background_job;
 }
 
 bool study_model_poll_pictures(struct study_model *model, bool *made, struct error *error)
 {
     uint64_t done, of;
-    if (!model->errand)
+    if (!model->background_job)
         return false;
-    bool over = errand_look(model->errand, &done, &of);
+    bool over = background_job_poll(model->background_job, &done, &of);
     model->done = (size_t)done;
     model->of = (size_t)of;
     if (!over)
         return false;
-    *made = errand_finish(model->errand, error);
-    model->errand = NULL;
+    *made = background_job_finish(model->background_job, error);
+    model->background_job = NULL;
     if (*made && model->outdated) /* it was cancelled after its last step */
         *made =
             error_set(error, ERROR_INTERRUPTED, "the study", NULL, "something else is asked for");
@@ -165,9 +165,9 @@ bool study_model_poll_pictures(struct study_model *model, bool *made, struct err
 
 void study_model_free_pictures(struct study_model *model)
 {
-    if (model->errand)
-        errand_finish(model->errand, NULL);
-    model->errand = NULL;
+    if (model->background_job)
+        background_job_finish(model->background_job, NULL);
+    model->background_job = NULL;
     study_pictures_free(&model->job.pictures);
     study_free(&model->job.study);
     model->state = STUDY_IDLE;

@@ -38,11 +38,11 @@ struct study_model {
     struct error display_error; /* why the terminal cannot show pictures, likewise */
 
     enum study_state state;
-    size_t current;        /* run whose pictures are made or ready */
-    bool outdated;         /* the settings have changed: discard the pictures being made */
-    struct errand *errand; /* makes the pictures; NULL: none */
+    size_t current; /* run whose pictures are made or ready */
+    bool outdated;  /* the settings have changed: discard the pictures being made */
+    struct background_job *background_job; /* makes the pictures; NULL: none */
     struct study_job job;
-    size_t done, of; /* progress of `errand` in pictures */
+    size_t done, of; /* progress of `background_job` in pictures */
 };
 
 /* Sets the fields' initial values on the first call. */

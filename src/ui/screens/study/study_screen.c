@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/memory.h"
 #include "ui/screens/study/study_session.h"
@@ -52,9 +52,9 @@ static bool find_runs(struct app *app, struct error *error)
 {
     for (size_t i = 0; i < app_run_count(app); i++) {
         const struct run_entry *entry = app_run_at(app, i);
-        const char *directory = run_entry_is_kept(entry) ? entry->directory
-                                : entry->run             ? run_facts(entry->run)->directory
-                                                         : "";
+        const char *directory = run_entry_is_saved(entry) ? entry->directory
+                                : entry->run              ? run_facts(entry->run)->directory
+                                                          : "";
         if (entry->refused || !directory[0] || !makes_pictures(&entry->config))
             continue;
         char technique[32], network[96];
@@ -62,7 +62,7 @@ static bool find_runs(struct app *app, struct error *error)
         const bool plain = strcmp(technique, "none") == 0;
         snprintf(network, sizeof network, "%.60s%s%s", file_base_name(entry->config.network),
                  plain ? "" : "-", plain ? "" : technique);
-        if (entry->saved[RUN_SAVED_LAST] &&
+        if (entry->models[RUN_SAVED_LAST] &&
             !study_model_add_run(study_model(app), directory, network, error))
             return false;
     }
@@ -75,8 +75,8 @@ static void check_display(struct study_model *model)
 {
     struct graphics_facts facts = {0};
     model->display_error.kind = ERROR_NONE;
-    graphics_look(&facts);
-    graphics_possible(&facts, NULL, &model->display_error);
+    graphics_read_environment(&facts);
+    graphics_check_possible(&facts, NULL, &model->display_error);
 }
 
 static void open_now(struct app *app)
@@ -295,8 +295,8 @@ static void act(struct app *app, enum action action)
         model->follow = false;
         break;
     case ACTION_STOP:
-        if (model->errand)
-            errand_call_off(model->errand);
+        if (model->background_job)
+            background_job_cancel(model->background_job);
         else
             app_say(app, ROLE_WARNING, "%s", _("No pictures are being made."));
         break;
@@ -328,7 +328,7 @@ static bool work(struct app *app)
 
 static double busy(const struct app *app)
 {
-    return study_model(app)->errand ? POLL_SECONDS : INFINITY;
+    return study_model(app)->background_job ? POLL_SECONDS : INFINITY;
 }
 
 const struct screen study_screen = {

@@ -1,10 +1,10 @@
 /* The dialogs of the screen Sweep: how to stop the sweep, and where to write its results. */
 #include "ui/screens/sweep/sweep_dialogs.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
+#include "base/files/output_file.h"
 #include "base/language.h"
 #include "base/memory.h"
-#include "base/output_file.h"
 #include "base/text.h"
 #include "ui/app/app.h"
 #include "ui/app/exporting.h"

@@ -46,7 +46,7 @@ void try_model_reopen(struct try_model *model)
     model->order = NULL;
     model->counted = 0;
     model->error.kind = ERROR_NONE;
-    model->status = (struct probe_look){.phase = PROBE_OPENING};
+    model->status = (struct probe_status){.phase = PROBE_OPENING};
     probe_open(model->probe, &model->request);
 }
 
@@ -73,7 +73,7 @@ bool try_model_open(struct try_model *model, const struct try_source *source, st
 
 static void count_outcomes(struct try_model *model)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     if (status->classes == 0 || status->outcome_count == model->counted ||
         model->error.kind != ERROR_NONE)
         return;
@@ -114,7 +114,7 @@ void try_model_step(struct try_model *model)
 {
     if (!model->probe)
         return;
-    probe_look(model->probe, &model->status);
+    probe_status(model->probe, &model->status);
     count_outcomes(model);
     if (model->status.phase == PROBE_EVALUATING || model->status.phase == PROBE_READY)
         ask_first(model);
@@ -133,7 +133,7 @@ bool try_model_busy(const struct try_model *model, double *seconds)
 
 const struct outcome *try_model_outcome(const struct try_model *model, size_t image)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     if (image < status->outcome_count && status->outcomes[image].image == image)
         return &status->outcomes[image];
     for (size_t i = 0; i < status->outcome_count; i++) /* unreadable images have no outcome */
@@ -170,7 +170,7 @@ static bool is_walked(const struct try_model *model, const struct outcome *outco
 
 size_t try_model_count(const struct try_model *model, size_t *place)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     const bool of_file = model->answered ? model->answer.path[0] : model->path[0];
     const size_t image = model->answered ? model->answer.index : model->image;
     size_t count = 0;
@@ -217,7 +217,7 @@ static bool move_in_set(struct try_model *model, long steps)
  * outcome, and the last images may not be evaluated yet. */
 static long next_outcome(const struct try_model *model, long step)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     long i = step > 0 ? 0 : (long)status->outcome_count - 1;
     while (i >= 0 && i < (long)status->outcome_count &&
            (step > 0 ? status->outcomes[i].image <= model->image
@@ -228,7 +228,7 @@ static long next_outcome(const struct try_model *model, long step)
 
 bool try_model_move(struct try_model *model, long steps)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     const long step = steps < 0 ? -1 : 1;
     bool found = false;
     if (model->walk == WALK_ALL)
@@ -249,7 +249,7 @@ bool try_model_move(struct try_model *model, long steps)
 
 void try_model_start_walk(struct try_model *model, enum try_walk walk, size_t label, size_t guess)
 {
-    const struct probe_look *status = &model->status;
+    const struct probe_status *status = &model->status;
     const size_t before = model->image;
     model->walk = walk;
     model->label = label;

@@ -43,7 +43,7 @@ struct try_model {
     struct probe *probe; /* NULL until a model is chosen */
     struct probe_request request;
     char name[256];             /* of the model, as shown to the user */
-    struct probe_look status;   /* what the probe has published */
+    struct probe_status status; /* what the probe has published */
     struct confusion confusion; /* of the first `counted` outcomes */
     size_t counted;
     struct error error; /* of the confusion matrix or of the pictures */

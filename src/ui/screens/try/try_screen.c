@@ -4,7 +4,7 @@
 #include "ui/app/app.h"
 #include "ui/app/run_loading.h"
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/language.h"
 #include "base/text.h"
 #include "data/formats/image_file.h"
@@ -153,7 +153,7 @@ static bool take_key(struct app *app, int key)
     if (!chooser->open)
         return false;
     enum chooser_result result = chooser_key(chooser, key);
-    if (result == CHOOSER_STAYS)
+    if (result == CHOOSER_OPEN)
         return true;
     chooser->open = false;
     if (result == CHOOSER_CHOSEN)
@@ -380,7 +380,7 @@ static void draw(struct app *app, struct rect body)
     }
     if (!model->chooser.open)
         return;
-    targets_forget(&app->canvas.targets); /* a click must not reach what the chooser covers */
+    targets_clear(&app->canvas.targets); /* a click must not reach what the chooser covers */
     chooser_draw(&model->chooser, &app->canvas);
 }
 
